@@ -1,0 +1,46 @@
+"""The outbound port: what the companion asks of an editor, in editor words; no editor stands here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Optional
+
+
+class EditorError(Exception):
+    """The editor cannot do it; the text is a sentence for the user of the CLI."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A file as the CLI would have it.
+
+    `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
+    the CLI uses it as the key of the answer (contract B1.2). `content` has `\\n` line ends.
+    """
+
+    session_id: str
+    path: str
+    content: str
+
+
+class Editor(ABC):
+    """Awaited on the companion's loop; the editor does the work wherever its own rules demand."""
+
+    @abstractmethod
+    async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        """Show the proposal beside the file; returns as soon as it can be seen.
+
+        Replaces a diff that the same session has open for the same path. Raises EditorError.
+        """
+
+    @abstractmethod
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+        """Close the session's diff for the path and give its text as the user left it.
+
+        None where no such diff is open. No decision follows. Raises EditorError.
+        """
+
+    @abstractmethod
+    def tell(self, sentence: str) -> None:
+        """Show the sentence where the user looks; returns at once, from any thread."""

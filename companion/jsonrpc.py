@@ -1,0 +1,188 @@
+"""JSON-RPC 2.0 messages, from bytes to frozen values and back; knows no method and no transport.
+
+Source: the JSON-RPC 2.0 specification; MCP narrows it (an id is never null).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+# Digits of the longest integer that is read: more than 64 bits hold, few enough that Python's
+# quadratic conversion stays cheap (CPython bounds it by itself only from 3.11 on).
+MAX_INTEGER_DIGITS = 32
+
+Id = Union[str, int]
+
+
+class RpcError(Exception):
+    """A JSON-RPC error that knows its wire form.
+
+    `code` is one of the constants above, `message` a sentence that says what was expected and what
+    came, `id` that of the request it answers where one could be read.
+    """
+
+    def __init__(self, code: int, message: str, id: Optional[Id] = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.id = id
+
+    def encode(self) -> bytes:
+        error = {"code": self.code, "message": self.message}
+        return encode({"jsonrpc": "2.0", "id": self.id, "error": error})
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call that wants an answer. `params` is always an object (MCP has no positional ones)."""
+
+    id: Id
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Notification:
+    """A call that wants none."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer to a request of ours; exactly one of `result` and `error` was there."""
+
+    id: Optional[Id]
+    result: Any = None
+    error: Optional[Mapping[str, Any]] = None
+
+
+Message = Union[Request, Notification, Response]
+
+
+def encode(value: object) -> bytes:
+    """JSON in UTF-8. Only ASCII is written: so even a lone surrogate out of an editor's buffer
+    reaches the other side as it is, where raw UTF-8 could not carry it."""
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def encode_result(id: Id, result: object) -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def parse(body: bytes) -> Union[Message, List[Union[Message, RpcError]]]:
+    """Read one message or a batch.
+
+    In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a body
+    that is no JSON in UTF-8 (PARSE_ERROR) and for one that is no message (INVALID_REQUEST).
+    """
+    value = _load(body)
+    if not isinstance(value, list):
+        return _message(value)
+    if not value:
+        raise RpcError(INVALID_REQUEST, "Expected at least one message in the batch; it is empty.")
+    return [_message_or_error(member) for member in value]
+
+
+def _load(body: bytes) -> Any:
+    try:
+        text = body.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded_int)
+        # An escape can spell half of a surrogate pair, which is no Unicode text.
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeError as error:
+        raise RpcError(PARSE_ERROR, "Expected valid Unicode text in UTF-8; %s." % error.reason)
+    except RecursionError:
+        raise RpcError(PARSE_ERROR, "Expected JSON that is nested less deeply.")
+    except ValueError as error:
+        raise RpcError(PARSE_ERROR, "Expected JSON; %s." % error)
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError("%s is no JSON number" % name)
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > MAX_INTEGER_DIGITS:
+        raise ValueError("a number has %d digits, more than %d" % (len(digits), MAX_INTEGER_DIGITS))
+    return int(digits)
+
+
+def _message_or_error(value: Any) -> Union[Message, RpcError]:
+    try:
+        return _message(value)
+    except RpcError as error:
+        return error
+
+
+def _message(value: Any) -> Message:
+    if not isinstance(value, dict):
+        raise RpcError(
+            INVALID_REQUEST, "Expected a JSON-RPC message object; got %s." % kind(value)
+        )
+    id = _id(value)
+    if value.get("jsonrpc") != "2.0":
+        raise RpcError(INVALID_REQUEST, 'Expected the member "jsonrpc" to be "2.0".', id)
+    if "method" not in value:
+        return _response(value, id)
+    return _call(value, id)
+
+
+def _call(value: Dict[str, Any], id: Optional[Id]) -> Message:
+    method, params = value["method"], value.get("params", {})
+    if not isinstance(method, str):
+        raise RpcError(
+            INVALID_REQUEST, 'Expected "method" to be a string; got %s.' % kind(method), id
+        )
+    if not isinstance(params, dict):
+        raise RpcError(
+            INVALID_REQUEST, 'Expected "params" to be an object; got %s.' % kind(params), id
+        )
+    if "id" not in value:
+        return Notification(method, params)
+    if id is None:
+        raise RpcError(INVALID_REQUEST, 'Expected "id" to be a string or a number; got null.')
+    return Request(id, method, params)
+
+
+def _response(value: Dict[str, Any], id: Optional[Id]) -> Response:
+    if ("result" in value) == ("error" in value):
+        raise RpcError(
+            INVALID_REQUEST, 'Expected one of "method", "result" and "error" in the message.', id
+        )
+    if "error" in value and not isinstance(value["error"], dict):
+        raise RpcError(
+            INVALID_REQUEST, 'Expected "error" to be an object; got %s.' % kind(value["error"]), id
+        )
+    return Response(id, value.get("result"), value.get("error"))
+
+
+def _id(value: Dict[str, Any]) -> Optional[Id]:
+    id = value.get("id")
+    # bool is an int to Python and not to JSON; a float id cannot be echoed faithfully.
+    if id is None or isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool)):
+        return id
+    raise RpcError(INVALID_REQUEST, 'Expected "id" to be a string or an integer; got %s.' % kind(id))
+
+
+def kind(value: object) -> str:
+    """The JSON name of a value's type, for a sentence: "an object", "null"."""
+    if value is None:
+        return "null"
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,47 @@
+"""The companion's log: its last lines kept in memory for the user to read; writes no file.
+
+Never logged: tokens and the text of files (a log is what people paste into bug reports).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Deque, List
+
+# Lines kept: some hours of ordinary use, well below a megabyte.
+MAX_LINES = 1000
+
+logger = logging.getLogger("GeminiCompanion")
+
+
+class RecentLines(logging.Handler):
+    """Keeps the last lines; `lines()` may be called from any thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: Deque[str] = deque(maxlen=MAX_LINES)
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(self.format(record))
+
+    def lines(self) -> List[str]:
+        return list(self._lines)
+
+
+def start(level: str) -> RecentLines:
+    """Begin to keep lines from `level` ("debug", "info", "warning", "error") upward.
+
+    An unknown level counts as "info". Warnings also go to standard error, the editor's console.
+    """
+    recent = RecentLines()
+    console = logging.StreamHandler()
+    console.setLevel(logging.WARNING)
+    console.setFormatter(logging.Formatter("Gemini Companion: %(message)s"))
+    logger.handlers[:] = [recent, console]
+    # Other packages configure the root logger of the host, which they share with us.
+    logger.propagate = False
+    levels = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
+    logger.setLevel(levels.get(level, logging.INFO))
+    return recent

@@ -1,0 +1,251 @@
+"""The Model Context Protocol as tables of methods and tools; knows no HTTP and no editor.
+
+Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
+tools is in contract B1.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
+
+import jsonschema
+
+from . import __version__
+from .editor import EditorError
+from .jsonrpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Message,
+    Notification,
+    Request,
+    RpcError,
+    encode,
+    encode_result,
+    kind,
+)
+from .log import logger
+from .sessions import Session
+
+VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+# What the clients of today speak (contract B3.28); they accept any revision they know.
+DEFAULT_VERSION = "2025-06-18"
+# A client that sends no header speaks the revision that had none (MCP, "Protocol Version Header").
+HEADERLESS_VERSION = "2025-03-26"
+# The one revision with batches; 2025-06-18 took them out.
+BATCH_VERSION = "2025-03-26"
+# From this revision on, bad arguments are the tool's error and no longer the protocol's.
+ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
+
+
+class Desk:
+    """Where the tools' work is done; a workspace is one."""
+
+    async def open_diff(self, session: Session, path: str, content: str) -> None:
+        """Show the diff. Raises EditorError."""
+        raise NotImplementedError
+
+    async def close_diff(self, session: Session, path: str) -> Optional[str]:
+        """Close the diff and give its text, None where there is none. Raises EditorError."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One row of `tools/list`, with what runs it: `run(desk, session, arguments)` gives the
+    content of the result, or raises EditorError."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[List[Dict[str, Any]]]]
+
+    def listing(self) -> Dict[str, Any]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+        }
+
+
+def _text(text: str) -> List[Dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+async def _open_diff(
+    desk: Desk, session: Session, arguments: Mapping[str, Any]
+) -> List[Dict[str, Any]]:
+    await desk.open_diff(session, _path(arguments), arguments["newContent"])
+    return []
+
+
+async def _close_diff(
+    desk: Desk, session: Session, arguments: Mapping[str, Any]
+) -> List[Dict[str, Any]]:
+    content = await desk.close_diff(session, _path(arguments))
+    # The CLI parses this text as JSON and takes the member `content` (contract B1.1); an object
+    # without it says that there was nothing to close.
+    return _text(encode({} if content is None else {"content": content}).decode("ascii"))
+
+
+def _path(arguments: Mapping[str, Any]) -> str:
+    path: str = arguments["filePath"]
+    if "\0" in path or not os.path.isabs(path):
+        raise EditorError("Expected filePath to be the absolute path of a file; got %r." % path)
+    return path
+
+
+def _object_of(properties: Mapping[str, Any], required: List[str]) -> Dict[str, Any]:
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+_FILE_PATH = {"type": "string", "minLength": 1, "description": "Absolute path of the file."}
+
+# Exactly these two, or the CLI takes the editor for one without diffs (contract B3.31).
+TOOLS = (
+    Tool(
+        "openDiff",
+        "Show a proposed text of a file beside its present one, for the user to edit, accept or"
+        " reject. Answers at once; the decision follows as ide/diffAccepted or ide/diffRejected.",
+        _object_of(
+            {
+                "filePath": _FILE_PATH,
+                "newContent": {"type": "string", "description": "The whole proposed text."},
+            },
+            ["filePath", "newContent"],
+        ),
+        _open_diff,
+    ),
+    Tool(
+        "closeDiff",
+        "Close the diff of a file without a decision; answers with the proposal's text as the user"
+        ' left it, as JSON: {"content": "..."}.',
+        _object_of(
+            {
+                "filePath": _FILE_PATH,
+                "suppressNotification": {
+                    "type": "boolean",
+                    "description": "Accepted for older clients; no notification ever follows.",
+                },
+            },
+            ["filePath"],
+        ),
+        _close_diff,
+    ),
+)
+_TOOLS = {tool.name: (tool, jsonschema.Draft7Validator(tool.schema)) for tool in TOOLS}
+_TOOL_LIST = {"tools": [tool.listing() for tool in TOOLS]}
+
+
+def negotiate(request: Request) -> Tuple[str, Dict[str, Any]]:
+    """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
+    wanted = request.params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise RpcError(
+            INVALID_PARAMS,
+            'Expected "protocolVersion" to be a string; got %s.' % kind(wanted),
+            request.id,
+        )
+    version = wanted if wanted in VERSIONS else DEFAULT_VERSION
+    capabilities: Dict[str, Any] = {"tools": {}, "logging": {}}
+    result = {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": SERVER_INFO,
+    }
+    return version, result
+
+
+async def handle(message: Message, desk: Desk, session: Session) -> Optional[bytes]:
+    """The bytes that answer the message, or None where it wants no answer."""
+    if isinstance(message, Request):
+        try:
+            return encode_result(message.id, await _answer(message, desk, session))
+        except RpcError as error:
+            return RpcError(error.code, error.message, message.id).encode()
+    if isinstance(message, Notification):
+        logger.debug("%s", message.method)
+    return None
+
+
+async def _answer(request: Request, desk: Desk, session: Session) -> Mapping[str, Any]:
+    method = _METHODS.get(request.method)
+    if method is None:
+        raise RpcError(
+            METHOD_NOT_FOUND,
+            "Expected one of the methods %s; got %r." % (", ".join(_METHODS), request.method),
+        )
+    return await method(request.params, desk, session)
+
+
+async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+    return {}
+
+
+async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+    return _TOOL_LIST
+
+
+async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+    if params.get("level") not in LOG_LEVELS:
+        raise RpcError(
+            INVALID_PARAMS,
+            'Expected "level" to be one of %s; got %r.'
+            % (", ".join(LOG_LEVELS), params.get("level")),
+        )
+    return {}
+
+
+async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+    name, arguments = params.get("name"), params.get("arguments", {})
+    if not isinstance(name, str) or name not in _TOOLS:
+        raise RpcError(
+            INVALID_PARAMS, "Expected one of the tools %s; got %r." % (", ".join(_TOOLS), name)
+        )
+    tool, validator = _TOOLS[name]
+    problem = next(validator.iter_errors(arguments), None)
+    if problem is not None:
+        return _bad_arguments(tool, problem, session)
+    try:
+        return {"content": await tool.run(desk, session, arguments)}
+    except EditorError as error:
+        return {"content": _text(str(error)), "isError": True}
+
+
+def _bad_arguments(
+    tool: Tool, problem: jsonschema.ValidationError, session: Session
+) -> Mapping[str, Any]:
+    sentence = "%s: %s." % (tool.name, _describe(problem))
+    if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
+        return {"content": _text(sentence), "isError": True}
+    raise RpcError(INVALID_PARAMS, sentence)
+
+
+def _describe(problem: jsonschema.ValidationError) -> str:
+    where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
+    if problem.validator == "type":
+        # The library's sentence would quote the value, which may be the text of a file.
+        expected = problem.validator_value
+        return "expected %s to be of type %s; got %s" % (where, expected, kind(problem.instance))
+    return "%s: %s" % (where, problem.message)
+
+
+_METHODS: Dict[
+    str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[Mapping[str, Any]]]
+] = {
+    "ping": _ping,
+    "tools/list": _list_tools,
+    "tools/call": _call_tool,
+    "logging/setLevel": _set_level,
+}

@@ -1,0 +1,144 @@
+"""The companion as the editor holds it: one thread and the way onto it; knows no editor.
+
+Every method of `Companion` may be called from any thread, never blocks (but for `stop`, which is
+bounded), and does nothing once the companion has stopped. What is handed over is frozen.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Callable, Deque, Mapping, Optional, Tuple
+
+from .context import OpenFile
+from .editor import Editor
+from .log import logger
+
+if TYPE_CHECKING:
+    from .windows import Windows
+    from .workspace import Status
+
+# Seconds that a stop waits for the thread: more than connections get to finish, so that it is
+# reached only where something is wrong.
+JOIN = 2.0
+
+
+class Companion:
+    """The inbound port. `pid` is the editor's process.
+
+    `environments` holds the variables for the terminals of each window by the window's id. It is
+    replaced whole and never changed, so any thread may read it.
+    """
+
+    def __init__(self, editor: Editor, pid: int) -> None:
+        self.environments: Mapping[int, Mapping[str, str]] = {}
+        self._editor = editor
+        self._pid = pid
+        self._thread = threading.Thread(target=self._run, name="GeminiCompanion", daemon=True)
+        # A caller appends its call and then looks for the loop; the loop shows itself and then
+        # drains: so no call is forgotten, and nobody needs a lock.
+        self._calls: Deque[Callable[[Windows], None]] = deque()
+        self._wake: Optional[Callable[[], None]] = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self, join: float = JOIN) -> None:
+        """End sessions, sockets, files and thread; returns after `join` seconds at most."""
+        self._post(lambda windows: windows.stop())
+        if self._thread.is_alive():
+            self._thread.join(join)
+
+    def set_windows(self, windows: Mapping[int, Tuple[str, ...]]) -> None:
+        """These windows exist, each with its folders (absolute paths); all others are gone."""
+        self._post(lambda it: it.set_windows(windows))
+
+    def set_trusted(self, is_trusted: Optional[bool]) -> None:
+        """What `isTrusted` says; None leaves it out."""
+        self._post(lambda it: it.set_trusted(is_trusted))
+
+    def add_file(self, window_id: int, file: OpenFile) -> None:
+        """A tab has the file; nobody needs to have looked at it."""
+        self._post(lambda it: it.add_file(window_id, file))
+
+    def focus_file(self, window_id: int, file: OpenFile) -> None:
+        """The user looks at the file now."""
+        self._post(lambda it: it.focus_file(window_id, file))
+
+    def select(self, window_id: int, file: OpenFile) -> None:
+        """Cursor, selection or path of an open file are others now."""
+        self._post(lambda it: it.select(window_id, file))
+
+    def close_file(self, view_id: int) -> None:
+        """The view is closed, or no longer in the window that it was in."""
+        self._post(lambda it: it.close_file(view_id))
+
+    def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
+        """The user accepted the proposal; `text` is what he made of it, with `\\n` line ends."""
+        self._post(lambda it: it.accept_diff(window_id, session_id, path, text))
+
+    def reject_diff(self, window_id: int, session_id: str, path: str) -> None:
+        self._post(lambda it: it.reject_diff(window_id, session_id, path))
+
+    def status(self, reply: Callable[[Tuple[Status, ...]], None]) -> None:
+        """`reply` is called on the companion's thread, with the state of every window."""
+        self._post(lambda it: reply(it.status()))
+
+    def _post(self, call: Callable[[Windows], None]) -> None:
+        """Crossing A: from any thread onto the loop, in order."""
+        self._calls.append(call)
+        wake = self._wake
+        if wake is not None:
+            # The loop may close in this very moment; the call has then come too late.
+            with suppress(RuntimeError):
+                wake()
+
+    def _run(self) -> None:
+        """The boundary of the thread: what gets here is our bug, or a library that is missing."""
+        try:
+            # Here, and not at the top: these bring in aiohttp, whose import would hold up the
+            # editor's thread for as long as some hundred keystrokes take.
+            from asyncio import run
+
+            run(self._serve())
+        except ImportError as error:
+            logger.exception("a library is missing")
+            self._editor.tell(
+                'The library "%s" is missing. Run "Package Control: Satisfy Libraries" from the'
+                " command palette and restart Sublime Text." % error.name
+            )
+        except Exception:
+            logger.exception("the companion's thread ended")
+            self._editor.tell(
+                'It stopped working; run "Gemini Companion: Show Log" from the command palette to'
+                ' see why, and "Gemini Companion: Restart" to go on.'
+            )
+        finally:
+            self._wake = None
+            self._calls = deque(maxlen=0)
+            self.environments = {}
+
+    async def _serve(self) -> None:
+        from asyncio import get_running_loop
+
+        from .windows import Windows
+
+        loop = get_running_loop()
+        windows = Windows(self._editor, self._pid, self._set_environments)
+
+        def drain() -> None:
+            while self._calls:
+                self._calls.popleft()(windows)
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(drain)
+
+        def ready() -> None:
+            self._wake = wake
+            drain()
+
+        await windows.run(on_ready=ready)
+
+    def _set_environments(self, environments: Mapping[int, Mapping[str, str]]) -> None:
+        self.environments = environments

@@ -1,0 +1,209 @@
+"""MCP sessions and what each is still to be told; knows no socket.
+
+Source: MCP Streamable HTTP, "Session Management" and "Resumability and Redelivery", narrowed by
+contract B3: a second stream replaces the first, streams end gracefully, nobody says goodbye.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import deque
+from dataclasses import dataclass
+from typing import Callable, Deque, Dict, Iterator, List, Optional, Set
+
+from .log import logger
+
+# Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
+MAX_REPLAY = 64
+# Seconds a session lives without stream or request: the CLI never says that it leaves (B3.25).
+GRACE = 60.0
+# Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
+MAX_SESSIONS = 64
+
+
+class UnknownSession(Exception):
+    """No such session (any more): the client has to initialize again."""
+
+
+class StreamEnded(Exception):
+    """The stream was ended, and everything that waited has been given."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One message of a stream, as bytes of JSON; `id` counts from 1 within its session.
+
+    A `passing` event is worthless once a newer one exists (the context). Every other one is a
+    decision of the user: kept until it was sent, and a while longer for a stream that resumes.
+    """
+
+    id: int
+    message: bytes
+    passing: bool
+
+
+class Session:
+    """One client, from `initialize` to its end.
+
+    `awaiting` holds the paths of the diffs that the client has open and undecided, as it sent them.
+    """
+
+    def __init__(self, id: str, protocol_version: str) -> None:
+        self.id = id
+        self.protocol_version = protocol_version
+        self.awaiting: Set[str] = set()
+        self.last_seen = 0.0
+        self.stream: Optional[Stream] = None
+        self._events: Deque[Event] = deque()
+        self._last_id = 0
+        self._delivered = 0
+
+    def send(self, message: bytes, passing: bool = False) -> None:
+        """Put a message on the session's stream, now or when there is one."""
+        if passing:
+            self._events = deque(event for event in self._events if not event.passing)
+        self._last_id += 1
+        self._events.append(Event(self._last_id, message, passing))
+        if self.stream is not None:
+            self.stream.wake()
+
+    def attach(self, last_event_id: Optional[int]) -> Stream:
+        """Begin a stream after the given event, or after the last one delivered; a stream that
+        was there is ended, for the client has forgotten it (contract B3.23, B3.26)."""
+        if self.stream is not None:
+            self.stream.end()
+        known = last_event_id is not None and 0 <= last_event_id <= self._last_id
+        self.stream = Stream(self, last_event_id if known and last_event_id else self._delivered)
+        return self.stream
+
+    def after(self, id: int) -> Optional[Event]:
+        """The oldest event that is newer than `id`."""
+        return next((event for event in self._events if event.id > id), None)
+
+    def delivered(self, id: int) -> None:
+        """The event went out whole; old ones beyond the replay limit are forgotten."""
+        self._delivered = max(self._delivered, id)
+        while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
+            self._events.popleft()
+
+    def undelivered(self) -> List[bytes]:
+        """The decisions that no stream took."""
+        return [
+            event.message
+            for event in self._events
+            if event.id > self._delivered and not event.passing
+        ]
+
+
+class Stream:
+    """One reader of a session's events, until another replaces it."""
+
+    def __init__(self, session: Session, position: int) -> None:
+        self._session = session
+        self._position = position
+        self._wake = asyncio.Event()
+        self._ended = False
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._wake.set()
+
+    async def next(self, silence: float) -> Optional[Event]:
+        """The next event, or None after `silence` seconds without one.
+
+        Asking for the next says that the one before went out. Raises StreamEnded.
+        """
+        event = self._take()
+        if event is None and not self._ended:
+            try:
+                await asyncio.wait_for(self._wake.wait(), silence)
+            except asyncio.TimeoutError:
+                return None
+            event = self._take()
+        if event is None and self._ended:
+            raise StreamEnded
+        return event
+
+    def _take(self) -> Optional[Event]:
+        self._wake.clear()
+        self._session.delivered(self._position)
+        event = self._session.after(self._position)
+        if event is not None:
+            self._position = event.id
+        return event
+
+
+class Sessions:
+    """The sessions of one window. `on_end` is told each one that ends."""
+
+    def __init__(self, on_end: Callable[[Session], None]) -> None:
+        self._on_end = on_end
+        self._sessions: Dict[str, Session] = {}
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(list(self._sessions.values()))
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(self, protocol_version: str) -> Session:
+        """A new session; the one that was silent longest makes room where there are too many."""
+        if len(self._sessions) >= MAX_SESSIONS:
+            idle = [session for session in self if session.stream is None] or list(self)
+            self.end(min(idle, key=lambda session: session.last_seen).id)
+        session = Session(uuid.uuid4().hex, protocol_version)
+        self._sessions[session.id] = session
+        session.last_seen = asyncio.get_running_loop().time()
+        self._watch(session, GRACE)
+        return session
+
+    def get(self, id: Optional[str]) -> Session:
+        """The session, which counts as seen now. Raises UnknownSession."""
+        session = self._sessions.get(id or "")
+        if session is None:
+            raise UnknownSession
+        session.last_seen = asyncio.get_running_loop().time()
+        return session
+
+    def find(self, id: str) -> Optional[Session]:
+        return self._sessions.get(id)
+
+    def detach(self, session: Session, stream: Stream) -> None:
+        """The stream is gone; unless another took its place, the grace time begins."""
+        if session.stream is stream:
+            session.stream = None
+            session.last_seen = asyncio.get_running_loop().time()
+            self._watch(session, GRACE)
+
+    def broadcast(self, message: bytes) -> None:
+        """Put a passing message on every stream."""
+        for session in self:
+            session.send(message, passing=True)
+
+    def end(self, id: str) -> None:
+        session = self._sessions.pop(id, None)
+        if session is not None:
+            if session.stream is not None:
+                session.stream.end()
+            self._on_end(session)
+
+    def end_all(self) -> None:
+        for session in self:
+            self.end(session.id)
+
+    def _watch(self, session: Session, seconds: float) -> None:
+        asyncio.get_running_loop().call_later(seconds, self._reap, session)
+
+    def _reap(self, session: Session) -> None:
+        if session.stream is not None or self._sessions.get(session.id) is not session:
+            return
+        left = session.last_seen + GRACE - asyncio.get_running_loop().time()
+        if left > 0:
+            self._watch(session, left)
+        else:
+            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
+            self.end(session.id)

@@ -1,0 +1,257 @@
+"""Streamable HTTP on one loopback port: routes, guards and streams; the only importer of aiohttp.
+
+Source: MCP "Streamable HTTP" with its security warning, and contract B3. POST is answered with
+JSON, the GET stream carries all notifications (docs/adr/0004).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from contextlib import asynccontextmanager, suppress
+from typing import AsyncIterator, Callable, List, Optional, Union
+
+from aiohttp import web
+
+from . import mcp
+from .jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Message,
+    Request,
+    RpcError,
+    encode_result,
+    parse,
+)
+from .log import logger
+from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSession
+
+PATH = "/mcp"
+# Bytes of a request body: an openDiff of a very large file passes; a refusal would end the CLI's
+# connection for good (contract B3.30).
+MAX_BODY = 64 * 1024 * 1024
+# Names under which a client on this machine, or in a container on it, knows a loopback server.
+HOST_NAMES = ("127.0.0.1", "localhost", "[::1]", "host.docker.internal")
+# Seconds of silence before a comment keeps the stream open; clients give up after 300 (B3.24).
+KEEP_ALIVE = 20.0
+# Seconds for a reader to take one event before its stream is given up.
+STALLED = 30.0
+# Milliseconds after which a client comes back to a stream that ended.
+RETRY = 500
+# Seconds that connections get to finish when the server stops.
+SHUTDOWN = 0.5
+
+
+class _Refused(Exception):
+    """A request that gets no further: its HTTP status and a sentence for whoever reads it."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+class Endpoint:
+    """One MCP server: its token, its sessions, and the desk where the tools' work is done.
+
+    `on_stream` is called when a session has a new stream, to put the present context on it.
+    """
+
+    def __init__(
+        self, token: str, sessions: Sessions, desk: mcp.Desk, on_stream: Callable[[Session], None]
+    ) -> None:
+        self._authorization = ("Bearer " + token).encode("ascii")
+        self._sessions = sessions
+        self._desk = desk
+        self._on_stream = on_stream
+        self._port = 0
+
+    @asynccontextmanager
+    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+        """Serve on 127.0.0.1 for as long as the block runs; gives the port (0 asks for any).
+
+        Raises OSError where the port cannot be had.
+        """
+        # A client that leaves cancels its handler: so a stream knows at once that it is alone.
+        server = web.Server(
+            self._handle, request_factory=_request, handler_cancellation=True, access_log=None
+        )
+        runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+            self._port = runner.addresses[0][1]
+            yield self._port
+        finally:
+            self._sessions.end_all()
+            await runner.cleanup()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The boundary of every request: nothing that happens inside reaches the server."""
+        try:
+            self._guard(request)
+            if request.method == "POST":
+                return await self._post(request)
+            if request.method == "GET":
+                return await self._get(request)
+            return self._delete(request)
+        except _Refused as refused:
+            return web.Response(status=refused.status, text=refused.sentence + "\n")
+        except RpcError as error:
+            return _json(error.encode(), status=400)
+        except web.HTTPRequestEntityTooLarge:
+            return _too_large()
+        except Exception:
+            logger.exception("a request failed")
+            error = RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.")
+            return _json(error.encode(), status=500)
+
+    def _guard(self, request: web.BaseRequest) -> None:
+        """Everything that is decided before a byte of the body is read."""
+        hosts = ["%s:%d" % (name, self._port) for name in HOST_NAMES]
+        if request.headers.get("Host", "").lower() not in hosts:
+            raise _Refused(403, "Expected a Host header that names this server by its loopback name.")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.lower() not in ["http://" + host for host in hosts]:
+            raise _Refused(403, "Expected no Origin header: web pages may not talk to this server.")
+        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, self._authorization):
+            raise _Refused(401, "Expected the bearer token of the discovery file.")
+        if request.path != PATH:
+            raise _Refused(404, "Expected the path %s." % PATH)
+        if request.method not in ("POST", "GET", "DELETE"):
+            raise _Refused(405, "Expected one of the methods POST, GET and DELETE.")
+        version = request.headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
+        if version not in mcp.VERSIONS:
+            raise _Refused(
+                400, "Expected MCP-Protocol-Version to be one of %s." % ", ".join(mcp.VERSIONS)
+            )
+
+    async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.content_type != "application/json":
+            raise _Refused(415, "Expected Content-Type: application/json.")
+        if not _accepts(request, "application/json"):
+            raise _Refused(406, "Expected an Accept header that admits application/json.")
+        if request.content_length is not None and request.content_length > MAX_BODY:
+            return _too_large()
+        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        message = parse(await request.read())
+        if isinstance(message, Request) and message.method == "initialize":
+            return self._initialize(message)
+        session = self._session(request)
+        if isinstance(message, list):
+            return await self._batch(message, session)
+        return _reply(await mcp.handle(message, self._desk, session))
+
+    def _initialize(self, request: Request) -> web.Response:
+        version, result = mcp.negotiate(request)
+        session = self._sessions.open(version)
+        client = request.params.get("clientInfo")
+        logger.info("a CLI connected: %s", client.get("version") if isinstance(client, dict) else "?")
+        response = _json(encode_result(request.id, result))
+        response.headers["Mcp-Session-Id"] = session.id
+        return response
+
+    async def _batch(
+        self, messages: List[Union[Message, RpcError]], session: Session
+    ) -> web.StreamResponse:
+        if session.protocol_version != mcp.BATCH_VERSION:
+            raise RpcError(
+                INVALID_REQUEST,
+                "Expected one message; MCP %s has no batches." % session.protocol_version,
+            )
+        replies = []
+        for message in messages:
+            if isinstance(message, RpcError):
+                replies.append(message.encode())
+            else:
+                reply = await mcp.handle(message, self._desk, session)
+                replies.extend([] if reply is None else [reply])
+        return _reply(b"[" + b",".join(replies) + b"]" if replies else None)
+
+    async def _get(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not _accepts(request, "text/event-stream"):
+            raise _Refused(406, "Expected an Accept header that admits text/event-stream.")
+        session = self._session(request)
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform"}
+        )
+        await response.prepare(request)
+        stream = session.attach(_event_id(request))
+        try:
+            self._on_stream(session)
+            await response.write(b"retry: %d\n\n" % RETRY)
+            # A client that leaves is no failure; what it did not read stays in the session.
+            with suppress(ConnectionError, asyncio.TimeoutError):
+                await _pump(stream, response)
+        finally:
+            self._sessions.detach(session, stream)
+        return response
+
+    def _delete(self, request: web.BaseRequest) -> web.Response:
+        self._sessions.end(self._session(request).id)
+        return web.Response(status=204)
+
+    def _session(self, request: web.BaseRequest) -> Session:
+        id = request.headers.get("Mcp-Session-Id")
+        if id is None:
+            raise _Refused(400, "Expected an Mcp-Session-Id header, or an initialize request first.")
+        try:
+            return self._sessions.get(id)
+        except UnknownSession:
+            raise _Refused(404, "Expected the id of a live session; initialize a new one.")
+
+
+async def _pump(stream: Stream, response: web.StreamResponse) -> None:
+    """Write the stream's events until it ends. Raises ConnectionError, asyncio.TimeoutError."""
+    while True:
+        try:
+            event = await stream.next(KEEP_ALIVE)
+        except StreamEnded:
+            return
+        await asyncio.wait_for(response.write(_frame(event)), STALLED)
+
+
+def _frame(event: Optional[Event]) -> bytes:
+    """The bytes of one event; a comment, which clients skip, where there is none."""
+    if event is None:
+        return b": keep-alive\n\n"
+    return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, event.message)
+
+
+def _event_id(request: web.BaseRequest) -> Optional[int]:
+    value = request.headers.get("Last-Event-ID", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
+
+
+def _accepts(request: web.BaseRequest, wanted: str) -> bool:
+    accepted = request.headers.get("Accept", "*/*").lower()
+    return wanted in accepted or "*/*" in accepted or wanted.split("/")[0] + "/*" in accepted
+
+
+def _json(body: bytes, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+def _reply(body: Optional[bytes]) -> web.Response:
+    return web.Response(status=202) if body is None else _json(body)
+
+
+def _too_large() -> web.Response:
+    response = web.Response(status=413, text="Expected at most %d bytes.\n" % MAX_BODY)
+    # The rest of the body is not read, so the connection has no further use.
+    response.force_close()
+    return response
+
+
+def _request(message, payload, protocol, writer, task):  # type: ignore[no-untyped-def]
+    return web.BaseRequest(
+        message,
+        payload,
+        protocol,
+        writer,
+        task,
+        asyncio.get_running_loop(),
+        client_max_size=MAX_BODY,
+    )

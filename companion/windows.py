@@ -1,0 +1,121 @@
+"""The endpoints of all the editor's windows on one loop, from first to last; knows no thread."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Callable, Dict, Mapping, Optional, Tuple
+
+from . import discovery
+from .context import OpenFile
+from .editor import Editor
+from .log import logger
+from .workspace import Status, Workspace
+
+Environments = Mapping[int, Mapping[str, str]]
+
+
+class Windows:
+    """One workspace for each window, by the window's id.
+
+    `on_environments` is given the variables for the terminals of every window, whenever they are
+    others; the mapping is never changed afterwards.
+    """
+
+    def __init__(
+        self, editor: Editor, pid: int, on_environments: Callable[[Environments], None]
+    ) -> None:
+        self._editor = editor
+        self._pid = pid
+        self._on_environments = on_environments
+        self._is_trusted: Optional[bool] = None
+        self._workspaces: Dict[int, Workspace] = {}
+        self._tasks: Dict[Workspace, asyncio.Task[None]] = {}
+        self._stopped = asyncio.Event()
+
+    async def run(self, on_ready: Callable[[], None]) -> None:
+        """Serve until `stop`; `on_ready` is called when windows may be told."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, discovery.sweep, self._pid)
+        try:
+            on_ready()
+            await self._stopped.wait()
+        finally:
+            self.set_windows({})
+            if self._tasks:
+                await asyncio.wait(list(self._tasks.values()))
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def set_windows(self, windows: Mapping[int, Tuple[str, ...]]) -> None:
+        for window_id in set(self._workspaces) - set(windows):
+            self._workspaces.pop(window_id).close()
+        for window_id, folders in windows.items():
+            if window_id in self._workspaces:
+                self._workspaces[window_id].change_folders(folders)
+            else:
+                self._open(window_id, folders)
+        self._refresh()
+
+    def set_trusted(self, is_trusted: Optional[bool]) -> None:
+        self._is_trusted = is_trusted
+        for workspace in self._workspaces.values():
+            workspace.trust(is_trusted)
+
+    def add_file(self, window_id: int, file: OpenFile) -> None:
+        self._change(window_id, lambda workspace: workspace.context.add(file))
+
+    def focus_file(self, window_id: int, file: OpenFile) -> None:
+        self._change(window_id, lambda workspace: workspace.context.focus(file))
+
+    def select(self, window_id: int, file: OpenFile) -> None:
+        self._change(window_id, lambda workspace: workspace.context.select(file))
+
+    def close_file(self, view_id: int) -> None:
+        for window_id in self._workspaces:
+            self._change(window_id, lambda workspace: workspace.context.close(view_id))
+
+    def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
+        if window_id in self._workspaces:
+            self._workspaces[window_id].accept(session_id, path, text)
+
+    def reject_diff(self, window_id: int, session_id: str, path: str) -> None:
+        if window_id in self._workspaces:
+            self._workspaces[window_id].reject(session_id, path)
+
+    def status(self) -> Tuple[Status, ...]:
+        return tuple(workspace.status() for workspace in self._workspaces.values())
+
+    def _open(self, window_id: int, folders: Tuple[str, ...]) -> None:
+        workspace = Workspace(window_id, folders, self._editor, self._is_trusted)
+        self._workspaces[window_id] = workspace
+        task = asyncio.ensure_future(workspace.run(self._pid, on_open=self._refresh))
+        self._tasks[workspace] = task
+        task.add_done_callback(partial(self._closed, workspace))
+
+    def _closed(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
+        del self._tasks[workspace]
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._workspaces.pop(workspace.window_id, None)
+            logger.error("a window's server ended", exc_info=error)
+            self._editor.tell(
+                "Gemini CLI cannot connect: no server could be started (%s). Run"
+                ' "Gemini Companion: Restart" from the command palette.' % error
+            )
+
+    def _change(self, window_id: int, change: Callable[[Workspace], None]) -> None:
+        workspace = self._workspaces.get(window_id)
+        if workspace is not None:
+            change(workspace)
+            workspace.context_changed()
+
+    def _refresh(self) -> None:
+        self._on_environments(
+            {
+                window_id: workspace.environment()
+                for window_id, workspace in self._workspaces.items()
+                if workspace.advertisement.port
+            }
+        )

@@ -1,0 +1,217 @@
+"""One editor window's endpoint: its port, token, file, context and sessions; knows no view.
+
+The loop owns all of it. Everything of one window is apart from every other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+from .context import ContextStore
+from .discovery import Advertisement, DiscoveryError, Publication
+from .editor import Editor, EditorError, Proposal
+from .jsonrpc import encode_notification
+from .log import logger
+from .mcp import Desk
+from .sessions import Session, Sessions
+from .transport import Endpoint
+
+# Seconds from the last change to the update (the specification's): a burst of typing is one.
+DEBOUNCE = 0.05
+# Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
+MAX_OPEN_DIFFS = 64
+
+
+@dataclass(frozen=True)
+class Status:
+    """A window's endpoint as the user may see it; holds no secret.
+
+    `connected` counts the CLIs with a live stream, `waiting` the diffs without a decision;
+    `discovery_path` is None where the file could not be written.
+    """
+
+    window_id: int
+    port: int
+    folders: Tuple[str, ...]
+    discovery_path: Optional[str]
+    connected: int
+    waiting: int
+
+
+class Workspace(Desk):
+    """What the CLIs of one window share. `folders` are absolute paths; `is_trusted` None leaves
+    that member out of the context (contract B4.38)."""
+
+    def __init__(
+        self,
+        window_id: int,
+        folders: Tuple[str, ...],
+        editor: Editor,
+        is_trusted: Optional[bool] = None,
+    ) -> None:
+        self.window_id = window_id
+        self.context = ContextStore()
+        self.sessions = Sessions(self._session_ended)
+        self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
+        self.publication: Optional[Publication] = None
+        self._editor = editor
+        self._is_trusted = is_trusted
+        self._closed = asyncio.Event()
+        self._update: Optional[asyncio.TimerHandle] = None
+        self._last_update = b""
+        self._undelivered: List[bytes] = []
+
+    async def run(self, pid: int, on_open: Callable[[], None]) -> None:
+        """Serve until `close`; `on_open` is called when the server can be found. Raises OSError.
+
+        `pid` is the editor's process. The discovery file never outlives the socket.
+        """
+        endpoint = Endpoint(
+            self.advertisement.token, self.sessions, self, on_stream=self._stream_began
+        )
+        async with endpoint.listening() as port:
+            folders = self.advertisement.folders
+            self.advertisement = Advertisement(pid, port, self.advertisement.token, folders)
+            self._publish()
+            try:
+                on_open()
+                await self._closed.wait()
+            finally:
+                self._leave()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def change_folders(self, folders: Tuple[str, ...]) -> None:
+        advertisement = self.advertisement
+        if folders != advertisement.folders:
+            self.advertisement = Advertisement(
+                advertisement.pid, advertisement.port, advertisement.token, folders
+            )
+            if advertisement.port:
+                self._publish()
+
+    def trust(self, is_trusted: Optional[bool]) -> None:
+        self._is_trusted = is_trusted
+        self.context_changed()
+
+    def environment(self) -> Dict[str, str]:
+        """The variables by which a terminal of this window leads the CLI here (contract B5.46)."""
+        return {
+            "GEMINI_CLI_IDE_SERVER_PORT": str(self.advertisement.port),
+            "GEMINI_CLI_IDE_WORKSPACE_PATH": self.advertisement.workspace_path,
+            "GEMINI_CLI_IDE_AUTH_TOKEN": self.advertisement.token,
+            "GEMINI_CLI_IDE_PID": str(self.advertisement.pid),
+        }
+
+    def context_changed(self) -> None:
+        """Send the context DEBOUNCE seconds after the last of these calls."""
+        if self._update is not None:
+            self._update.cancel()
+        self._update = asyncio.get_running_loop().call_later(DEBOUNCE, self._send_context)
+
+    async def open_diff(self, session: Session, path: str, content: str) -> None:
+        if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
+            raise EditorError("Expected a decision on the %d open diffs first." % MAX_OPEN_DIFFS)
+        session.awaiting.add(path)
+        try:
+            # The client may leave meanwhile; half a diff must not stay behind.
+            proposal = Proposal(session.id, path, content)
+            await asyncio.shield(self._editor.open_diff(self.window_id, proposal))
+        except EditorError:
+            session.awaiting.discard(path)
+            raise
+
+    async def close_diff(self, session: Session, path: str) -> Optional[str]:
+        if path not in session.awaiting:
+            return None
+        session.awaiting.discard(path)
+        return await asyncio.shield(self._editor.close_diff(self.window_id, session.id, path))
+
+    def accept(self, session_id: str, path: str, text: str) -> None:
+        """The user accepted; `text` is the proposal as edited, with `\\n` line ends."""
+        self._decide(session_id, path, "ide/diffAccepted", {"filePath": path, "content": text})
+
+    def reject(self, session_id: str, path: str) -> None:
+        self._decide(session_id, path, "ide/diffRejected", {"filePath": path})
+
+    def status(self) -> Status:
+        return Status(
+            self.window_id,
+            self.advertisement.port,
+            self.advertisement.folders,
+            self.publication and self.publication.path,
+            sum(session.stream is not None for session in self.sessions),
+            sum(len(session.awaiting) for session in self.sessions),
+        )
+
+    def _publish(self) -> None:
+        if self.publication is not None:
+            self.publication.remove()
+        try:
+            self.publication = Publication(self.advertisement)
+        except DiscoveryError as error:
+            # The terminals' variables lead to the port all the same.
+            self.publication = None
+            logger.error("%s", error)
+            self._editor.tell(str(error))
+
+    def _leave(self) -> None:
+        if self.publication is not None:
+            self.publication.remove()
+        if self._update is not None:
+            self._update.cancel()
+        for session in self.sessions:
+            for path in list(session.awaiting):
+                self.reject(session.id, path)
+
+    def _send_context(self) -> None:
+        update = self._context()
+        if update != self._last_update:
+            self._last_update = update
+            self.sessions.broadcast(update)
+
+    def _context(self) -> bytes:
+        state: Dict[str, Any] = {"openFiles": self.context.open_files()}
+        if self._is_trusted is not None:
+            state["isTrusted"] = self._is_trusted
+        return encode_notification("ide/contextUpdate", {"workspaceState": state})
+
+    def _stream_began(self, session: Session) -> None:
+        """Tell a new stream the present context (contract B3.27) and what nobody took so far."""
+        update = self._context()
+        if update == self._last_update:
+            session.send(update, passing=True)
+        else:
+            self._last_update = update
+            self.sessions.broadcast(update)
+        kept, self._undelivered = self._undelivered, []
+        for message in kept:
+            session.send(message)
+
+    def _decide(
+        self, session_id: str, path: str, method: str, params: Mapping[str, Any]
+    ) -> None:
+        message = encode_notification(method, params)
+        session = self.sessions.find(session_id)
+        if session is None:
+            self._keep([message])
+        else:
+            session.awaiting.discard(path)
+            session.send(message)
+
+    def _session_ended(self, session: Session) -> None:
+        self._keep(session.undelivered())
+
+    def _keep(self, messages: List[bytes]) -> None:
+        """Decisions whose CLI is gone go to the newest one here, or wait for the next."""
+        live = [session for session in self.sessions if session.stream is not None]
+        for message in messages:
+            if live:
+                live[-1].send(message)
+            else:
+                self._undelivered.append(message)
+                self._editor.tell("Gemini CLI is away: your decision waits for the next one.")
