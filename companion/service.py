@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Callable, Deque, Mapping, Optional, Tuple
 from .context import OpenFile
 from .editor import Editor
 from .log import logger
+from .status import Status
 
 if TYPE_CHECKING:
     from .windows import Windows
-    from .workspace import Status
 
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
 # reached only where something is wrong.

@@ -10,7 +10,8 @@ from . import discovery
 from .context import OpenFile
 from .editor import Editor
 from .log import logger
-from .workspace import Status, Workspace
+from .status import Status
+from .workspace import Workspace
 
 Environments = Mapping[int, Mapping[str, str]]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .context import ContextStore
@@ -17,28 +16,13 @@ from .jsonrpc import encode_notification
 from .log import logger
 from .mcp import Desk
 from .sessions import Session, Sessions
+from .status import Status
 from .transport import Endpoint
 
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
 DEBOUNCE = 0.05
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
-
-
-@dataclass(frozen=True)
-class Status:
-    """A window's endpoint as the user may see it; holds no secret.
-
-    `connected` counts the CLIs with a live stream, `waiting` the diffs without a decision;
-    `discovery_path` is None where the file could not be written.
-    """
-
-    window_id: int
-    port: int
-    folders: Tuple[str, ...]
-    discovery_path: Optional[str]
-    connected: int
-    waiting: int
 
 
 class Workspace(Desk):

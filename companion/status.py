@@ -1,0 +1,36 @@
+"""The state of a window's endpoint as the user may see it; holds no secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+
+@dataclass(frozen=True)
+class Status:
+    """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
+    decision; `discovery_path` is None where the file could not be written; `folders` are absolute.
+    """
+
+    window_id: int
+    port: int
+    folders: Tuple[str, ...]
+    discovery_path: Optional[str]
+    connected: int
+    waiting: int
+
+    def text(self) -> str:
+        """Some lines for a panel, with what to do next where something is missing."""
+        lines = [
+            "Gemini CLI: %s connected" % (self.connected or "not"),
+            "Proposed edits without a decision: %d" % self.waiting,
+            "Server: 127.0.0.1, port %d" % self.port,
+            "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
+            "Discovery file: %s" % (self.discovery_path or "not written; the log tells why"),
+        ]
+        if not self.connected and self.folders:
+            lines.append(
+                'To connect, start "gemini" in one of the folders and type "/ide enable" there.'
+            )
+        return "\n".join(lines) + "\n"
+

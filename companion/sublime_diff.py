@@ -1,0 +1,214 @@
+"""Diffs as pairs of views: open, find, take, close; called on the editor's UI thread only.
+
+The views are the registry: a right view is a diff for as long as it carries the stamp, and whoever
+erases the stamp (`take`) has claimed the decision, exactly once (docs/adr/0003).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Dict, Iterator, List, Optional
+
+import sublime
+
+from .editor import Proposal
+from .original import Original
+from .sublime_layout import make_room, take_room_back
+
+# On the right view: the stamp and the path are public, for key bindings.
+STAMP = "gemini_companion_diff"
+PATH = "gemini_companion_diff_path"
+SESSION = "gemini_companion_diff_session"
+# Each view of a pair holds the other's id under this name.
+PARTNER = "gemini_companion_diff_partner"
+# On the window: the ids of its right views, so that ten thousand tabs need no search.
+DIFFS = "gemini_companion_diffs"
+# On the window: the id of the view that had the keyboard before the first diff.
+FOCUS_BEFORE = "gemini_companion_focus_before"
+
+BUTTONS = (
+    '<body id="gemini-companion"><a href="subl:gemini_companion_accept_diff">Accept</a>'
+    ' &nbsp; <a href="subl:gemini_companion_reject_diff">Reject</a></body>'
+)
+
+# Texts on their way into a view, by the view's id: as an argument of a command they would stay in
+# the undo stack and in the session file.
+_texts: Dict[int, str] = {}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A claimed diff: its two views, whose it was, and the text as the user left it."""
+
+    view: sublime.View
+    original: sublime.View
+    session_id: str
+    path: str
+    text: str
+
+
+def open(
+    window: sublime.Window,
+    proposal: Proposal,
+    original: Original,
+    keyboard: Optional[sublime.View],
+    take_focus: bool,
+) -> None:
+    """Show the proposal beside the original. A diff of the same session and path makes way for it.
+
+    `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
+    """
+    older = find(window, proposal.session_id, proposal.path)
+    replaced = take(older) if older is not None else None
+    _remember_focus(window, keyboard)
+    left_group, right_group = make_room(window)
+    right = _new_view(window, right_group, os.path.basename(proposal.path) + " (proposed)")
+    left = _new_view(window, left_group, _left_name(proposal.path, original))
+    _fill(left, original.note or original.text, proposal.path)
+    _fill(right, proposal.content, proposal.path)
+    left.set_read_only(True)
+    right.set_reference_document(original.text)
+    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
+    left.settings().set(PARTNER, right.id())
+    right.settings().set(PARTNER, left.id())
+    _stamp(window, right, proposal)
+    if replaced is not None:
+        close(window, replaced, None)
+    window.focus_view(right)
+    if not take_focus and keyboard is not None and keyboard.is_valid():
+        window.focus_view(keyboard)
+
+
+def all(window: sublime.Window) -> Iterator[sublime.View]:
+    """The right views of the window's undecided diffs, oldest first."""
+    for view_id in window.settings().get(DIFFS, []):
+        view = sublime.View(view_id)
+        if is_diff(view):
+            yield view
+
+
+def is_diff(view: sublime.View) -> bool:
+    return view.is_valid() and view.settings().get(STAMP) is True
+
+
+def find(window: sublime.Window, session_id: str, path: str) -> Optional[sublime.View]:
+    """The right view of the diff that the session has open for the path."""
+    for view in all(window):
+        settings = view.settings()
+        if settings.get(PATH) == path and settings.get(SESSION) == session_id:
+            return view
+    return None
+
+
+def current(window: sublime.Window) -> Optional[sublime.View]:
+    """The right view of the diff that the user means: the one with the keyboard on either side,
+    else the one that can be seen. So commands work while a terminal has the keyboard."""
+    active = window.active_view()
+    meant = [] if active is None else [active, _partner(active)]
+    for view in meant + [view for view in all(window) if _is_on_top(window, view)]:
+        if is_diff(view):
+            return view
+    return None
+
+
+def take(view: sublime.View) -> Optional[Taken]:
+    """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
+    settings = view.settings()
+    if settings.get(STAMP) is not True:
+        return None
+    settings.erase(STAMP)
+    text = view.substr(sublime.Region(0, view.size()))
+    return Taken(view, _partner(view), settings.get(SESSION), settings.get(PATH), text)
+
+
+def close(window: sublime.Window, taken: Taken, keyboard: Optional[sublime.View]) -> None:
+    """Close both views of a diff that was taken; show the next one, or the window as it was.
+
+    `keyboard` is the view in which the user types; only if it is one of these two, it changes.
+    """
+    pair = (taken.original, taken.view)
+    for view in pair:
+        if view.is_valid():
+            view.close()
+    waiting = list(all(window))
+    window.settings().set(DIFFS, [view.id() for view in waiting])
+    if waiting:
+        show(window, waiting[-1])
+    else:
+        take_room_back(window)
+    if keyboard in pair:
+        keyboard = None if waiting else sublime.View(window.settings().get(FOCUS_BEFORE, 0))
+    if keyboard is not None and keyboard.is_valid():
+        window.focus_view(keyboard)
+
+
+def show(window: sublime.Window, view: sublime.View) -> None:
+    """Bring both views of a diff to the top of their groups; the right one has the keyboard."""
+    left = _partner(view)
+    if left.is_valid() and not _is_on_top(window, left):
+        window.focus_view(left)
+    window.focus_view(view)
+
+
+def fill(view: sublime.View, edit: sublime.Edit) -> None:
+    """The body of the command that puts a waiting text into its view."""
+    text = _texts.pop(view.id(), None)
+    if text is not None:
+        view.insert(edit, 0, text)
+
+
+def _partner(view: sublime.View) -> sublime.View:
+    """The other view of the pair; one that is not valid where there is none."""
+    return sublime.View(view.settings().get(PARTNER, 0))
+
+
+def _remember_focus(window: sublime.Window, keyboard: Optional[sublime.View]) -> None:
+    if not any(True for _ in all(window)):
+        window.settings().set(FOCUS_BEFORE, keyboard.id() if keyboard is not None else 0)
+
+
+def _new_view(window: sublime.Window, group: int, name: str) -> sublime.View:
+    window.focus_group(group)
+    view = window.new_file()
+    view.set_scratch(True)
+    view.set_name(name)
+    return view
+
+
+def _left_name(path: str, original: Original) -> str:
+    return os.path.basename(path) + (" (on disk)" if original.exists else " (new file)")
+
+
+def _fill(view: sublime.View, text: str, path: str) -> None:
+    settings = view.settings()
+    # Either would change the text on its way in.
+    settings.set("translate_tabs_to_spaces", False)
+    settings.set("auto_indent", False)
+    _texts[view.id()] = text
+    view.run_command("gemini_companion_fill_view")
+    settings.erase("translate_tabs_to_spaces")
+    settings.erase("auto_indent")
+    if int(sublime.version()) >= 4114:
+        view.clear_undo_stack()
+    selection = view.sel()
+    selection.clear()
+    selection.add(sublime.Region(0))
+    syntax = sublime.find_syntax_for_file(path, text[: text.find("\n") + 1])
+    if syntax is not None:
+        view.assign_syntax(syntax)
+
+
+def _stamp(window: sublime.Window, view: sublime.View, proposal: Proposal) -> None:
+    settings = view.settings()
+    settings.set(PATH, proposal.path)
+    settings.set(SESSION, proposal.session_id)
+    settings.set("mini_diff", True)
+    settings.set(STAMP, True)
+    diffs: List[int] = window.settings().get(DIFFS, [])
+    window.settings().set(DIFFS, diffs + [view.id()])
+
+
+def _is_on_top(window: sublime.Window, view: sublime.View) -> bool:
+    group, _ = window.get_view_index(view)
+    return group >= 0 and window.active_view_in_group(group) == view

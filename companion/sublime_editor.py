@@ -1,0 +1,95 @@
+"""The editor as the core sees it: every request crosses from the loop to the UI thread here."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Callable, Optional, TypeVar
+
+import sublime
+
+from . import original, sublime_diff
+from .editor import Editor, EditorError, Proposal
+from .log import logger
+
+T = TypeVar("T")
+
+SETTINGS = "GeminiCompanion.sublime-settings"
+
+
+class SublimeEditor(Editor):
+    """What the core may ask. `keyboard` is the view that was activated last; the UI thread's own."""
+
+    def __init__(self) -> None:
+        self.keyboard: Optional[sublime.View] = None
+
+    def keyboard_in(self, window: sublime.Window) -> Optional[sublime.View]:
+        """The view of the window in which the user types; a terminal's panel can be one."""
+        keyboard = self.keyboard
+        if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
+            return keyboard
+        return window.active_view()
+
+    async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        loop = asyncio.get_running_loop()
+        present = await loop.run_in_executor(None, original.read, proposal.path)
+        await _on_ui_thread(partial(self._open, window_id, proposal, present))
+
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+        return await _on_ui_thread(partial(self._close, window_id, session_id, path))
+
+    def tell(self, sentence: str) -> None:
+        message = "Gemini Companion: " + sentence
+        sublime.set_timeout(lambda: sublime.status_message(message), 0)
+
+    def _open(self, window_id: int, proposal: Proposal, present: original.Original) -> None:
+        window = sublime.Window(window_id)
+        if not window.is_valid():
+            raise EditorError("The editor's window is closed.")
+        take_focus = bool(sublime.load_settings(SETTINGS).get("focus_diff", False))
+        keyboard = self.keyboard_in(window)
+        sublime_diff.open(window, proposal, present, keyboard, take_focus)
+        if not take_focus:
+            # Panels are not sure to be activated again.
+            self.keyboard = keyboard
+        if present.note:
+            self.tell(present.note)
+
+    def _close(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+        window = sublime.Window(window_id)
+        view = sublime_diff.find(window, session_id, path)
+        taken = sublime_diff.take(view) if view is not None else None
+        if taken is None:
+            return None
+        sublime_diff.close(window, taken, self.keyboard_in(window))
+        return taken.text
+
+
+async def _on_ui_thread(work: Callable[[], T]) -> T:
+    """Crossing B: run `work` on the UI thread and await it. Raises what it raises as EditorError.
+
+    The UI thread never waits for the loop: a loop that is gone is no concern of its any more.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(call: Callable[[], None]) -> None:
+        if not future.done():
+            call()
+
+    def run() -> None:
+        """The boundary of UI callbacks: a failure becomes the answer, and a line in the log."""
+        try:
+            outcome = partial(future.set_result, work())
+        except EditorError as error:
+            outcome = partial(future.set_exception, error)
+        except Exception:
+            logger.exception("the editor failed")
+            sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
+            outcome = partial(future.set_exception, sorry)
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, outcome)
+
+    sublime.set_timeout(run, 0)
+    return await future

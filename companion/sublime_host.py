@@ -1,0 +1,210 @@
+"""The companion inside the plugin host: what the listeners and commands of plugin.py do.
+
+All of it runs on the UI thread, unless a method says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+import sublime
+
+from . import discovery, log, sublime_diff, sublime_terminal, sublime_view
+from .log import logger
+from .service import Companion
+from .sublime_editor import SETTINGS, SublimeEditor
+
+# Milliseconds between looks at which windows and folders there are: neither every closed window
+# nor a changed folder has an event.
+POLL = 1000
+# Tabs described at a time, so that a window with thousands does not hold up its thread.
+CHUNK = 100
+CHANGE_TAG = "GeminiCompanion"
+
+
+class Host:
+    """One companion, from `start` to `stop`; both can be called again and again.
+
+    Until the start and after the stop, every other method does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.editor = SublimeEditor()
+        self.companion: Optional[Companion] = None
+        self.log: Optional[log.RecentLines] = None
+        self._windows: Mapping[int, Tuple[str, ...]] = {}
+        self._generation = 0
+
+    def start(self) -> None:
+        settings = sublime.load_settings(SETTINGS)
+        settings.clear_on_change(CHANGE_TAG)
+        settings.add_on_change(CHANGE_TAG, self._settings_changed)
+        self.log = log.start(settings.get("log_level", "info"))
+        self._windows = {}
+        self._generation += 1
+        self.companion = Companion(self.editor, os.getppid())
+        self._settings_changed()
+        self.companion.start()
+        self._poll(self._generation)
+
+    def stop(self) -> None:
+        sublime.load_settings(SETTINGS).clear_on_change(CHANGE_TAG)
+        self._generation += 1
+        companion, self.companion = self.companion, None
+        if companion is not None:
+            companion.stop()
+
+    def quit(self) -> None:
+        """The editor quits and its API is gone: take the files away with plain os calls."""
+        discovery.remove_all(os.getppid())
+        companion, self.companion = self.companion, None
+        if companion is not None:
+            companion.stop(join=0.2)
+
+    def look_at_windows(self) -> None:
+        """Tell the companion of windows and folders that are new, and of windows that are gone."""
+        if self.companion is None:
+            return
+        windows = {window.id(): sublime_view.folders(window) for window in sublime.windows()}
+        if windows != self._windows:
+            new = set(windows) - set(self._windows)
+            self._windows = windows
+            self.companion.set_windows(windows)
+            for window_id in new:
+                self._add_files(sublime.Window(window_id))
+
+    def window_closes(self, window: sublime.Window) -> None:
+        if self.companion is not None:
+            self._windows = {it: self._windows[it] for it in self._windows if it != window.id()}
+            self.companion.set_windows(self._windows)
+
+    def activated(self, view: sublime.View) -> None:
+        self.look_at_windows()
+        before = self.editor.keyboard
+        # A preview that was replaced by the next one is not always said to be closed.
+        if self.companion is not None and before is not None and not before.is_valid():
+            self.companion.close_file(before.id())
+        element = view.element()
+        # The palette has the keyboard only for a moment; a terminal's panel keeps it.
+        if element is None or element.endswith(":output"):
+            self.editor.keyboard = view
+        if sublime_diff.is_diff(view):
+            self._show_pair(view)
+        self._focus(view)
+
+    def changed(self, view: sublime.View) -> None:
+        """Cursor, selection or file of the view are others; any thread."""
+        window, companion = view.window(), self.companion
+        file = sublime_view.describe(view)
+        if companion is not None and window is not None and file is not None:
+            companion.select(window.id(), file)
+
+    def appeared(self, view: sublime.View) -> None:
+        """The view has a file now, or is in another window."""
+        window, companion = view.window(), self.companion
+        if companion is None or window is None:
+            return
+        if window.active_view() == view:
+            self._focus(view)
+        else:
+            file = sublime_view.describe(view)
+            if file is not None:
+                companion.add_file(window.id(), file)
+
+    def moved(self, view: sublime.View) -> None:
+        self.closed(view)
+        self.appeared(view)
+
+    def closes(self, view: sublime.View) -> None:
+        """The view is about to be closed by the user: for a diff, that is a rejection."""
+        window = view.window()
+        if window is not None and sublime_diff.is_diff(view):
+            self.decide(window, view, accept=False)
+
+    def closed(self, view: sublime.View) -> None:
+        if self.companion is not None:
+            self.companion.close_file(view.id())
+
+    def decide(self, window: sublime.Window, view: sublime.View, accept: bool) -> None:
+        """Accept or reject a diff, if nobody else has, and close it."""
+        companion = self.companion
+        taken = sublime_diff.take(view) if companion is not None else None
+        if companion is None or taken is None:
+            return
+        if accept:
+            companion.accept_diff(window.id(), taken.session_id, taken.path, taken.text)
+        else:
+            companion.reject_diff(window.id(), taken.session_id, taken.path)
+        keyboard = self.editor.keyboard_in(window)
+        # Closing views inside of an event that closes one may close others (sublime.md 4.9).
+        sublime.set_timeout(lambda: sublime_diff.close(window, taken, keyboard), 0)
+
+    def terminus_arguments(
+        self, window: sublime.Window, arguments: Optional[Mapping[str, Any]]
+    ) -> Optional[Dict[str, Any]]:
+        """The arguments with which `terminus_open` leads the CLI to this window; None for those
+        it has."""
+        if not sublime.load_settings(SETTINGS).get("terminus_env", True):
+            return None
+        return sublime_terminal.with_environment(arguments or {}, self.environment(window))
+
+    def environment(self, window: sublime.Window) -> Mapping[str, str]:
+        if self.companion is None:
+            return {}
+        return self.companion.environments.get(window.id(), {})
+
+    def run_cli(self, window: sublime.Window, folder: str) -> None:
+        """Start Gemini CLI in the folder: in Terminus, else in the system's terminal."""
+        settings = sublime.load_settings(SETTINGS)
+        command = list(settings.get("cli_command") or ["gemini"])
+        environment = self.environment(window)
+        if sublime_terminal.has_terminus():
+            sublime_terminal.run_in_terminus(window, command, folder, environment)
+            return
+        terminal = list(settings.get("terminal_command") or [])
+
+        def run() -> None:
+            try:
+                sublime_terminal.run_in_system(terminal, command, folder, environment)
+            except sublime_terminal.NoTerminal as error:
+                logger.error("%s", error)
+                self.editor.tell(str(error))
+
+        sublime.set_timeout_async(run, 0)
+
+    def _poll(self, generation: int) -> None:
+        if generation == self._generation:
+            self.look_at_windows()
+            sublime.set_timeout(lambda: self._poll(generation), POLL)
+
+    def _settings_changed(self) -> None:
+        if self.companion is not None:
+            is_trusted = sublime.load_settings(SETTINGS).get("is_trusted")
+            self.companion.set_trusted(is_trusted if isinstance(is_trusted, bool) else None)
+
+    def _focus(self, view: sublime.View) -> None:
+        window, companion = view.window(), self.companion
+        file = sublime_view.describe(view)
+        if companion is not None and window is not None and file is not None:
+            companion.focus_file(window.id(), file)
+
+    def _show_pair(self, view: sublime.View) -> None:
+        window = view.window()
+        if window is not None:
+            sublime_diff.show(window, view)
+
+    def _add_files(self, window: sublime.Window) -> None:
+        """Tell of the tabs that were there before us, the active one as focused."""
+        views = window.views()
+
+        def add(start: int) -> None:
+            for view in views[start : start + CHUNK]:
+                if view.is_valid():
+                    self.appeared(view)
+            if start + CHUNK < len(views):
+                sublime.set_timeout_async(lambda: add(start + CHUNK), 0)
+            else:
+                logger.info("window %d: %d tabs", window.id(), len(views))
+
+        sublime.set_timeout_async(lambda: add(0), 0)

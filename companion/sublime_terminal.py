@@ -1,0 +1,164 @@
+"""Terminals: the companion's variables in Terminus, and Gemini CLI started in a terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional
+
+import sublime
+
+TERMINUS_SETTINGS = "Terminus.sublime-settings"
+# The command that takes our variables out of a terminal view's settings again, where Terminus keeps
+# them to start it anew: a token would stand in the session file.
+FORGET = "gemini_companion_forget_environment"
+TERMINUS_ARGUMENTS = "terminus_view.args"
+
+# Terminals of Linux and the BSDs, in the order tried; the command line follows.
+LINUX_TERMINALS = (
+    ["x-terminal-emulator", "-e"],
+    ["gnome-terminal", "--"],
+    ["konsole", "-e"],
+    ["xfce4-terminal", "-x"],
+    ["alacritty", "-e"],
+    ["kitty"],
+    ["xterm", "-e"],
+)
+
+
+class NoTerminal(Exception):
+    """No terminal to start the CLI in; the text is a sentence for the user."""
+
+
+def has_terminus() -> bool:
+    return bool(sublime.find_resources(TERMINUS_SETTINGS))
+
+
+def with_environment(
+    arguments: Mapping[str, Any], environment: Mapping[str, str]
+) -> Optional[Dict[str, Any]]:
+    """The arguments of `terminus_open` with the variables; None where nothing is to be added.
+
+    Terminus lets `env` replace the variables of its own configuration, so those come along.
+    """
+    env = arguments.get("env") or {}
+    if not environment or arguments.get("config_name") == "<ask>" or set(environment) <= set(env):
+        return None
+    configured = {} if env else _configured_env(arguments)
+    hooks = list(arguments.get("post_view_hooks") or [])
+    return {
+        **arguments,
+        "env": {**configured, **env, **environment},
+        "post_view_hooks": hooks + [[FORGET, {}]],
+    }
+
+
+def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
+    """The variables that the chosen shell has in Terminus' settings."""
+    name = arguments.get("config_name")
+    if not name and (arguments.get("cmd") or arguments.get("shell_cmd")):
+        return {}
+    for config in sublime.load_settings(TERMINUS_SETTINGS).get("shell_configs", []):
+        enabled = config.get("enable", True)
+        here = sublime.platform() in config.get("platforms", [sublime.platform()])
+        default = (name or "default").lower() == "default"
+        wanted = config.get("default") if default else config.get("name", "").lower() == name.lower()
+        if enabled and here and wanted:
+            env: Mapping[str, str] = config.get("env", {})
+            return env
+    return {}
+
+
+def forget_environment(view: sublime.View) -> None:
+    """Take our variables out of what Terminus keeps to start the view's terminal again."""
+    arguments = view.settings().get(TERMINUS_ARGUMENTS)
+    if arguments and arguments.get("env"):
+        env = arguments["env"]
+        kept = {key: env[key] for key in env if not key.startswith("GEMINI_CLI_IDE_")}
+        view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": kept})
+
+
+def run_in_terminus(
+    window: sublime.Window, command: List[str], folder: str, environment: Mapping[str, str]
+) -> None:
+    # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$" (B5.45).
+    cmd = [part.replace("$", "\\$") for part in _as_sublime(command)]
+    arguments: Dict[str, Any] = {
+        "cmd": cmd,
+        "cwd": folder.replace("$", "\\$"),
+        "title": "Gemini CLI",
+        "auto_close": False,
+        "reactivable": False,
+    }
+    window.run_command("terminus_open", with_environment(arguments, environment) or arguments)
+
+
+def _as_sublime(command: List[str]) -> List[str]:
+    if sublime.platform() == "windows":
+        return ["cmd.exe", "/c", "set TERM_PROGRAM=sublime&& " + subprocess.list2cmdline(command)]
+    return ["env", "TERM_PROGRAM=sublime"] + command
+
+
+def run_in_system(
+    terminal: List[str], command: List[str], folder: str, environment: Mapping[str, str]
+) -> None:
+    """Start the CLI in the system's terminal; may take a moment, so not on the UI thread.
+
+    `terminal` is the user's own command line, in which the items "{cwd}" and "{command}" stand for
+    the folder and the CLI; empty for the one that is found. Raises NoTerminal.
+    """
+    environment = {**environment, "TERM_PROGRAM": "sublime"}
+    line = _terminal_line(terminal, command, folder, environment)
+    try:
+        subprocess.Popen(
+            line,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NoTerminal(
+            'The terminal "%s" could not be started (%s); see "terminal_command" in the settings.'
+            % (line[0], error.strerror)
+        )
+
+
+def _terminal_line(
+    terminal: List[str], command: List[str], folder: str, environment: Mapping[str, str]
+) -> List[str]:
+    if terminal:
+        line: List[str] = []
+        for item in terminal:
+            line += command if item == "{command}" else [item.replace("{cwd}", folder)]
+        return line
+    if sublime.platform() == "windows":
+        return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", subprocess.list2cmdline(command)]
+    if sublime.platform() == "osx":
+        return ["open", "-a", "Terminal", _script(command, folder, environment)]
+    for line in LINUX_TERMINALS:
+        if shutil.which(line[0]):
+            return line + command
+    raise NoTerminal(
+        'No terminal was found. Install Terminus, or name one in "terminal_command" in the settings.'
+    )
+
+
+def _script(command: List[str], folder: str, environment: Mapping[str, str]) -> str:
+    """A script that only this user can read and that removes itself: macOS' Terminal starts
+    nothing with an environment, and what it is told to type lands in the shell's history."""
+    descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")
+    exports = "".join(
+        "export %s=%s\n" % (name, shlex.quote(value)) for name, value in environment.items()
+    )
+    line = " ".join(shlex.quote(part) for part in command)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nrm -f "$0"\ncd %s || exit\n' % shlex.quote(folder))
+        file.write("%sexec %s\n" % (exports, line))
+    os.chmod(path, 0o700)
+    return path

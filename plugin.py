@@ -1,0 +1,219 @@
+"""All that Sublime Text can call: listeners, commands, load and unload; the work is done below.
+
+The listeners stand here, each handler in its class's own body, because Sublime registers no others
+(an inherited handler makes it give up the whole file).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, Optional, Tuple
+
+import sublime
+import sublime_plugin
+
+# Sublime reloads this file alone; without this a new plugin.py would run on old modules.
+for _name in [name for name in sys.modules if name.startswith("%s.companion" % __package__)]:
+    del sys.modules[_name]
+
+from .companion import sublime_diff, sublime_terminal  # noqa: E402
+from .companion.status import Status  # noqa: E402
+from .companion.sublime_host import SETTINGS, Host  # noqa: E402
+
+__all__ = [
+    "GeminiCompanionAcceptDiffCommand",
+    "GeminiCompanionFillViewCommand",
+    "GeminiCompanionForgetEnvironmentCommand",
+    "GeminiCompanionListener",
+    "GeminiCompanionRejectDiffCommand",
+    "GeminiCompanionRestartCommand",
+    "GeminiCompanionRunCliCommand",
+    "GeminiCompanionShowLogCommand",
+    "GeminiCompanionStatusCommand",
+    "plugin_loaded",
+    "plugin_unloaded",
+]
+
+PANEL = "gemini_companion"
+
+# The one global: what lives between load and unload.
+_host = Host()
+
+
+def plugin_loaded() -> None:
+    _host.start()
+
+
+def plugin_unloaded() -> None:
+    _host.stop()
+
+
+class GeminiCompanionListener(sublime_plugin.EventListener):
+    def on_exit(self) -> None:
+        _host.quit()
+
+    def on_new_window(self, window: sublime.Window) -> None:
+        _host.look_at_windows()
+
+    def on_pre_close_window(self, window: sublime.Window) -> None:
+        _host.window_closes(window)
+
+    def on_load_project(self, window: sublime.Window) -> None:
+        _host.look_at_windows()
+
+    def on_post_save_project(self, window: sublime.Window) -> None:
+        _host.look_at_windows()
+
+    def on_activated(self, view: sublime.View) -> None:
+        _host.activated(view)
+
+    def on_load(self, view: sublime.View) -> None:
+        _host.appeared(view)
+
+    def on_post_save(self, view: sublime.View) -> None:
+        _host.appeared(view)
+
+    def on_associate_buffer(self, buffer: sublime.Buffer) -> None:
+        for view in buffer.views():
+            _host.changed(view)
+
+    def on_post_move(self, view: sublime.View) -> None:
+        _host.moved(view)
+
+    def on_selection_modified_async(self, view: sublime.View) -> None:
+        _host.changed(view)
+
+    def on_pre_close(self, view: sublime.View) -> None:
+        _host.closes(view)
+
+    def on_close(self, view: sublime.View) -> None:
+        _host.closed(view)
+
+    def on_window_command(
+        self, window: sublime.Window, name: str, args: Optional[Dict[str, Any]]
+    ) -> Optional[Tuple[str, Dict[str, Any]]]:
+        if name == "terminus_open":
+            arguments = _host.terminus_arguments(window, args)
+            return None if arguments is None else (name, arguments)
+        view = window.active_view()
+        return _accept_instead_of_save(view, name) if view is not None else None
+
+    def on_text_command(
+        self, view: sublime.View, name: str, args: Optional[Dict[str, Any]]
+    ) -> Optional[Tuple[str, Dict[str, Any]]]:
+        return _accept_instead_of_save(view, name)
+
+
+def _accept_instead_of_save(view: sublime.View, name: str) -> Optional[Tuple[str, Dict[str, Any]]]:
+    """A proposal has no file to save to; the user who saves it means that it is good."""
+    if name != "save" or not sublime_diff.is_diff(view):
+        return None
+    window = view.window()
+    if window is None or not sublime.load_settings(SETTINGS).get("accept_on_save", True):
+        return None
+    sublime.set_timeout(lambda: window.run_command("gemini_companion_accept_diff"), 0)
+    return ("noop", {})
+
+
+class GeminiCompanionAcceptDiffCommand(sublime_plugin.WindowCommand):
+    """Send the proposal as it stands now to the CLI, which writes the file."""
+
+    def is_enabled(self) -> bool:
+        return sublime_diff.current(self.window) is not None
+
+    def run(self) -> None:
+        view = sublime_diff.current(self.window)
+        if view is not None:
+            _host.decide(self.window, view, accept=True)
+
+
+class GeminiCompanionRejectDiffCommand(sublime_plugin.WindowCommand):
+    """Tell the CLI that the file stays as it is."""
+
+    def is_enabled(self) -> bool:
+        return sublime_diff.current(self.window) is not None
+
+    def run(self) -> None:
+        view = sublime_diff.current(self.window)
+        if view is not None:
+            _host.decide(self.window, view, accept=False)
+
+
+class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
+    """Not for users: puts a waiting text into a new view of a diff."""
+
+    def run(self, edit: sublime.Edit) -> None:
+        sublime_diff.fill(self.view, edit)
+
+
+class GeminiCompanionForgetEnvironmentCommand(sublime_plugin.TextCommand):
+    """Not for users: run by Terminus on a terminal that got our variables."""
+
+    def run(self, edit: sublime.Edit) -> None:
+        sublime_terminal.forget_environment(self.view)
+
+
+class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
+    """Start Gemini CLI in a folder of the window; asks which where there are several."""
+
+    def is_enabled(self) -> bool:
+        return _host.companion is not None
+
+    def run(self) -> None:
+        folders = self.window.folders() or [self._fallback()]
+        if len(folders) == 1:
+            _host.run_cli(self.window, folders[0])
+        else:
+            self.window.show_quick_panel(
+                folders,
+                lambda index: _host.run_cli(self.window, folders[index]) if index >= 0 else None,
+                placeholder="Run Gemini CLI in which folder?",
+            )
+
+    def _fallback(self) -> str:
+        view = self.window.active_view()
+        path = view.file_name() if view is not None else None
+        return os.path.dirname(path) if path else os.path.expanduser("~")
+
+
+class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
+    """Show whether a CLI is connected to this window, and what it needs otherwise."""
+
+    def is_enabled(self) -> bool:
+        return _host.companion is not None
+
+    def run(self) -> None:
+        if _host.companion is not None:
+            _host.companion.status(self._reply)
+
+    def _reply(self, statuses: Tuple[Status, ...]) -> None:
+        """On the companion's thread."""
+        texts = [status.text() for status in statuses if status.window_id == self.window.id()]
+        sublime.set_timeout(lambda: _show_panel(self.window, "".join(texts)), 0)
+
+
+class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
+    """Stop the server and start it anew, with new ports and tokens."""
+
+    def run(self) -> None:
+        _host.stop()
+        _host.start()
+        _host.editor.tell("restarted.")
+
+
+class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):
+    """Show the last lines of the log."""
+
+    def is_enabled(self) -> bool:
+        return _host.log is not None
+
+    def run(self) -> None:
+        if _host.log is not None:
+            _show_panel(self.window, "\n".join(_host.log.lines()) + "\n")
+
+
+def _show_panel(window: sublime.Window, text: str) -> None:
+    panel = window.create_output_panel(PANEL)
+    panel.run_command("append", {"characters": text, "scroll_to_end": True})
+    window.run_command("show_panel", {"panel": "output." + PANEL})
