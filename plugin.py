@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 import sublime
 import sublime_plugin
 
 # Sublime reloads this file alone; without this a new plugin.py would run on old modules.
-for _name in [name for name in sys.modules if name.startswith("%s.companion" % __package__)]:
+for _name in [name for name in sys.modules if name.startswith(f"{__package__}.companion")]:
     del sys.modules[_name]
 
 from .companion import sublime_diff, sublime_terminal  # noqa: E402
@@ -91,8 +91,8 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         _host.closed(view)
 
     def on_window_command(
-        self, window: sublime.Window, name: str, args: Optional[Dict[str, Any]]
-    ) -> Optional[Tuple[str, Dict[str, Any]]]:
+        self, window: sublime.Window, name: str, args: dict[str, Any] | None
+    ) -> tuple[str, dict[str, Any]] | None:
         if name == "terminus_open":
             arguments = _host.terminus_arguments(window, args)
             return None if arguments is None else (name, arguments)
@@ -100,12 +100,12 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         return _accept_instead_of_save(view, name) if view is not None else None
 
     def on_text_command(
-        self, view: sublime.View, name: str, args: Optional[Dict[str, Any]]
-    ) -> Optional[Tuple[str, Dict[str, Any]]]:
+        self, view: sublime.View, name: str, args: dict[str, Any] | None
+    ) -> tuple[str, dict[str, Any]] | None:
         return _accept_instead_of_save(view, name)
 
 
-def _accept_instead_of_save(view: sublime.View, name: str) -> Optional[Tuple[str, Dict[str, Any]]]:
+def _accept_instead_of_save(view: sublime.View, name: str) -> tuple[str, dict[str, Any]] | None:
     """A proposal has no file to save to; the user who saves it means that it is good."""
     if name != "save" or not sublime_diff.is_diff(view):
         return None
@@ -187,7 +187,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
         if _host.companion is not None:
             _host.companion.status(self._reply)
 
-    def _reply(self, statuses: Tuple[Status, ...]) -> None:
+    def _reply(self, statuses: tuple[Status, ...]) -> None:
         """On the companion's thread."""
         texts = [status.text() for status in statuses if status.window_id == self.window.id()]
         sublime.set_timeout(lambda: _show_panel(self.window, "".join(texts)), 0)

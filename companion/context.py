@@ -9,7 +9,7 @@ import os
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
@@ -34,7 +34,7 @@ class OpenFile:
 
     view_id: int
     path: str
-    cursor: Optional[Cursor] = None
+    cursor: Cursor | None = None
     selected_text: str = ""
 
 
@@ -57,9 +57,9 @@ class ContextStore:
         self._exists = exists
         # Oldest focus first: ten thousand tabs cost an update no more than ten do.
         self._files: OrderedDict[int, OpenFile] = OrderedDict()
-        self._focused_at: Dict[int, int] = {}
+        self._focused_at: dict[int, int] = {}
         self._last_focus = 0
-        self._active: Optional[int] = None
+        self._active: int | None = None
 
     def add(self, file: OpenFile) -> None:
         """A file is open; it keeps its place where it was known, and is oldest where it was not."""
@@ -93,9 +93,9 @@ class ContextStore:
         if self._active == view_id:
             self._active = None
 
-    def open_files(self) -> List[Dict[str, Any]]:
+    def open_files(self) -> list[dict[str, Any]]:
         """The `openFiles` member of ide/contextUpdate: newest first, one entry a path."""
-        entries: Dict[str, Dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
         for view_id in reversed(self._files):
             path = self._files[view_id].path
             if path not in entries and self._exists(path):
@@ -104,9 +104,9 @@ class ContextStore:
                 break
         return list(entries.values())
 
-    def _entry(self, view_id: int) -> Dict[str, Any]:
+    def _entry(self, view_id: int) -> dict[str, Any]:
         file = self._files[view_id]
-        entry: Dict[str, Any] = {"path": file.path, "timestamp": self._focused_at[view_id]}
+        entry: dict[str, Any] = {"path": file.path, "timestamp": self._focused_at[view_id]}
         if view_id == self._active:
             entry["isActive"] = True
             if file.cursor is not None:

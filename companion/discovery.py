@@ -14,7 +14,6 @@ import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import List, Tuple
 
 from .log import logger
 
@@ -37,11 +36,11 @@ class Advertisement:
     pid: int
     port: int
     token: str
-    folders: Tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        return "gemini-ide-server-%d-%d.json" % (self.pid, self.port)
+        return f"gemini-ide-server-{self.pid}-{self.port}.json"
 
     @property
     def workspace_path(self) -> str:
@@ -81,7 +80,7 @@ class Publication:
         self.path = os.path.join(folder(), advertisement.name)
         self._write()
 
-    def change_folders(self, folders: Tuple[str, ...]) -> None:
+    def change_folders(self, folders: tuple[str, ...]) -> None:
         """Write the file anew where the folders differ. Raises DiscoveryError."""
         if folders != self.advertisement.folders:
             self.advertisement = replace(self.advertisement, folders=folders)
@@ -94,9 +93,9 @@ class Publication:
             _write_private(self.path, self.advertisement.encode())
         except OSError as error:
             raise DiscoveryError(
-                "Gemini CLI cannot find this editor: %s could not be written (%s)."
-                % (self.path, error.strerror)
-            )
+                f"Gemini CLI cannot find this editor: {self.path} could not be written"
+                f" ({error.strerror})."
+            ) from error
 
     def remove(self) -> None:
         """Take the file away; plain os calls, so that it works while the editor quits."""
@@ -111,14 +110,14 @@ def _make_private(path: str) -> None:
     status = os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
         raise DiscoveryError(
-            "Gemini CLI cannot find this editor: %s should be a folder and is not; remove it." % path
+            f"Gemini CLI cannot find this editor: {path} should be a folder and is not; remove it."
         )
     if sys.platform == "win32":
         return
     if status.st_uid != os.getuid():
         raise DiscoveryError(
-            "Gemini CLI cannot find this editor: %s belongs to another user, who could read the"
-            " token. Set TMPDIR to a folder of your own for Sublime Text and for the CLI." % path
+            f"Gemini CLI cannot find this editor: {path} belongs to another user, who could read"
+            " the token. Set TMPDIR to a folder of your own for Sublime Text and for the CLI."
         )
     if stat.S_IMODE(status.st_mode) & 0o077:
         os.chmod(path, 0o700)
@@ -126,9 +125,8 @@ def _make_private(path: str) -> None:
 
 def _write_private(path: str, data: bytes) -> None:
     """Create or replace the file so that no moment shows it half written or to others."""
-    unfinished = os.path.join(
-        os.path.dirname(path), ".unfinished-%d-%s" % (os.getpid(), secrets.token_hex(8))
-    )
+    name = f".unfinished-{os.getpid()}-{secrets.token_hex(8)}"
+    unfinished = os.path.join(os.path.dirname(path), name)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -150,7 +148,7 @@ def remove_all(pid: int) -> None:
                     os.unlink(entry.path)
 
 
-def sweep(own_pid: int) -> List[str]:
+def sweep(own_pid: int) -> list[str]:
     """Remove the discovery files of editors that are gone; gives the paths removed.
 
     Only this user's; only where the editor's process is dead (or is the one now starting anew,
@@ -164,7 +162,9 @@ def sweep(own_pid: int) -> List[str]:
                 with suppress(OSError):
                     os.unlink(entry.path)
                     removed.append(entry.path)
-                    logger.info("removed the discovery file of an editor that is gone: %s", entry.name)
+                    logger.info(
+                        "removed the discovery file of an editor that is gone: %s", entry.name
+                    )
     return removed
 
 

@@ -1,10 +1,9 @@
-"""The outbound port: what the companion asks of an editor, in editor words; no editor stands here."""
+"""The outbound port: what the companion asks of an editor, in editor words; knows no editor."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Optional
 
 
 class EditorError(Exception):
@@ -35,7 +34,7 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
         """Close the session's diff for the path and give its text as the user left it.
 
         None where no such diff is open. No decision follows. Raises EditorError.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Mapping, Union
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -29,7 +29,7 @@ class RpcError(Exception):
     came, `id` that of the request it answers where one could be read.
     """
 
-    def __init__(self, code: int, message: str, id: Optional[Id] = None) -> None:
+    def __init__(self, code: int, message: str, id: Id | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -61,9 +61,9 @@ class Notification:
 class Response:
     """An answer to a request of ours; exactly one of `result` and `error` was there."""
 
-    id: Optional[Id]
+    id: Id | None
     result: Any = None
-    error: Optional[Mapping[str, Any]] = None
+    error: Mapping[str, Any] | None = None
 
 
 Message = Union[Request, Notification, Response]
@@ -83,7 +83,7 @@ def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def parse(body: bytes) -> Union[Message, List[Union[Message, RpcError]]]:
+def parse(body: bytes) -> Message | list[Message | RpcError]:
     """Read one message or a batch.
 
     In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a body
@@ -104,26 +104,28 @@ def _load(body: bytes) -> Any:
         # An escape can spell half of a surrogate pair, which is no Unicode text.
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeError as error:
-        raise RpcError(PARSE_ERROR, "Expected valid Unicode text in UTF-8; %s." % error.reason)
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise RpcError(
+            PARSE_ERROR, f"Expected valid Unicode text in UTF-8; {error.reason}."
+        ) from error
     except RecursionError:
-        raise RpcError(PARSE_ERROR, "Expected JSON that is nested less deeply.")
+        raise RpcError(PARSE_ERROR, "Expected JSON that is nested less deeply.") from None
     except ValueError as error:
-        raise RpcError(PARSE_ERROR, "Expected JSON; %s." % error)
+        raise RpcError(PARSE_ERROR, f"Expected JSON; {error}.") from error
     return value
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError("%s is no JSON number" % name)
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > MAX_INTEGER_DIGITS:
-        raise ValueError("a number has %d digits, more than %d" % (len(digits), MAX_INTEGER_DIGITS))
+        raise ValueError(f"a number has {len(digits)} digits, more than {MAX_INTEGER_DIGITS}")
     return int(digits)
 
 
-def _message_or_error(value: Any) -> Union[Message, RpcError]:
+def _message_or_error(value: Any) -> Message | RpcError:
     try:
         return _message(value)
     except RpcError as error:
@@ -132,9 +134,7 @@ def _message_or_error(value: Any) -> Union[Message, RpcError]:
 
 def _message(value: Any) -> Message:
     if not isinstance(value, dict):
-        raise RpcError(
-            INVALID_REQUEST, "Expected a JSON-RPC message object; got %s." % kind(value)
-        )
+        raise RpcError(INVALID_REQUEST, f"Expected a JSON-RPC message object; got {kind(value)}.")
     id = _id(value)
     if value.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, 'Expected the member "jsonrpc" to be "2.0".', id)
@@ -143,15 +143,15 @@ def _message(value: Any) -> Message:
     return _call(value, id)
 
 
-def _call(value: Dict[str, Any], id: Optional[Id]) -> Message:
+def _call(value: dict[str, Any], id: Id | None) -> Message:
     method, params = value["method"], value.get("params", {})
     if not isinstance(method, str):
         raise RpcError(
-            INVALID_REQUEST, 'Expected "method" to be a string; got %s.' % kind(method), id
+            INVALID_REQUEST, f'Expected "method" to be a string; got {kind(method)}.', id
         )
     if not isinstance(params, dict):
         raise RpcError(
-            INVALID_REQUEST, 'Expected "params" to be an object; got %s.' % kind(params), id
+            INVALID_REQUEST, f'Expected "params" to be an object; got {kind(params)}.', id
         )
     if "id" not in value:
         return Notification(method, params)
@@ -160,24 +160,26 @@ def _call(value: Dict[str, Any], id: Optional[Id]) -> Message:
     return Request(id, method, params)
 
 
-def _response(value: Dict[str, Any], id: Optional[Id]) -> Response:
+def _response(value: dict[str, Any], id: Id | None) -> Response:
     if ("result" in value) == ("error" in value):
         raise RpcError(
             INVALID_REQUEST, 'Expected one of "method", "result" and "error" in the message.', id
         )
     if "error" in value and not isinstance(value["error"], dict):
         raise RpcError(
-            INVALID_REQUEST, 'Expected "error" to be an object; got %s.' % kind(value["error"]), id
+            INVALID_REQUEST,
+            'Expected "error" to be an object; got {}.'.format(kind(value["error"])),
+            id,
         )
     return Response(id, value.get("result"), value.get("error"))
 
 
-def _id(value: Dict[str, Any]) -> Optional[Id]:
+def _id(value: dict[str, Any]) -> Id | None:
     id = value.get("id")
     # bool is an int to Python and not to JSON; a float id cannot be echoed faithfully.
     if id is None or isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool)):
         return id
-    raise RpcError(INVALID_REQUEST, 'Expected "id" to be a string or an integer; got %s.' % kind(id))
+    raise RpcError(INVALID_REQUEST, f'Expected "id" to be a string or an integer; got {kind(id)}.')
 
 
 def kind(value: object) -> str:

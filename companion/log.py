@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import Deque, List
 
 # Lines kept: some hours of ordinary use, well below a megabyte.
 MAX_LINES = 1000
@@ -20,13 +19,13 @@ class RecentLines(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: Deque[str] = deque(maxlen=MAX_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
 
     def emit(self, record: logging.LogRecord) -> None:
         self._lines.append(self.format(record))
 
-    def lines(self) -> List[str]:
+    def lines(self) -> list[str]:
         return list(self._lines)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Awaitable, Callable, Mapping
 
 import jsonschema
 
@@ -50,7 +50,7 @@ class Desk:
         """Show the diff. Raises EditorError."""
         raise NotImplementedError
 
-    async def close_diff(self, session: Session, path: str) -> Optional[str]:
+    async def close_diff(self, session: Session, path: str) -> str | None:
         """Close the diff and give its text, None where there is none. Raises EditorError."""
         raise NotImplementedError
 
@@ -63,9 +63,9 @@ class Tool:
     name: str
     description: str
     schema: Mapping[str, Any]
-    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[List[Dict[str, Any]]]]
+    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[list[dict[str, Any]]]]
 
-    def listing(self) -> Dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "description": self.description,
@@ -73,20 +73,20 @@ class Tool:
         }
 
 
-def _text(text: str) -> List[Dict[str, Any]]:
+def _text(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}]
 
 
 async def _open_diff(
     desk: Desk, session: Session, arguments: Mapping[str, Any]
-) -> List[Dict[str, Any]]:
+) -> list[dict[str, Any]]:
     await desk.open_diff(session, _path(arguments), arguments["newContent"])
     return []
 
 
 async def _close_diff(
     desk: Desk, session: Session, arguments: Mapping[str, Any]
-) -> List[Dict[str, Any]]:
+) -> list[dict[str, Any]]:
     content = await desk.close_diff(session, _path(arguments))
     # The CLI parses this text as JSON and takes the member `content` (contract B1.1); an object
     # without it says that there was nothing to close.
@@ -96,11 +96,11 @@ async def _close_diff(
 def _path(arguments: Mapping[str, Any]) -> str:
     path: str = arguments["filePath"]
     if "\0" in path or not os.path.isabs(path):
-        raise EditorError("Expected filePath to be the absolute path of a file; got %r." % path)
+        raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
     return path
 
 
-def _object_of(properties: Mapping[str, Any], required: List[str]) -> Dict[str, Any]:
+def _object_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -148,17 +148,17 @@ _TOOLS = {tool.name: (tool, jsonschema.Draft7Validator(tool.schema)) for tool in
 _TOOL_LIST = {"tools": [tool.listing() for tool in TOOLS]}
 
 
-def negotiate(request: Request) -> Tuple[str, Dict[str, Any]]:
+def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
     """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
     wanted = request.params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise RpcError(
             INVALID_PARAMS,
-            'Expected "protocolVersion" to be a string; got %s.' % kind(wanted),
+            f'Expected "protocolVersion" to be a string; got {kind(wanted)}.',
             request.id,
         )
     version = wanted if wanted in VERSIONS else DEFAULT_VERSION
-    capabilities: Dict[str, Any] = {"tools": {}, "logging": {}}
+    capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
     result = {
         "protocolVersion": version,
         "capabilities": capabilities,
@@ -167,7 +167,7 @@ def negotiate(request: Request) -> Tuple[str, Dict[str, Any]]:
     return version, result
 
 
-async def handle(message: Message, desk: Desk, session: Session) -> Optional[bytes]:
+async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
     """The bytes that answer the message, or None where it wants no answer."""
     if isinstance(message, Request):
         try:
@@ -184,7 +184,7 @@ async def _answer(request: Request, desk: Desk, session: Session) -> Mapping[str
     if method is None:
         raise RpcError(
             METHOD_NOT_FOUND,
-            "Expected one of the methods %s; got %r." % (", ".join(_METHODS), request.method),
+            "Expected one of the methods {}; got {!r}.".format(", ".join(_METHODS), request.method),
         )
     return await method(request.params, desk, session)
 
@@ -201,8 +201,9 @@ async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) ->
     if params.get("level") not in LOG_LEVELS:
         raise RpcError(
             INVALID_PARAMS,
-            'Expected "level" to be one of %s; got %r.'
-            % (", ".join(LOG_LEVELS), params.get("level")),
+            'Expected "level" to be one of {}; got {!r}.'.format(
+                ", ".join(LOG_LEVELS), params.get("level")
+            ),
         )
     return {}
 
@@ -211,7 +212,8 @@ async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) ->
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or name not in _TOOLS:
         raise RpcError(
-            INVALID_PARAMS, "Expected one of the tools %s; got %r." % (", ".join(_TOOLS), name)
+            INVALID_PARAMS,
+            "Expected one of the tools {}; got {!r}.".format(", ".join(_TOOLS), name),
         )
     tool, validator = _TOOLS[name]
     problem = next(validator.iter_errors(arguments), None)
@@ -226,7 +228,7 @@ async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) ->
 def _bad_arguments(
     tool: Tool, problem: jsonschema.ValidationError, session: Session
 ) -> Mapping[str, Any]:
-    sentence = "%s: %s." % (tool.name, _describe(problem))
+    sentence = f"{tool.name}: {_describe(problem)}."
     if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
         return {"content": _text(sentence), "isError": True}
     raise RpcError(INVALID_PARAMS, sentence)
@@ -234,16 +236,14 @@ def _bad_arguments(
 
 def _describe(problem: jsonschema.ValidationError) -> str:
     where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
-    if problem.validator == "type":
+    if str(problem.validator) == "type":
         # The library's sentence would quote the value, which may be the text of a file.
         expected = problem.validator_value
-        return "expected %s to be of type %s; got %s" % (where, expected, kind(problem.instance))
-    return "%s: %s" % (where, problem.message)
+        return f"expected {where} to be of type {expected}; got {kind(problem.instance)}"
+    return f"{where}: {problem.message}"
 
 
-_METHODS: Dict[
-    str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[Mapping[str, Any]]]
-] = {
+_METHODS: dict[str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[Mapping[str, Any]]]] = {
     "ping": _ping,
     "tools/list": _list_tools,
     "tools/call": _call_tool,

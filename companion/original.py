@@ -6,12 +6,11 @@ import codecs
 import os
 import stat
 from dataclasses import dataclass
-from typing import Tuple
 
 from .editor import EditorError
 
 # Byte order marks in the order in which one could be mistaken for another.
-_MARKS: Tuple[Tuple[bytes, str], ...] = (
+_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -43,13 +42,13 @@ def read(path: str) -> Original:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-            raise EditorError("Expected filePath to name a file; %s is %s." % (path, kind))
+            raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
         with open(path, "rb") as file:
             return _decode(file.read())
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
-        return Original("", exists=True, note="The file cannot be read: %s." % error.strerror)
+        return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
 
 
 def _decode(data: bytes) -> Original:
@@ -58,7 +57,7 @@ def _decode(data: bytes) -> Original:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError:
         if b"\0" in data:
-            return Original("", exists=True, note="The file is binary; %d bytes." % len(data))
+            return Original("", exists=True, note=f"The file is binary; {len(data)} bytes.")
         text = data.decode("latin-1")
         return Original(_unix(text), exists=True, note="The file is not in UTF-8.")
     return Original(_unix(text), exists=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Callable, Deque, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Callable, Mapping
 
 from .context import OpenFile
 from .editor import Editor
@@ -38,8 +38,8 @@ class Companion:
         self._thread = threading.Thread(target=self._run, name="GeminiCompanion", daemon=True)
         # A caller appends its call and then looks for the loop; the loop shows itself and then
         # drains: so no call is forgotten, and nobody needs a lock.
-        self._calls: Deque[Callable[[Windows], None]] = deque()
-        self._wake: Optional[Callable[[], None]] = None
+        self._calls: deque[Callable[[Windows], None]] = deque()
+        self._wake: Callable[[], None] | None = None
 
     def start(self) -> None:
         self._thread.start()
@@ -50,11 +50,11 @@ class Companion:
         if self._thread.is_alive():
             self._thread.join(join)
 
-    def set_windows(self, windows: Mapping[int, Tuple[str, ...]]) -> None:
+    def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
         """These windows exist, each with its folders (absolute paths); all others are gone."""
         self._post(lambda it: it.set_windows(windows))
 
-    def set_trusted(self, is_trusted: Optional[bool]) -> None:
+    def set_trusted(self, is_trusted: bool | None) -> None:
         """What `isTrusted` says; None leaves it out."""
         self._post(lambda it: it.set_trusted(is_trusted))
 
@@ -81,7 +81,7 @@ class Companion:
     def reject_diff(self, window_id: int, session_id: str, path: str) -> None:
         self._post(lambda it: it.reject_diff(window_id, session_id, path))
 
-    def status(self, reply: Callable[[Tuple[Status, ...]], None]) -> None:
+    def status(self, reply: Callable[[tuple[Status, ...]], None]) -> None:
         """`reply` is called on the companion's thread, with the state of every window."""
         self._post(lambda it: reply(it.status()))
 
@@ -105,8 +105,8 @@ class Companion:
         except ImportError as error:
             logger.exception("a library is missing")
             self._editor.tell(
-                'The library "%s" is missing. Run "Package Control: Satisfy Libraries" from the'
-                " command palette and restart Sublime Text." % error.name
+                f'The library "{error.name}" is missing. Run "Package Control: Satisfy Libraries" from'
+                " the command palette and restart Sublime Text."
             )
         except Exception:
             logger.exception("the companion's thread ended")

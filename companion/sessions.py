@@ -10,7 +10,7 @@ import asyncio
 import uuid
 from collections import deque
 from dataclasses import dataclass
-from typing import Callable, Deque, Dict, Iterator, List, Optional, Set
+from typing import Callable, Iterator
 
 from .log import logger
 
@@ -52,10 +52,10 @@ class Session:
     def __init__(self, id: str, protocol_version: str) -> None:
         self.id = id
         self.protocol_version = protocol_version
-        self.awaiting: Set[str] = set()
+        self.awaiting: set[str] = set()
         self.last_seen = 0.0
-        self.stream: Optional[Stream] = None
-        self._events: Deque[Event] = deque()
+        self.stream: Stream | None = None
+        self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
 
@@ -68,7 +68,7 @@ class Session:
         if self.stream is not None:
             self.stream.wake()
 
-    def attach(self, last_event_id: Optional[int]) -> Stream:
+    def attach(self, last_event_id: int | None) -> Stream:
         """Begin a stream after the given event, or after the last one delivered; a stream that
         was there is ended, for the client has forgotten it (contract B3.23, B3.26)."""
         if self.stream is not None:
@@ -77,7 +77,7 @@ class Session:
         self.stream = Stream(self, last_event_id if known and last_event_id else self._delivered)
         return self.stream
 
-    def after(self, id: int) -> Optional[Event]:
+    def after(self, id: int) -> Event | None:
         """The oldest event that is newer than `id`."""
         return next((event for event in self._events if event.id > id), None)
 
@@ -87,7 +87,7 @@ class Session:
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
 
-    def undelivered(self) -> List[bytes]:
+    def undelivered(self) -> list[bytes]:
         """The decisions that no stream took."""
         return [
             event.message
@@ -112,7 +112,7 @@ class Stream:
         self._ended = True
         self._wake.set()
 
-    async def next(self, silence: float) -> Optional[Event]:
+    async def next(self, silence: float) -> Event | None:
         """The next event, or None after `silence` seconds without one.
 
         Asking for the next says that the one before went out. Raises StreamEnded.
@@ -128,7 +128,7 @@ class Stream:
             raise StreamEnded
         return event
 
-    def _take(self) -> Optional[Event]:
+    def _take(self) -> Event | None:
         self._wake.clear()
         self._session.delivered(self._position)
         event = self._session.after(self._position)
@@ -142,7 +142,7 @@ class Sessions:
 
     def __init__(self, on_end: Callable[[Session], None]) -> None:
         self._on_end = on_end
-        self._sessions: Dict[str, Session] = {}
+        self._sessions: dict[str, Session] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -161,7 +161,7 @@ class Sessions:
         self._watch(session, GRACE)
         return session
 
-    def get(self, id: Optional[str]) -> Session:
+    def get(self, id: str | None) -> Session:
         """The session, which counts as seen now. Raises UnknownSession."""
         session = self._sessions.get(id or "")
         if session is None:
@@ -169,7 +169,7 @@ class Sessions:
         session.last_seen = asyncio.get_running_loop().time()
         return session
 
-    def find(self, id: str) -> Optional[Session]:
+    def find(self, id: str) -> Session | None:
         return self._sessions.get(id)
 
     def detach(self, session: Session, stream: Stream) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -14,8 +13,8 @@ class Status:
 
     window_id: int
     port: int
-    folders: Tuple[str, ...]
-    discovery_path: Optional[str]
+    folders: tuple[str, ...]
+    discovery_path: str | None
     connected: int
     waiting: int
 
@@ -23,8 +22,8 @@ class Status:
         """Some lines for a panel, with what to do next where something is missing."""
         lines = [
             "Gemini CLI: %s connected" % (self.connected or "not"),
-            "Proposed edits without a decision: %d" % self.waiting,
-            "Server: 127.0.0.1, port %d" % self.port,
+            f"Proposed edits without a decision: {self.waiting}",
+            f"Server: 127.0.0.1, port {self.port}",
             "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
             "Discovery file: %s" % (self.discovery_path or "not written; the log tells why"),
         ]
@@ -33,4 +32,3 @@ class Status:
                 'To connect, start "gemini" in one of the folders and type "/ide enable" there.'
             )
         return "\n".join(lines) + "\n"
-

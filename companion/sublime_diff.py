@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Dict, Iterator, List, Optional
+from typing import Iterator
 
 import sublime
 
@@ -34,7 +34,7 @@ BUTTONS = (
 
 # Texts on their way into a view, by the view's id: as an argument of a command they would stay in
 # the undo stack and in the session file.
-_texts: Dict[int, str] = {}
+_texts: dict[int, str] = {}
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def open(
     window: sublime.Window,
     proposal: Proposal,
     original: Original,
-    keyboard: Optional[sublime.View],
+    keyboard: sublime.View | None,
     take_focus: bool,
 ) -> None:
     """Show the proposal beside the original. A diff of the same session and path makes way for it.
@@ -82,7 +82,7 @@ def open(
 
 def all(window: sublime.Window) -> Iterator[sublime.View]:
     """The right views of the window's undecided diffs, oldest first."""
-    for view_id in window.settings().get(DIFFS, []):
+    for view_id in _ids(window):
         view = sublime.View(view_id)
         if is_diff(view):
             yield view
@@ -92,7 +92,7 @@ def is_diff(view: sublime.View) -> bool:
     return view.is_valid() and view.settings().get(STAMP) is True
 
 
-def find(window: sublime.Window, session_id: str, path: str) -> Optional[sublime.View]:
+def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
     """The right view of the diff that the session has open for the path."""
     for view in all(window):
         settings = view.settings()
@@ -101,7 +101,7 @@ def find(window: sublime.Window, session_id: str, path: str) -> Optional[sublime
     return None
 
 
-def current(window: sublime.Window) -> Optional[sublime.View]:
+def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that can be seen. So commands work while a terminal has the keyboard."""
     active = window.active_view()
@@ -112,17 +112,18 @@ def current(window: sublime.Window) -> Optional[sublime.View]:
     return None
 
 
-def take(view: sublime.View) -> Optional[Taken]:
+def take(view: sublime.View) -> Taken | None:
     """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
     settings = view.settings()
     if settings.get(STAMP) is not True:
         return None
     settings.erase(STAMP)
     text = view.substr(sublime.Region(0, view.size()))
-    return Taken(view, _partner(view), settings.get(SESSION), settings.get(PATH), text)
+    session_id, path = str(settings.get(SESSION)), str(settings.get(PATH))
+    return Taken(view, _partner(view), session_id, path, text)
 
 
-def close(window: sublime.Window, taken: Taken, keyboard: Optional[sublime.View]) -> None:
+def close(window: sublime.Window, taken: Taken, keyboard: sublime.View | None) -> None:
     """Close both views of a diff that was taken; show the next one, or the window as it was.
 
     `keyboard` is the view in which the user types; only if it is one of these two, it changes.
@@ -138,7 +139,7 @@ def close(window: sublime.Window, taken: Taken, keyboard: Optional[sublime.View]
     else:
         take_room_back(window)
     if keyboard in pair:
-        keyboard = None if waiting else sublime.View(window.settings().get(FOCUS_BEFORE, 0))
+        keyboard = None if waiting else _view(window.settings(), FOCUS_BEFORE)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
 
@@ -160,10 +161,20 @@ def fill(view: sublime.View, edit: sublime.Edit) -> None:
 
 def _partner(view: sublime.View) -> sublime.View:
     """The other view of the pair; one that is not valid where there is none."""
-    return sublime.View(view.settings().get(PARTNER, 0))
+    return _view(view.settings(), PARTNER)
 
 
-def _remember_focus(window: sublime.Window, keyboard: Optional[sublime.View]) -> None:
+def _view(settings: sublime.Settings, name: str) -> sublime.View:
+    id = settings.get(name)
+    return sublime.View(id if isinstance(id, int) else 0)
+
+
+def _ids(window: sublime.Window) -> list[int]:
+    ids = window.settings().get(DIFFS)
+    return [id for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
+
+
+def _remember_focus(window: sublime.Window, keyboard: sublime.View | None) -> None:
     if not any(True for _ in all(window)):
         window.settings().set(FOCUS_BEFORE, keyboard.id() if keyboard is not None else 0)
 
@@ -205,8 +216,7 @@ def _stamp(window: sublime.Window, view: sublime.View, proposal: Proposal) -> No
     settings.set(SESSION, proposal.session_id)
     settings.set("mini_diff", True)
     settings.set(STAMP, True)
-    diffs: List[int] = window.settings().get(DIFFS, [])
-    window.settings().set(DIFFS, diffs + [view.id()])
+    window.settings().set(DIFFS, _ids(window) + [view.id()])
 
 
 def _is_on_top(window: sublime.Window, view: sublime.View) -> bool:

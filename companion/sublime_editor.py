@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Callable, Optional, TypeVar
+from typing import Callable, TypeVar
 
 import sublime
 
@@ -19,12 +19,12 @@ SETTINGS = "GeminiCompanion.sublime-settings"
 
 
 class SublimeEditor(Editor):
-    """What the core may ask. `keyboard` is the view that was activated last; the UI thread's own."""
+    """What the core may ask. `keyboard` is the view activated last; the UI thread owns it."""
 
     def __init__(self) -> None:
-        self.keyboard: Optional[sublime.View] = None
+        self.keyboard: sublime.View | None = None
 
-    def keyboard_in(self, window: sublime.Window) -> Optional[sublime.View]:
+    def keyboard_in(self, window: sublime.Window) -> sublime.View | None:
         """The view of the window in which the user types; a terminal's panel can be one."""
         keyboard = self.keyboard
         if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
@@ -36,7 +36,7 @@ class SublimeEditor(Editor):
         present = await loop.run_in_executor(None, original.read, proposal.path)
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
         return await _on_ui_thread(partial(self._close, window_id, session_id, path))
 
     def tell(self, sentence: str) -> None:
@@ -56,7 +56,7 @@ class SublimeEditor(Editor):
         if present.note:
             self.tell(present.note)
 
-    def _close(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+    def _close(self, window_id: int, session_id: str, path: str) -> str | None:
         window = sublime.Window(window_id)
         view = sublime_diff.find(window, session_id, path)
         taken = sublime_diff.take(view) if view is not None else None

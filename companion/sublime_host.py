@@ -6,14 +6,15 @@ All of it runs on the UI thread, unless a method says otherwise.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Mapping
 
 import sublime
 
 from . import discovery, log, sublime_diff, sublime_terminal, sublime_view
 from .log import logger
 from .service import Companion
-from .sublime_editor import SETTINGS, SublimeEditor
+from .sublime_editor import SETTINGS as SETTINGS
+from .sublime_editor import SublimeEditor
 
 # Milliseconds between looks at which windows and folders there are: neither every closed window
 # nor a changed folder has an event.
@@ -31,16 +32,16 @@ class Host:
 
     def __init__(self) -> None:
         self.editor = SublimeEditor()
-        self.companion: Optional[Companion] = None
-        self.log: Optional[log.RecentLines] = None
-        self._windows: Mapping[int, Tuple[str, ...]] = {}
+        self.companion: Companion | None = None
+        self.log: log.RecentLines | None = None
+        self._windows: Mapping[int, tuple[str, ...]] = {}
         self._generation = 0
 
     def start(self) -> None:
         settings = sublime.load_settings(SETTINGS)
         settings.clear_on_change(CHANGE_TAG)
         settings.add_on_change(CHANGE_TAG, self._settings_changed)
-        self.log = log.start(settings.get("log_level", "info"))
+        self.log = log.start(str(settings.get("log_level")))
         self._windows = {}
         self._generation += 1
         self.companion = Companion(self.editor, os.getppid())
@@ -141,8 +142,8 @@ class Host:
         sublime.set_timeout(lambda: sublime_diff.close(window, taken, keyboard), 0)
 
     def terminus_arguments(
-        self, window: sublime.Window, arguments: Optional[Mapping[str, Any]]
-    ) -> Optional[Dict[str, Any]]:
+        self, window: sublime.Window, arguments: Mapping[str, Any] | None
+    ) -> dict[str, Any] | None:
         """The arguments with which `terminus_open` leads the CLI to this window; None for those
         it has."""
         if not sublime.load_settings(SETTINGS).get("terminus_env", True):
@@ -156,13 +157,12 @@ class Host:
 
     def run_cli(self, window: sublime.Window, folder: str) -> None:
         """Start Gemini CLI in the folder: in Terminus, else in the system's terminal."""
-        settings = sublime.load_settings(SETTINGS)
-        command = list(settings.get("cli_command") or ["gemini"])
+        command = self._words("cli_command") or ["gemini"]
         environment = self.environment(window)
         if sublime_terminal.has_terminus():
             sublime_terminal.run_in_terminus(window, command, folder, environment)
             return
-        terminal = list(settings.get("terminal_command") or [])
+        terminal = self._words("terminal_command")
 
         def run() -> None:
             try:
@@ -182,6 +182,11 @@ class Host:
         if self.companion is not None:
             is_trusted = sublime.load_settings(SETTINGS).get("is_trusted")
             self.companion.set_trusted(is_trusted if isinstance(is_trusted, bool) else None)
+
+    def _words(self, key: str) -> list[str]:
+        """A setting that is a command line, as a list of its words."""
+        value = sublime.load_settings(SETTINGS).get(key)
+        return [str(word) for word in value] if isinstance(value, list) else []
 
     def _focus(self, view: sublime.View) -> None:
         window, companion = view.window(), self.companion

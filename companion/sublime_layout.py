@@ -6,7 +6,7 @@ be moved, and the layout comes back by taking the two cells away (docs/adr/0009)
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict
 
 import sublime
 
@@ -20,7 +20,7 @@ USERS_SHARE = 0.4
 Layout = Dict[str, Any]
 
 
-def make_room(window: sublime.Window) -> Tuple[int, int]:
+def make_room(window: sublime.Window) -> tuple[int, int]:
     """The numbers of the left and the right group for diffs, made where they are not there yet."""
     settings, now = window.settings(), _layout(window)
     if settings.get(DURING) != now:
@@ -34,8 +34,8 @@ def make_room(window: sublime.Window) -> Tuple[int, int]:
 def take_room_back(window: sublime.Window) -> None:
     """Restore the layout, unless the user changed it meanwhile: then it is his."""
     settings = window.settings()
-    before: Optional[Layout] = settings.get(BEFORE)
-    if before is not None and settings.get(DURING) == _layout(window):
+    before = settings.get(BEFORE)
+    if isinstance(before, dict) and settings.get(DURING) == _layout(window):
         window.set_layout(before)  # type: ignore[arg-type]
     settings.erase(BEFORE)
     settings.erase(DURING)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Mapping
 
 import sublime
 
@@ -39,7 +39,7 @@ def has_terminus() -> bool:
 
 def with_environment(
     arguments: Mapping[str, Any], environment: Mapping[str, str]
-) -> Optional[Dict[str, Any]]:
+) -> dict[str, Any] | None:
     """The arguments of `terminus_open` with the variables; None where nothing is to be added.
 
     Terminus lets `env` replace the variables of its own configuration, so those come along.
@@ -58,14 +58,17 @@ def with_environment(
 
 def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
     """The variables that the chosen shell has in Terminus' settings."""
-    name = arguments.get("config_name")
+    name = str(arguments.get("config_name") or "")
     if not name and (arguments.get("cmd") or arguments.get("shell_cmd")):
         return {}
-    for config in sublime.load_settings(TERMINUS_SETTINGS).get("shell_configs", []):
+    configs: Any = sublime.load_settings(TERMINUS_SETTINGS).get("shell_configs")
+    for config in configs or []:
         enabled = config.get("enable", True)
         here = sublime.platform() in config.get("platforms", [sublime.platform()])
-        default = (name or "default").lower() == "default"
-        wanted = config.get("default") if default else config.get("name", "").lower() == name.lower()
+        default = name.lower() in ("", "default")
+        wanted = (
+            config.get("default") if default else config.get("name", "").lower() == name.lower()
+        )
         if enabled and here and wanted:
             env: Mapping[str, str] = config.get("env", {})
             return env
@@ -74,7 +77,7 @@ def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
 
 def forget_environment(view: sublime.View) -> None:
     """Take our variables out of what Terminus keeps to start the view's terminal again."""
-    arguments = view.settings().get(TERMINUS_ARGUMENTS)
+    arguments: Any = view.settings().get(TERMINUS_ARGUMENTS)
     if arguments and arguments.get("env"):
         env = arguments["env"]
         kept = {key: env[key] for key in env if not key.startswith("GEMINI_CLI_IDE_")}
@@ -82,11 +85,11 @@ def forget_environment(view: sublime.View) -> None:
 
 
 def run_in_terminus(
-    window: sublime.Window, command: List[str], folder: str, environment: Mapping[str, str]
+    window: sublime.Window, command: list[str], folder: str, environment: Mapping[str, str]
 ) -> None:
     # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$" (B5.45).
     cmd = [part.replace("$", "\\$") for part in _as_sublime(command)]
-    arguments: Dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "cmd": cmd,
         "cwd": folder.replace("$", "\\$"),
         "title": "Gemini CLI",
@@ -96,14 +99,14 @@ def run_in_terminus(
     window.run_command("terminus_open", with_environment(arguments, environment) or arguments)
 
 
-def _as_sublime(command: List[str]) -> List[str]:
+def _as_sublime(command: list[str]) -> list[str]:
     if sublime.platform() == "windows":
         return ["cmd.exe", "/c", "set TERM_PROGRAM=sublime&& " + subprocess.list2cmdline(command)]
     return ["env", "TERM_PROGRAM=sublime"] + command
 
 
 def run_in_system(
-    terminal: List[str], command: List[str], folder: str, environment: Mapping[str, str]
+    terminal: list[str], command: list[str], folder: str, environment: Mapping[str, str]
 ) -> None:
     """Start the CLI in the system's terminal; may take a moment, so not on the UI thread.
 
@@ -124,16 +127,16 @@ def run_in_system(
         )
     except OSError as error:
         raise NoTerminal(
-            'The terminal "%s" could not be started (%s); see "terminal_command" in the settings.'
-            % (line[0], error.strerror)
-        )
+            f'The terminal "{line[0]}" could not be started ({error.strerror}); see'
+            ' "terminal_command" in the settings.'
+        ) from error
 
 
 def _terminal_line(
-    terminal: List[str], command: List[str], folder: str, environment: Mapping[str, str]
-) -> List[str]:
+    terminal: list[str], command: list[str], folder: str, environment: Mapping[str, str]
+) -> list[str]:
     if terminal:
-        line: List[str] = []
+        line: list[str] = []
         for item in terminal:
             line += command if item == "{command}" else [item.replace("{cwd}", folder)]
         return line
@@ -145,20 +148,21 @@ def _terminal_line(
         if shutil.which(line[0]):
             return line + command
     raise NoTerminal(
-        'No terminal was found. Install Terminus, or name one in "terminal_command" in the settings.'
+        'No terminal was found. Install Terminus, or name one in "terminal_command" in the'
+        " settings."
     )
 
 
-def _script(command: List[str], folder: str, environment: Mapping[str, str]) -> str:
+def _script(command: list[str], folder: str, environment: Mapping[str, str]) -> str:
     """A script that only this user can read and that removes itself: macOS' Terminal starts
     nothing with an environment, and what it is told to type lands in the shell's history."""
     descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")
     exports = "".join(
-        "export %s=%s\n" % (name, shlex.quote(value)) for name, value in environment.items()
+        f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()
     )
     line = " ".join(shlex.quote(part) for part in command)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write('#!/bin/sh\nrm -f "$0"\ncd %s || exit\n' % shlex.quote(folder))
-        file.write("%sexec %s\n" % (exports, line))
+        file.write(f'#!/bin/sh\nrm -f "$0"\ncd {shlex.quote(folder)} || exit\n')
+        file.write(f"{exports}exec {line}\n")
     os.chmod(path, 0o700)
     return path

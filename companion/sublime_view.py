@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from typing import List, Optional, Tuple
 
 import sublime
 
 from .context import MAX_SELECTION_UNITS, Cursor, OpenFile
 
 
-def describe(view: sublime.View) -> Optional[OpenFile]:
+def describe(view: sublime.View) -> OpenFile | None:
     """The view as an open file; None for whatever has no file of its own: panels, overlays,
     terminals, diffs, untitled buffers (none of these has a file name).
 
@@ -23,7 +22,7 @@ def describe(view: sublime.View) -> Optional[OpenFile]:
     return OpenFile(view.id(), path, cursor(view), selected_text(view))
 
 
-def cursor(view: sublime.View) -> Optional[Cursor]:
+def cursor(view: sublime.View) -> Cursor | None:
     """The caret of the first selection, in 1-based lines and 1-based UTF-16 units; None where
     there is no selection."""
     selection = view.sel()
@@ -38,7 +37,8 @@ def selected_text(view: sublime.View) -> str:
 
     Only what fits is read out of the editor: no code point is less than one unit.
     """
-    left, texts = MAX_SELECTION_UNITS, []  # type: Tuple[int, List[str]]
+    left = MAX_SELECTION_UNITS
+    texts: list[str] = []
     # Every text costs at least two units, itself and a line break.
     for region in islice(view.sel(), MAX_SELECTION_UNITS // 2):
         if left <= 0:
@@ -70,6 +70,6 @@ def clamp_utf16(text: str, units: int) -> str:
     return cut.decode("utf-16-le", "surrogatepass")
 
 
-def folders(window: sublime.Window) -> Tuple[str, ...]:
+def folders(window: sublime.Window) -> tuple[str, ...]:
     """The window's folders, as absolute paths."""
     return tuple(os.path.abspath(folder) for folder in window.folders())

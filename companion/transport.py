@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from contextlib import asynccontextmanager, suppress
-from typing import AsyncIterator, Callable, List, Optional, Union
+from typing import AsyncIterator, Callable
 
 from aiohttp import web
 
@@ -103,14 +103,16 @@ class Endpoint:
             return _too_large()
         except Exception:
             logger.exception("a request failed")
-            error = RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.")
-            return _json(error.encode(), status=500)
+            sorry = RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.")
+            return _json(sorry.encode(), status=500)
 
     def _guard(self, request: web.BaseRequest) -> None:
         """Everything that is decided before a byte of the body is read."""
-        hosts = ["%s:%d" % (name, self._port) for name in HOST_NAMES]
+        hosts = [f"{name}:{self._port}" for name in HOST_NAMES]
         if request.headers.get("Host", "").lower() not in hosts:
-            raise _Refused(403, "Expected a Host header that names this server by its loopback name.")
+            raise _Refused(
+                403, "Expected a Host header that names this server by its loopback name."
+            )
         origin = request.headers.get("Origin")
         if origin is not None and origin.lower() not in ["http://" + host for host in hosts]:
             raise _Refused(403, "Expected no Origin header: web pages may not talk to this server.")
@@ -118,13 +120,14 @@ class Endpoint:
         if not hmac.compare_digest(given, self._authorization):
             raise _Refused(401, "Expected the bearer token of the discovery file.")
         if request.path != PATH:
-            raise _Refused(404, "Expected the path %s." % PATH)
+            raise _Refused(404, f"Expected the path {PATH}.")
         if request.method not in ("POST", "GET", "DELETE"):
             raise _Refused(405, "Expected one of the methods POST, GET and DELETE.")
         version = request.headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version not in mcp.VERSIONS:
             raise _Refused(
-                400, "Expected MCP-Protocol-Version to be one of %s." % ", ".join(mcp.VERSIONS)
+                400,
+                "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(mcp.VERSIONS)),
             )
 
     async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -148,18 +151,20 @@ class Endpoint:
         version, result = mcp.negotiate(request)
         session = self._sessions.open(version)
         client = request.params.get("clientInfo")
-        logger.info("a CLI connected: %s", client.get("version") if isinstance(client, dict) else "?")
+        logger.info(
+            "a CLI connected: %s", client.get("version") if isinstance(client, dict) else "?"
+        )
         response = _json(encode_result(request.id, result))
         response.headers["Mcp-Session-Id"] = session.id
         return response
 
     async def _batch(
-        self, messages: List[Union[Message, RpcError]], session: Session
+        self, messages: list[Message | RpcError], session: Session
     ) -> web.StreamResponse:
         if session.protocol_version != mcp.BATCH_VERSION:
             raise RpcError(
                 INVALID_REQUEST,
-                "Expected one message; MCP %s has no batches." % session.protocol_version,
+                f"Expected one message; MCP {session.protocol_version} has no batches.",
             )
         replies = []
         for message in messages:
@@ -196,11 +201,15 @@ class Endpoint:
     def _session(self, request: web.BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")
         if id is None:
-            raise _Refused(400, "Expected an Mcp-Session-Id header, or an initialize request first.")
+            raise _Refused(
+                400, "Expected an Mcp-Session-Id header, or an initialize request first."
+            )
         try:
             return self._sessions.get(id)
         except UnknownSession:
-            raise _Refused(404, "Expected the id of a live session; initialize a new one.")
+            raise _Refused(
+                404, "Expected the id of a live session; initialize a new one."
+            ) from None
 
 
 async def _pump(stream: Stream, response: web.StreamResponse) -> None:
@@ -213,14 +222,14 @@ async def _pump(stream: Stream, response: web.StreamResponse) -> None:
         await asyncio.wait_for(response.write(_frame(event)), STALLED)
 
 
-def _frame(event: Optional[Event]) -> bytes:
+def _frame(event: Event | None) -> bytes:
     """The bytes of one event; a comment, which clients skip, where there is none."""
     if event is None:
         return b": keep-alive\n\n"
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, event.message)
 
 
-def _event_id(request: web.BaseRequest) -> Optional[int]:
+def _event_id(request: web.BaseRequest) -> int | None:
     value = request.headers.get("Last-Event-ID", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
 
@@ -234,12 +243,12 @@ def _json(body: bytes, status: int = 200) -> web.Response:
     return web.Response(status=status, body=body, content_type="application/json")
 
 
-def _reply(body: Optional[bytes]) -> web.Response:
+def _reply(body: bytes | None) -> web.Response:
     return web.Response(status=202) if body is None else _json(body)
 
 
 def _too_large() -> web.Response:
-    response = web.Response(status=413, text="Expected at most %d bytes.\n" % MAX_BODY)
+    response = web.Response(status=413, text=f"Expected at most {MAX_BODY} bytes.\n")
     # The rest of the body is not read, so the connection has no further use.
     response.force_close()
     return response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Callable, Dict, Mapping, Optional, Tuple
+from typing import Callable, Mapping
 
 from . import discovery
 from .context import OpenFile
@@ -29,9 +29,9 @@ class Windows:
         self._editor = editor
         self._pid = pid
         self._on_environments = on_environments
-        self._is_trusted: Optional[bool] = None
-        self._workspaces: Dict[int, Workspace] = {}
-        self._tasks: Dict[Workspace, asyncio.Task[None]] = {}
+        self._is_trusted: bool | None = None
+        self._workspaces: dict[int, Workspace] = {}
+        self._tasks: dict[Workspace, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
@@ -49,7 +49,7 @@ class Windows:
     def stop(self) -> None:
         self._stopped.set()
 
-    def set_windows(self, windows: Mapping[int, Tuple[str, ...]]) -> None:
+    def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
         for window_id in set(self._workspaces) - set(windows):
             self._workspaces.pop(window_id).close()
         for window_id, folders in windows.items():
@@ -59,7 +59,7 @@ class Windows:
                 self._open(window_id, folders)
         self._refresh()
 
-    def set_trusted(self, is_trusted: Optional[bool]) -> None:
+    def set_trusted(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
         for workspace in self._workspaces.values():
             workspace.trust(is_trusted)
@@ -85,10 +85,10 @@ class Windows:
         if window_id in self._workspaces:
             self._workspaces[window_id].reject(session_id, path)
 
-    def status(self) -> Tuple[Status, ...]:
+    def status(self) -> tuple[Status, ...]:
         return tuple(workspace.status() for workspace in self._workspaces.values())
 
-    def _open(self, window_id: int, folders: Tuple[str, ...]) -> None:
+    def _open(self, window_id: int, folders: tuple[str, ...]) -> None:
         workspace = Workspace(window_id, folders, self._editor, self._is_trusted)
         self._workspaces[window_id] = workspace
         task = asyncio.ensure_future(workspace.run(self._pid, on_open=self._refresh))
@@ -102,8 +102,8 @@ class Windows:
             self._workspaces.pop(workspace.window_id, None)
             logger.error("a window's server ended", exc_info=error)
             self._editor.tell(
-                "Gemini CLI cannot connect: no server could be started (%s). Run"
-                ' "Gemini Companion: Restart" from the command palette.' % error
+                f"Gemini CLI cannot connect: no server could be started ({error}). Run"
+                ' "Gemini Companion: Restart" from the command palette.'
             )
 
     def _change(self, window_id: int, change: Callable[[Workspace], None]) -> None:

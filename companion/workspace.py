@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Mapping
 
 from .context import ContextStore
 from .discovery import Advertisement, DiscoveryError, Publication
@@ -32,21 +32,21 @@ class Workspace(Desk):
     def __init__(
         self,
         window_id: int,
-        folders: Tuple[str, ...],
+        folders: tuple[str, ...],
         editor: Editor,
-        is_trusted: Optional[bool] = None,
+        is_trusted: bool | None = None,
     ) -> None:
         self.window_id = window_id
         self.context = ContextStore()
         self.sessions = Sessions(self._session_ended)
         self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
-        self.publication: Optional[Publication] = None
+        self.publication: Publication | None = None
         self._editor = editor
         self._is_trusted = is_trusted
         self._closed = asyncio.Event()
-        self._update: Optional[asyncio.TimerHandle] = None
+        self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
-        self._undelivered: List[bytes] = []
+        self._undelivered: list[bytes] = []
 
     async def run(self, pid: int, on_open: Callable[[], None]) -> None:
         """Serve until `close`; `on_open` is called when the server can be found. Raises OSError.
@@ -69,7 +69,7 @@ class Workspace(Desk):
     def close(self) -> None:
         self._closed.set()
 
-    def change_folders(self, folders: Tuple[str, ...]) -> None:
+    def change_folders(self, folders: tuple[str, ...]) -> None:
         advertisement = self.advertisement
         if folders != advertisement.folders:
             self.advertisement = Advertisement(
@@ -78,11 +78,11 @@ class Workspace(Desk):
             if advertisement.port:
                 self._publish()
 
-    def trust(self, is_trusted: Optional[bool]) -> None:
+    def trust(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
         self.context_changed()
 
-    def environment(self) -> Dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The variables by which a terminal of this window leads the CLI here (contract B5.46)."""
         return {
             "GEMINI_CLI_IDE_SERVER_PORT": str(self.advertisement.port),
@@ -99,7 +99,7 @@ class Workspace(Desk):
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
-            raise EditorError("Expected a decision on the %d open diffs first." % MAX_OPEN_DIFFS)
+            raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
         session.awaiting.add(path)
         try:
             # The client may leave meanwhile; half a diff must not stay behind.
@@ -109,7 +109,7 @@ class Workspace(Desk):
             session.awaiting.discard(path)
             raise
 
-    async def close_diff(self, session: Session, path: str) -> Optional[str]:
+    async def close_diff(self, session: Session, path: str) -> str | None:
         if path not in session.awaiting:
             return None
         session.awaiting.discard(path)
@@ -127,7 +127,7 @@ class Workspace(Desk):
             self.window_id,
             self.advertisement.port,
             self.advertisement.folders,
-            self.publication and self.publication.path,
+            self.publication.path if self.publication is not None else None,
             sum(session.stream is not None for session in self.sessions),
             sum(len(session.awaiting) for session in self.sessions),
         )
@@ -159,7 +159,7 @@ class Workspace(Desk):
             self.sessions.broadcast(update)
 
     def _context(self) -> bytes:
-        state: Dict[str, Any] = {"openFiles": self.context.open_files()}
+        state: dict[str, Any] = {"openFiles": self.context.open_files()}
         if self._is_trusted is not None:
             state["isTrusted"] = self._is_trusted
         return encode_notification("ide/contextUpdate", {"workspaceState": state})
@@ -176,9 +176,7 @@ class Workspace(Desk):
         for message in kept:
             session.send(message)
 
-    def _decide(
-        self, session_id: str, path: str, method: str, params: Mapping[str, Any]
-    ) -> None:
+    def _decide(self, session_id: str, path: str, method: str, params: Mapping[str, Any]) -> None:
         message = encode_notification(method, params)
         session = self.sessions.find(session_id)
         if session is None:
@@ -190,7 +188,7 @@ class Workspace(Desk):
     def _session_ended(self, session: Session) -> None:
         self._keep(session.undelivered())
 
-    def _keep(self, messages: List[bytes]) -> None:
+    def _keep(self, messages: list[bytes]) -> None:
         """Decisions whose CLI is gone go to the newest one here, or wait for the next."""
         live = [session for session in self.sessions if session.stream is not None]
         for message in messages:
