@@ -1,0 +1,75 @@
+"""What the tests of the adapter share: a window, a file in it, and a CLI connected to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any, Generator
+
+import sublime
+from unittesting import DeferrableTestCase
+
+from GeminiCompanion import plugin
+from GeminiCompanion.companion import sublime_diff
+
+from .fake_cli import FakeCli
+
+
+class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
+    """`self.window` is the editor's window, `self.folder` a folder for files of the test."""
+
+    def setUp(self) -> None:
+        self.window = sublime.active_window()
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.views: list[sublime.View] = []
+        self.clis: list[FakeCli] = []
+
+    def tearDown(self) -> Generator[Any, Any, None]:
+        for cli in self.clis:
+            cli.close()
+        for diff in list(sublime_diff.all(self.window)):
+            diff.close()
+        yield lambda: not list(sublime_diff.all(self.window))
+        for view in self.views:
+            if view.is_valid():
+                view.set_scratch(True)
+                view.close()
+        yield 20
+
+    def write(self, name: str, text: str) -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return path
+
+    def open(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
+        """`view = yield from self.open(...)`: the file, loaded and focused."""
+        view = self.window.open_file(self.write(name, text))
+        self.views.append(view)
+        yield lambda: not view.is_loading()
+        return view
+
+    def connect(self) -> Generator[Any, Any, FakeCli]:
+        """`cli = yield from self.connect()`: a CLI with a live stream and its first context."""
+        host = plugin._host
+        yield lambda: host.environment(self.window)
+        cli = FakeCli(host.environment(self.window))
+        self.clis.append(cli)
+        yield cli.connected
+        yield lambda: cli.received("ide/contextUpdate")
+        return cli
+
+    def diff(self, cli: FakeCli, path: str, text: str) -> Generator[Any, Any, sublime.View]:
+        """`right = yield from self.diff(...)`: a diff that the CLI opened."""
+        answer = cli.call("openDiff", filePath=path, newContent=text)
+        yield answer.done
+        self.assertEqual(answer.result(), {"content": []})
+        right = sublime_diff.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        self.assertIsNotNone(right)
+        return right
+
+
+def text_of(view: sublime.View) -> str:
+    return view.substr(sublime.Region(0, view.size()))

@@ -1,0 +1,100 @@
+"""A CLI of a few lines: connects to a window's server as Gemini CLI does, off the UI thread.
+
+    cli = FakeCli(environment)              # the variables of a window's terminal
+    yield cli.connected                     # initialize, initialized and the stream are done
+    answer = cli.call("openDiff", filePath=path, newContent="...")   # a Future
+    yield answer.done
+    yield lambda: cli.notifications         # what came on the stream, as (method, params)
+    cli.close()
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Mapping
+
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+class FakeCli:
+    def __init__(self, environment: Mapping[str, str], version: str = "2025-06-18") -> None:
+        self.port = int(environment["GEMINI_CLI_IDE_SERVER_PORT"])
+        self.headers = {
+            "Authorization": "Bearer " + environment["GEMINI_CLI_IDE_AUTH_TOKEN"],
+            "MCP-Protocol-Version": version,
+        }
+        self.notifications: list[tuple[str, dict[str, Any]]] = []
+        self.stream_ended = threading.Event()
+        self._stream_began = threading.Event()
+        self._stream: http.client.HTTPConnection | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._started = self._pool.submit(self._start, version)
+
+    def connected(self) -> bool:
+        """Whether the stream is there; raises what kept it from being there."""
+        if self._started.done():
+            self._started.result()
+        return self._stream_began.is_set()
+
+    def call(self, tool: str, **arguments: Any) -> Future[dict[str, Any]]:
+        """The tool's result, in a while."""
+        params = {"name": tool, "arguments": arguments}
+        return self._pool.submit(lambda: self._post("tools/call", params)["result"])
+
+    def received(self, method: str) -> list[dict[str, Any]]:
+        return [params for name, params in self.notifications if name == method]
+
+    def context(self) -> list[dict[str, Any]]:
+        """The open files of the newest context."""
+        updates = self.received("ide/contextUpdate")
+        files: list[dict[str, Any]] = updates[-1]["workspaceState"]["openFiles"]
+        return files
+
+    def close(self) -> None:
+        """Leave as the CLI does: without a word."""
+        if self._stream is not None and self._stream.sock is not None:
+            self._stream.sock.shutdown(2)
+        self._pool.shutdown(wait=False)
+
+    def _start(self, version: str) -> None:
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "fake"}}
+        self._post("initialize", params)
+        self._post("notifications/initialized", None)
+        threading.Thread(target=self._read_stream, daemon=True).start()
+
+    def _post(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message.update(id=1, params=params)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), {**self.headers, **JSON})
+            response = connection.getresponse()
+            body = response.read()
+        finally:
+            connection.close()
+        if response.status not in (200, 202):
+            raise RuntimeError(f"{method}: {response.status} {body!r}")
+        session = response.getheader("Mcp-Session-Id")
+        if session is not None:
+            self.headers["Mcp-Session-Id"] = session
+        answer: dict[str, Any] = json.loads(body) if body else {}
+        return answer
+
+    def _read_stream(self) -> None:
+        self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        self._stream.request("GET", "/mcp", headers={**self.headers, "Accept": "text/event-stream"})
+        response = self._stream.getresponse()
+        try:
+            for line in iter(response.readline, b""):
+                self._stream_began.set()
+                if line.startswith(b"data: "):
+                    message = json.loads(line[6:])
+                    self.notifications.append((message["method"], message["params"]))
+        except (OSError, ValueError, http.client.HTTPException):
+            pass
+        finally:
+            self.stream_ended.set()

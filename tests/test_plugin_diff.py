@@ -1,0 +1,214 @@
+"""Diffs as the user meets them: opened by a CLI, decided in the editor."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion import sublime_diff
+
+from .adapter import AdapterTestCase, text_of
+
+Steps = Generator[Any, Any, None]
+
+
+class OpenDiff(AdapterTestCase):
+    def test_the_file_is_left_and_read_only_the_proposal_right_and_editable(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        left = sublime_diff._partner(right)
+        self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
+        self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
+        self.assertLess(
+            self.window.get_view_index(left)[0], self.window.get_view_index(right)[0]
+        )
+        self.assertFalse(right.is_dirty())
+
+    def test_both_sides_can_be_seen(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        for view in (right, sublime_diff._partner(right)):
+            group = self.window.get_view_index(view)[0]
+            self.assertEqual(self.window.active_view_in_group(group), view)
+
+    def test_the_right_side_carries_the_settings_for_key_bindings(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        self.assertIs(right.settings().get("gemini_companion_diff"), True)
+        self.assertEqual(right.settings().get("gemini_companion_diff_path"), path)
+
+    def test_the_keyboard_stays_where_the_user_types(self) -> Steps:
+        view = yield from self.open("typing.py", "x\n")
+        cli = yield from self.connect()
+        yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        self.assertEqual(self.window.active_view(), view)
+
+    def test_the_keyboard_goes_to_the_proposal_where_the_setting_says_so(self) -> Steps:
+        settings = sublime.load_settings("GeminiCompanion.sublime-settings")
+        settings.set("focus_diff", True)
+        self.addCleanup(settings.set, "focus_diff", False)
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        self.assertEqual(self.window.active_view(), right)
+
+    def test_a_new_file_has_an_empty_left_side(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
+        self.assertEqual(text_of(sublime_diff._partner(right)), "")
+
+    def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
+        cli = yield from self.connect()
+        text = "if x:\n\ty = '\u00e9\U0001f600'\n\n  \tz"
+        right = yield from self.diff(cli, self.write("a.py", ""), text)
+        self.assertEqual(text_of(right), text)
+
+    def test_a_second_diff_for_the_same_path_replaces_the_first_silently(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        first = yield from self.diff(cli, path, "one\n")
+        second = yield from self.diff(cli, path, "two\n")
+        yield lambda: not first.is_valid()
+        self.assertEqual(list(sublime_diff.all(self.window)), [second])
+        self.assertEqual(text_of(second), "two\n")
+        self.window.focus_view(second)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_a_folder_as_path_is_an_error_and_leaves_no_view(self) -> Steps:
+        cli = yield from self.connect()
+        before = self.window.views()
+        answer = cli.call("openDiff", filePath=self.folder, newContent="x")
+        yield answer.done
+        self.assertTrue(answer.result()["isError"])
+        self.assertIn("is a folder", answer.result()["content"][0]["text"])
+        self.assertEqual(self.window.views(), before)
+
+
+class Decision(AdapterTestCase):
+    def test_accepting_sends_the_text_as_edited_and_closes_both_sides(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        left = sublime_diff._partner(right)
+        right.run_command("append", {"characters": "mine\n"})
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(
+            cli.received("ide/diffAccepted"), [{"filePath": path, "content": "new\nmine\n"}]
+        )
+        yield lambda: not right.is_valid() and not left.is_valid()
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old\n")
+
+    def test_rejecting_says_so_and_closes_both_sides(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        self.window.run_command("gemini_companion_reject_diff")
+        yield lambda: cli.received("ide/diffRejected")
+        self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
+        yield lambda: not right.is_valid()
+
+    def test_closing_the_tab_rejects_once(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        left = sublime_diff._partner(right)
+        right.close()
+        yield lambda: cli.received("ide/diffRejected")
+        yield lambda: not left.is_valid()
+        self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
+
+    def test_saving_the_proposal_accepts_it(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        self.window.focus_view(right)
+        self.window.run_command("save")
+        yield lambda: cli.received("ide/diffAccepted")
+
+    def test_close_diff_gives_the_edited_text_as_json_and_no_decision_follows(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        right.run_command("append", {"characters": "mine\n"})
+        answer = cli.call("closeDiff", filePath=path, suppressNotification=True)
+        yield answer.done
+        content = json.loads(answer.result()["content"][0]["text"])
+        self.assertEqual(content, {"content": "new\nmine\n"})
+        self.assertFalse(right.is_valid())
+        again = cli.call("closeDiff", filePath=path)
+        yield again.done
+        self.assertEqual(again.result(), {"content": [{"type": "text", "text": "{}"}]})
+        self.assertEqual(cli.received("ide/diffRejected") + cli.received("ide/diffAccepted"), [])
+
+    def test_a_diff_opened_again_right_after_it_was_closed_stays_open(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        yield from self.diff(cli, path, "one\n")
+        closed = cli.call("closeDiff", filePath=path)
+        opened = cli.call("openDiff", filePath=path, newContent="two\n")
+        yield lambda: closed.done() and opened.done()
+        yield 50
+        self.assertEqual([text_of(v) for v in sublime_diff.all(self.window)], ["two\n"])
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_two_clis_get_their_own_decisions(self) -> Steps:
+        one = yield from self.connect()
+        two = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        first = yield from self.diff(one, path, "one\n")
+        yield from self.diff(two, path, "two\n")
+        self.window.focus_view(first)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: one.received("ide/diffAccepted")
+        self.assertEqual(one.received("ide/diffAccepted")[0]["content"], "one\n")
+        self.assertEqual(two.received("ide/diffAccepted"), [])
+
+    def test_layout_and_focus_come_back_after_the_last_diff(self) -> Steps:
+        view = yield from self.open("typing.py", "x\n")
+        layout = self.window.layout()
+        cli = yield from self.connect()
+        first = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
+        self.assertNotEqual(self.window.layout(), layout)
+        self.window.focus_view(first)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: not first.is_valid()
+        self.assertNotEqual(self.window.layout(), layout)
+        self.window.run_command("gemini_companion_reject_diff")
+        yield lambda: not list(sublime_diff.all(self.window))
+        yield lambda: self.window.layout() == layout
+        self.assertEqual(self.window.active_view(), view)
+        self.assertEqual(self.window.get_view_index(view)[0], 0)
+
+    def test_a_layout_that_the_user_changed_meanwhile_is_left_alone(self) -> Steps:
+        cli = yield from self.connect()
+        before = self.window.layout()
+        self.addCleanup(self.window.set_layout, before)
+        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        layout = self.window.layout()
+        layout["rows"] = [row * 0.9 for row in layout["rows"][:-1]] + [1.0]
+        self.window.set_layout(layout)
+        self.window.run_command("gemini_companion_reject_diff")
+        yield lambda: not right.is_valid()
+        yield 30
+        self.assertEqual(self.window.num_groups(), len(layout["cells"]))
+
+
+class Commands(AdapterTestCase):
+    def test_accept_and_reject_are_enabled_only_where_a_diff_can_be_seen(self) -> Steps:
+        from GeminiCompanion import plugin
+
+        commands = [
+            plugin.GeminiCompanionAcceptDiffCommand(self.window),
+            plugin.GeminiCompanionRejectDiffCommand(self.window),
+        ]
+        self.assertEqual([each.is_enabled() for each in commands], [False, False])
+        cli = yield from self.connect()
+        yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        self.assertEqual([each.is_enabled() for each in commands], [True, True])
