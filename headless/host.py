@@ -1,0 +1,218 @@
+"""The plugin host: one editor's lifetime as a bracket, its main thread being the UI thread."""
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import threading
+import traceback
+from typing import Any, Callable, Iterator, Optional
+
+from . import packages, running, session
+from .bridge import Api
+from .console import Console
+from .editor import Editor
+from .options import Options
+
+current = running.current
+
+QUIT = b"q"  # what the parent writes when the editor is to quit
+_STRICT_MS = 100  # with HEADLESS_STRICT=1 a callback above this on the UI thread is reported
+
+
+def main(options: Options, control: int) -> int:
+    """Run an editor until its script or its user ends it; `control` is the parent's pipe."""
+    with _data_folder(options.data) as data:
+        editor = build(options, data)
+        ending = Ending(editor, options)
+        threading.Thread(target=_obey, args=(control, ending), name="parent", daemon=True).start()
+        _start(editor, options)
+        editor.queues.ui.post(lambda: _open(editor, options, ending))
+        editor.queues.ui.run()
+        return ending.status
+
+
+def build(options: Options, data: str) -> Editor:
+    """An editor with its windows and packages, not yet started; raises ValueError."""
+    editor = Editor(Api(), data, options.build, _limit())
+    running.start(editor)
+    editor.packages.discover(list(options.packages) or [packages.REPOSITORY])
+    restored = session.restore(editor) if options.data and not options.script else False
+    for folder in options.folders:
+        if not any(window.folders == [folder] for window in editor.windows):
+            editor.new_window([folder])
+    if not options.folders and not restored:
+        editor.new_window([])
+    return editor
+
+
+def _limit() -> Optional[float]:
+    """Seconds a UI callback may take before it is reported, None where nobody asked."""
+    if os.environ.get("HEADLESS_STRICT", "") not in ("", "0"):
+        return float(os.environ.get("HEADLESS_STRICT_MS", _STRICT_MS)) / 1000
+    return None
+
+
+@contextlib.contextmanager
+def _data_folder(data: Optional[str]) -> Iterator[str]:
+    folder = data or tempfile.mkdtemp(prefix="headless-")
+    try:
+        yield folder
+    finally:
+        if data is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(editor: Editor, options: Options) -> None:
+    sys.stdout, sys.stderr = Console(sys.__stdout__), Console(sys.__stderr__)
+    # The repository is no place plugins import from, wherever the editor was started.
+    here = (os.getcwd(), packages.REPOSITORY, "")
+    sys.path[:] = [path for path in sys.path if path not in here]
+    sys.path.append(editor.packages.folder())
+    editor.queues.start_background()
+    threading.Thread(target=editor.watch_files, name="file watcher", daemon=True).start()
+
+
+def _open(editor: Editor, options: Options, ending: "Ending") -> None:
+    editor.plugins.start()
+    editor.plugins.open_api()
+    # Behind on_init, which open_api posted for the next turn.
+    editor.queues.ui.post(lambda: _begin(editor, options, ending))
+
+
+def _begin(editor: Editor, options: Options, ending: "Ending") -> None:
+    target = _script if options.script else _interact
+    threading.Thread(target=target, args=(editor, options, ending), name="script",
+                     daemon=True).start()
+
+
+def _script(editor: Editor, options: Options, ending: "Ending") -> None:
+    """Run the script in this thread, then unload the packages and leave with its status."""
+    script = str(options.script)
+    sys.argv = [script] + list(options.arguments)
+    sys.path.insert(0, os.path.dirname(script))
+    status = run_guarded(lambda: runpy.run_path(script, run_name="__main__"))
+    if options.render:
+        status = run_guarded(lambda: _render(editor, str(options.render))) or status
+    ending.unload(status)
+
+
+def run_guarded(run: Callable[[], Any]) -> int:
+    """The exit status of a piece of Python: that of SystemExit, 1 where it raised."""
+    try:
+        run()
+    except SystemExit as error:
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        sys.stderr.write("%s\n" % error.code)
+        return 1
+    except BaseException:  # the boundary of the script: its traceback is its report
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _render(editor: Editor, path: str) -> None:
+    from .render import render
+    page = editor.ui(render, editor)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+def _interact(editor: Editor, options: Options, ending: "Ending") -> None:
+    try:
+        from .terminal import run
+    except ImportError as error:
+        if error.name != "headless.terminal":
+            raise
+        run = _wait_for_end
+    status = 1
+    try:
+        status = run(editor, options)
+    except Exception:  # the boundary of the front end: the editor quits in order
+        traceback.print_exc()
+    if options.render:
+        status = run_guarded(lambda: _render(editor, str(options.render))) or status
+    ending.quit(status)
+
+
+def _wait_for_end(editor: Editor, options: Options) -> int:
+    sys.stdout.write("The editor runs; end the input (Ctrl+D) to quit.\n")
+    stream = sys.__stdin__
+    while stream is not None and stream.readline():
+        pass
+    return 0
+
+
+class Ending:
+    """The one way out: whoever comes first decides how the editor ends."""
+
+    def __init__(self, editor: Editor, options: Options) -> None:
+        self.editor = editor
+        self.options = options
+        self.status = 0
+        self._first = threading.Lock()
+        editor.leave = lambda: self.quit(0)  # type: ignore[attr-defined]
+
+    def unload(self, status: int) -> None:
+        """The packages are told (plugin_unloaded), then the host ends."""
+        self._end(status, self._unload)
+
+    def quit(self, status: int) -> None:
+        """As Sublime quits: hot exit, no plugin_unloaded, on_exit once the API is gone."""
+        self._end(status, self._quit)
+
+    def asked(self) -> None:
+        """The parent wants an end: a signal or Ctrl+C."""
+        if self.options.script:
+            self.unload(130)
+        else:
+            self.quit(0)
+
+    def _end(self, status: int, how: Callable[[], None]) -> None:
+        if not self._first.acquire(blocking=False):
+            return
+        self.status = status
+        self.editor.queues.ui.post(lambda: self._leave(how))
+
+    def _leave(self, how: Callable[[], None]) -> None:
+        try:
+            how()
+        finally:
+            self.editor.queues.stop()
+
+    def _unload(self) -> None:
+        self.editor.stop_watching()
+        self.editor.plugins.unload_all()
+
+    def _quit(self) -> None:
+        if self.options.data and self.editor.preferences().get("hot_exit", True):
+            session.save(self.editor)
+        self.editor.quit()
+
+
+def _obey(control: int, ending: Ending) -> None:
+    """Quit when the parent says so; vanish with it when it is killed."""
+    while True:
+        try:
+            word = os.read(control, 1)
+        except OSError:
+            word = b""
+        if not word:
+            os._exit(1)
+        if word == QUIT:
+            ending.asked()
+
+
+def leave(status: int) -> None:
+    """End the process as the editor's hosts end: no atexit handlers, threads just vanish."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass  # nobody reads it any more
+    os._exit(status)

@@ -1,0 +1,63 @@
+"""The command line: what was asked for, in one frozen value."""
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+
+@dataclass(frozen=True)
+class Options:
+    """Paths are absolute. `data` None means a temporary folder, removed at the end."""
+
+    folders: Tuple[str, ...] = ()
+    packages: Tuple[str, ...] = ()
+    data: Optional[str] = None
+    build: int = 4200
+    script: Optional[str] = None
+    render: Optional[str] = None
+    arguments: Tuple[str, ...] = ()
+
+
+def parse(arguments: List[str]) -> Options:
+    """Leaves with status 2 and a usage line where the command line makes no sense."""
+    rest: List[str] = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, rest = arguments[:at], arguments[at + 1:]
+    given = _parser().parse_args(arguments)
+    return Options(
+        folders=tuple(os.path.abspath(folder) for folder in given.folders),
+        packages=tuple(os.path.abspath(path) for path in given.package),
+        data=os.path.abspath(given.data) if given.data else None,
+        build=given.build,
+        script=os.path.abspath(given.script) if given.script else None,
+        render=os.path.abspath(given.render) if given.render else None,
+        arguments=tuple(rest))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m headless", description="A Sublime Text without a screen.",
+        epilog="What follows -- becomes the arguments of the script.")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", type=_folder,
+                        help="a folder to open, in a window of its own")
+    parser.add_argument("--package", action="append", default=[], metavar="PATH",
+                        help="a package to load: a folder or a .sublime-package "
+                        "(default: this repository's own)")
+    parser.add_argument("--data", metavar="DIR",
+                        help="the data folder with Packages, Installed Packages and Local")
+    parser.add_argument("--build", type=int, default=4200, metavar="N",
+                        help="the build to imitate (default: 4200)")
+    parser.add_argument("--exec", dest="script", metavar="SCRIPT",
+                        help="run a script inside, then leave with its exit status")
+    parser.add_argument("--render", metavar="FILE.html",
+                        help="write what a user would see as one page")
+    return parser
+
+
+def _folder(path: str) -> str:
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError("there is no folder %s" % path)
+    return path

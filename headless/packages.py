@@ -1,0 +1,228 @@
+"""Packages: where they lie, their resources and settings files, and how modules find them."""
+from __future__ import annotations
+
+import fnmatch
+import importlib.machinery
+import json
+import os
+import sys
+import zipfile
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from . import values
+
+EXTENSION = ".sublime-package"
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPOSITORY_NAME = "GeminiCompanion"
+_DEFAULT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "default")
+_NEVER_RESOURCES = ("__pycache__", "node_modules")
+
+
+class Package:
+    """One package: a folder, a zip, or a zip with a folder of overrides over it."""
+
+    def __init__(self, name: str, folder: Optional[str], archive: Optional[str] = None) -> None:
+        self.name = name
+        self.folder = folder
+        self.archive = archive
+        self.modules: List[str] = []
+
+    @property
+    def places(self) -> List[str]:
+        """Where its modules are looked for, overrides first."""
+        return [place for place in (self.folder, self.archive) if place]
+
+    def plugin_names(self) -> List[str]:
+        """The root modules, alphabetically; a leading underscore hides one."""
+        found = {name[:-3] for name in self._root_names() if name.endswith(".py")}
+        return sorted(name for name in found if not name.startswith("_") or name == "__init__")
+
+    def _root_names(self) -> List[str]:
+        names = os.listdir(self.folder) if self.folder and os.path.isdir(self.folder) else []
+        return names + [name for name in self._members() if "/" not in name]
+
+    def _members(self) -> List[str]:
+        if not self.archive:
+            return []
+        with zipfile.ZipFile(self.archive) as archive:
+            return [name for name in archive.namelist() if not name.endswith("/")]
+
+    def resources(self) -> List[str]:
+        """Paths inside the package, with forward slashes."""
+        return list(dict.fromkeys(list(self._files()) + self._members()))
+
+    def _files(self) -> Iterator[str]:
+        for root, folders, names in os.walk(self.folder or os.devnull):
+            folders[:] = sorted(name for name in folders
+                                if not name.startswith(".") and name not in _NEVER_RESOURCES)
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(root, name), self.folder)
+                yield path.replace("\\", "/")
+
+    def has_root(self, name: str) -> bool:
+        return name in self._root_names()
+
+    def read(self, path: str) -> bytes:
+        """Raises FileNotFoundError; an override wins over the archive."""
+        full = os.path.join(self.folder, *path.split("/")) if self.folder else ""
+        if os.path.isfile(full):
+            with open(full, "rb") as file:
+                return file.read()
+        if path in self._members():
+            with zipfile.ZipFile(str(self.archive)) as archive:
+                return archive.read(path)
+        raise FileNotFoundError("resource not found: Packages/%s/%s" % (self.name, path))
+
+
+class Finder:
+    """Imports packages under their names, wherever they lie; first on sys.meta_path."""
+
+    def __init__(self, packages: "Packages") -> None:
+        self._packages = packages
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        package = self._packages.by_name.get(name)
+        if package is None:
+            return None
+        spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = package.places
+        return spec
+
+
+class Packages:
+    """All packages of one editor; Default comes first and User last."""
+
+    def __init__(self, editor: Any, data: str) -> None:
+        self.editor = editor
+        self.data = data
+        self.by_name: Dict[str, Package] = {}
+        self.finder = Finder(self)
+
+    # Places
+
+    def folder(self) -> str:
+        return os.path.join(self.data, "Packages")
+
+    def installed_folder(self) -> str:
+        return os.path.join(self.data, "Installed Packages")
+
+    def user_folder(self) -> str:
+        return os.path.join(self.folder(), "User")
+
+    def expand(self, path: str) -> str:
+        """Replace ${packages} and ${platform} in a path; packages given by path are followed."""
+        path = path.replace("${platform}", self._platform()).replace("$platform", self._platform())
+        if not path.startswith("${packages}/"):
+            return path
+        parts = path.split("/", 2)
+        package = self.by_name.get(parts[1]) if len(parts) == 3 else None
+        if package is not None and package.folder:
+            return os.path.join(package.folder, *parts[2].split("/"))
+        return os.path.join(self.folder(), *parts[1:])
+
+    def _platform(self) -> str:
+        return {"osx": "OSX", "windows": "Windows"}.get(self.editor.api.platform(), "Linux")
+
+    # Finding
+
+    def discover(self, given: List[str]) -> None:
+        """Know the packages of the data folder and those given by path; raises ValueError."""
+        for folder in (self.user_folder(), self.installed_folder()):
+            os.makedirs(folder, exist_ok=True)
+        self.add(Package("Default", _DEFAULT))
+        for name in sorted(os.listdir(self.installed_folder())):
+            if name.endswith(EXTENSION):
+                self.add(self.at(os.path.join(self.installed_folder(), name)))
+        for name in sorted(os.listdir(self.folder())):
+            if name not in self.by_name and os.path.isdir(os.path.join(self.folder(), name)):
+                self.add(Package(name, os.path.join(self.folder(), name)))
+        for path in given:
+            self.add(self.at(path))
+
+    def at(self, path: str) -> Package:
+        """The package at a path; raises ValueError that says what was expected."""
+        path = os.path.abspath(path)
+        if os.path.isdir(path):
+            same = os.path.realpath(path) == os.path.realpath(REPOSITORY)
+            return Package(REPOSITORY_NAME if same else os.path.basename(path), path)
+        if path.endswith(EXTENSION) and zipfile.is_zipfile(path):
+            name = os.path.basename(path)[:-len(EXTENSION)]
+            over = os.path.join(self.folder(), name)
+            return Package(name, over if os.path.isdir(over) else None, path)
+        raise ValueError("expected a folder or a %s file as package, got %s" % (EXTENSION, path))
+
+    def add(self, package: Package) -> None:
+        self.by_name[package.name] = package
+
+    def ordered(self) -> List[Package]:
+        names = sorted(name for name in self.by_name if name not in ("Default", "User"))
+        return [self.by_name[name] for name in ["Default"] + names + ["User"]
+                if name in self.by_name]
+
+    # Resources
+
+    def find_resources(self, pattern: str) -> List[str]:
+        return ["Packages/%s/%s" % (package.name, path) for package in self.ordered()
+                for path in package.resources()
+                if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern)]
+
+    def load(self, name: str) -> bytes:
+        """The bytes of `Packages/<package>/<path>`; raises FileNotFoundError."""
+        parts = name.split("/", 2)
+        package = self.by_name.get(parts[1]) if len(parts) == 3 else None
+        if package is None or parts[0] != "Packages":
+            raise FileNotFoundError("resource not found: %s" % name)
+        return package.read(parts[2])
+
+    def parsed(self, filename: str) -> List[Tuple[str, Any]]:
+        """Every package's root file of that name as (package, JSON); bad ones are reported."""
+        found = []
+        for package in self.ordered():
+            if not package.has_root(filename):
+                continue
+            try:
+                found.append((package.name, values.parse(package.read(filename).decode("utf-8"))))
+            except ValueError as error:
+                sys.stderr.write("Error parsing Packages/%s/%s: %s\n"
+                                 % (package.name, filename, error))
+        return found
+
+    def merged_settings(self, name: str) -> Dict[str, Any]:
+        """Packages in order, then those for this platform, then User's own."""
+        stem, extension = os.path.splitext(name)
+        platform = "%s (%s)%s" % (stem, self._platform(), extension)
+        layers = self.parsed(name)
+        ordered = [layer for layer in layers if layer[0] != "User"] + self.parsed(platform) \
+            + [layer for layer in layers if layer[0] == "User"]
+        merged: Dict[str, Any] = {}
+        for _package, content in ordered:
+            if isinstance(content, dict):
+                merged.update(content)
+        return merged
+
+    def save_settings(self, name: str, own: Dict[str, Any]) -> None:
+        """Write User/<name>: what differs from the packages' defaults. Raises OSError."""
+        defaults: Dict[str, Any] = {}
+        for package, content in self.parsed(name):
+            if package != "User" and isinstance(content, dict):
+                defaults.update(content)
+        kept = {key: value for key, value in own.items()
+                if key not in defaults or defaults[key] != value}
+        os.makedirs(self.user_folder(), exist_ok=True)
+        with open(os.path.join(self.user_folder(), name), "w", encoding="utf-8") as file:
+            file.write(json.dumps(kept, indent="\t", ensure_ascii=False) + "\n")
+
+    def palette(self) -> List[Dict[str, Any]]:
+        """The entries of the command palette: caption, command, args."""
+        return [entry for _name, entries in self.parsed("Default.sublime-commands")
+                for entry in entries]
+
+    def menu(self, name: str = "Main") -> List[Dict[str, Any]]:
+        """The entries of a menu, packages after each other, not merged by id."""
+        return [entry for _name, entries in self.parsed(name + ".sublime-menu")
+                for entry in entries]
+
+    def key_bindings(self) -> List[Dict[str, Any]]:
+        names = ("Default.sublime-keymap", "Default (%s).sublime-keymap" % self._platform())
+        return [entry for filename in names for _name, entries in self.parsed(filename)
+                for entry in entries]

@@ -1,0 +1,208 @@
+"""Plugins: root modules imported, their classes registered, loaded and unloaded as Sublime does."""
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from typing import Any, Callable, Dict, List, Optional, Type
+
+from .commands import APPLICATION, TEXT, WINDOW
+from .events import LISTENER_EVENTS, TEXT_EVENTS, VIEW_LISTENER_EVENTS
+from .packages import Package
+
+
+class Plugins:
+    """The loaded root modules of all packages, and which classes each of them brought."""
+
+    def __init__(self, editor: Any) -> None:
+        self.editor = editor
+        self.ready = False
+        self._waiting: List[str] = []
+        self._classes: Dict[str, List[Type[Any]]] = {}
+
+    # Loading
+
+    def start(self) -> None:
+        """Import and register every package; `plugin_loaded` waits for `open_api`."""
+        sys.meta_path.insert(0, self.editor.packages.finder)
+        ignored = self.editor.preferences().get("ignored_packages", [])
+        for package in self.editor.packages.ordered():
+            if package.name not in ignored:
+                self.load(package)
+
+    def load(self, package: Package) -> None:
+        for name in package.plugin_names():
+            self._load_module(package, "%s.%s" % (package.name, name))
+
+    def _load_module(self, package: Package, name: str) -> None:
+        print("reloading plugin %s" % name)
+        try:
+            module = importlib.import_module(name)
+        except Exception:  # the boundary of plugin code: one plugin never stops the next
+            traceback.print_exc()
+            sys.modules.pop(name, None)
+            return
+        package.modules.append(name)
+        self._bring(name, module)
+
+    def _bring(self, name: str, module: Any) -> None:
+        """Register a module's classes, then let it know that it is loaded."""
+        try:
+            self._register(module)
+        except Exception:  # a handler that is inherited, or a constructor that raises
+            traceback.print_exc()
+            return
+        self.editor.commands.forget_instances()
+        if not self.ready:
+            self._waiting.append(name)
+            return
+        self._call(name, "plugin_loaded")
+        self._attach_all()
+        self._init(name)
+
+    def open_api(self) -> None:
+        """The API is ready: plugin_loaded for all, listeners for all views, on_init a turn later."""
+        self.ready = self.editor.events.ready = True
+        waiting, self._waiting = self._waiting, []
+        for name in waiting:
+            self._call(name, "plugin_loaded")
+        self._attach_all()
+        self.editor.queues.ui.post(lambda: self._init(None))
+
+    def _attach_all(self) -> None:
+        self.editor.events.check_views()
+        for buffer in list(self.editor.buffers.values()):
+            self.editor.events.check_buffer(buffer)
+
+    def _init(self, module: Optional[str]) -> None:
+        """Later loads reach only the listeners whose class stands in the root module itself."""
+        editor = self.editor
+        views = [editor.api.View(view.id) for view in editor.all_views()
+                 if not view.buffer.loading]
+
+        def wanted(listener: Any) -> bool:
+            return module is None or type(listener).__module__ == module
+
+        editor.events.tell(filter(wanted, editor.events.listeners), "on_init", views)
+        for listeners in list(editor.events.view_listeners.values()):
+            editor.events.tell(filter(wanted, listeners), "on_init")
+        self._activate(wanted)
+
+    def _activate(self, wanted: Callable[[Any], bool]) -> None:
+        """Tell the fresh listeners which view is active already."""
+        events, window = self.editor.events, self.editor.active_window
+        view = window.active_view() if window is not None else None
+        if view is None:
+            return
+        listeners = [each for each in events.listeners if wanted(each)]
+        own = [each for each in events.view_listeners.get(view.id, ()) if wanted(each)]
+
+        def tell(name: str) -> None:
+            events.tell(listeners, name, self.editor.api.View(view.id))
+            events.tell(own, name)
+
+        tell("on_activated")
+        self.editor.queues.worker.post(lambda: tell("on_activated_async"))
+
+    def _call(self, name: str, function: str) -> None:
+        handler = getattr(sys.modules.get(name), function, None)
+        if handler is None:
+            return
+        try:
+            handler()
+        except Exception:  # the boundary of plugin code
+            traceback.print_exc()
+
+    # Registering
+
+    def _register(self, module: Any) -> None:
+        names = getattr(module, "__all__", None)
+        if names is None:
+            names = [name for name in dir(module) if not name.startswith("_")]
+        for name in sorted(names):
+            candidate = getattr(module, name, None)
+            if isinstance(candidate, type):
+                self._register_class(module.__name__, candidate)
+
+    def _register_class(self, module: str, cls: Type[Any]) -> None:
+        plugin, events = self.editor.api.plugin, self.editor.events
+        if cls.__module__ == plugin.__name__:
+            return
+        for base, kind in ((plugin.ApplicationCommand, APPLICATION),
+                           (plugin.WindowCommand, WINDOW), (plugin.TextCommand, TEXT)):
+            if issubclass(cls, base):
+                self.editor.commands.add(kind, cls)
+                self._classes.setdefault(module, []).append(cls)
+        if issubclass(cls, plugin.EventListener):
+            self._register_listener(module, cls)
+        for base, names, known in (
+                (plugin.ViewEventListener, VIEW_LISTENER_EVENTS, events.view_classes),
+                (plugin.TextChangeListener, TEXT_EVENTS, events.text_classes)):
+            if issubclass(cls, base):
+                _check_handlers(cls, names)
+                known.append(cls)
+                self._classes.setdefault(module, []).append(cls)
+
+    def _register_listener(self, module: str, cls: Type[Any]) -> None:
+        try:
+            listener = cls()
+        except AttributeError:
+            # The genuine editor loses such a listener without a word.
+            return
+        _check_handlers(cls, LISTENER_EVENTS)
+        self.editor.events.listeners.append(listener)
+        self._classes.setdefault(module, []).append(cls)
+
+    # Unloading
+
+    def unload_all(self) -> None:
+        for package in reversed(self.editor.packages.ordered()):
+            self.unload(package)
+
+    def unload(self, package: Package) -> None:
+        """plugin_unloaded, then the classes go; submodules stay imported, as in Sublime."""
+        for name in reversed(package.modules):
+            self._call(name, "plugin_unloaded")
+            self._forget(name)
+            sys.modules.pop(name, None)
+        package.modules = []
+
+    def reload(self, package: Package) -> None:
+        """What disabling and enabling a package does, as an upgrade would."""
+        self.unload(package)
+        self.editor.reload_settings()
+        self.load(package)
+
+    def resave(self, package: Package, stem: str) -> None:
+        """What saving a root file does: the module runs again in the dictionary it has."""
+        name = "%s.%s" % (package.name, stem)
+        self._call(name, "plugin_unloaded")
+        self._forget(name)
+        print("reloading plugin %s" % name)
+        try:
+            module = importlib.reload(sys.modules[name])
+        except Exception:  # the boundary of plugin code
+            traceback.print_exc()
+            return
+        self._bring(name, module)
+
+    def _forget(self, module: str) -> None:
+        gone = self._classes.pop(module, [])
+        events = self.editor.events
+        events.listeners[:] = [each for each in events.listeners if type(each) not in gone]
+        for listeners in events.view_listeners.values():
+            listeners[:] = [each for each in listeners if type(each) not in gone]
+        for texts in list(events.text_listeners.values()):
+            for listener in [each for each in texts if type(each) in gone]:
+                listener.detach()
+        events.view_classes[:] = [cls for cls in events.view_classes if cls not in gone]
+        events.text_classes[:] = [cls for cls in events.text_classes if cls not in gone]
+        self.editor.commands.remove(gone)
+
+
+def _check_handlers(cls: Type[Any], names: Any) -> None:
+    """A handler must stand in the class itself: an inherited one raises KeyError, as it does
+    in the genuine editor, and ends the registration of its whole module."""
+    for name in sorted(names):
+        if name in dir(cls) and name not in vars(cls):
+            raise KeyError(name)

@@ -1,0 +1,30 @@
+"""The behaviours nobody could confirm, or that differ by build: each one a switch."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Switches:
+    """How this editor behaves where the real ones differ; may be changed while it runs."""
+
+    # Closing a window or quitting tells each view's listeners; with hot exit it does not.
+    close_events: bool = False
+    # on_pre_close_window comes; reported missing since build 4126 (sublime_text#5148).
+    pre_close_window: bool = False
+    # A view that closes while it has the focus hears on_deactivated between its close events.
+    deactivate_on_close: bool = False
+    # Typing tells on_modified before on_selection_modified.
+    modified_first: bool = True
+    # Phantoms go when the whole buffer is reloaded or reverted.
+    phantoms_survive_reload: bool = True
+    # Commands whose is_enabled is false are skipped by run_command too.
+    disabled_commands_skip: bool = True
+    # Files that change on disk are noticed within this many seconds; 0 only upon focus.
+    watch_seconds: float = 1.0
+    # view.sheet() of a panel answers a text sheet with id 0 (build 4200), not None.
+    panel_sheet_zero: bool = True
+
+
+def for_build(build: int) -> Switches:
+    return Switches(pre_close_window=build < 4126, panel_sheet_zero=build <= 4200)

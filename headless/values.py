@@ -1,0 +1,40 @@
+"""JSON as the editor speaks it: values copied across its border, and JSON with comments."""
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Dict, List, Union
+
+Value = Union[None, bool, int, float, str, List[Any], Dict[str, Any]]
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])',
+                    re.DOTALL)
+
+
+def copy_value(value: Any) -> Value:
+    """A deep copy of a JSON value; raises TypeError that names the type for anything else."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, float)):
+        return value + 0
+    if isinstance(value, list):
+        return [copy_value(item) for item in value]
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError("expected a str as key, got %s" % type(key).__name__)
+        return {str(key): copy_value(item) for key, item in value.items()}
+    raise TypeError("expected a JSON value, got %s" % type(value).__name__)
+
+
+def parse(text: str) -> Any:
+    """Parse JSON that may have comments and trailing commas; raises ValueError."""
+    return json.loads(_TOKEN.sub(_without_comment, text), strict=False)
+
+
+def _without_comment(match: "re.Match[str]") -> str:
+    token = match.group()
+    if token[0] == '"':
+        return token
+    # Line breaks stay, so that an error names the right line.
+    return "\n" * token.count("\n") if token != "," else ""
