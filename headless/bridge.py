@@ -17,9 +17,12 @@ class Api:
             sys.path.insert(0, API_FOLDER)
         self.sublime: Any = importlib.import_module("sublime")
         self.plugin: Any = importlib.import_module("sublime_plugin")
-        for name in ("Window", "View", "Buffer", "Settings", "Edit", "platform",
-                     "encode_value", "decode_value"):
-            setattr(self, name, getattr(self.sublime, name))
+        self.Window, self.View = self.sublime.Window, self.sublime.View
+        self.Buffer, self.Settings = self.sublime.Buffer, self.sublime.Settings
+        self.Edit = self.sublime.Edit
+        self.platform = self.sublime.platform
+        self.encode_value = self.sublime.encode_value
+        self.decode_value = self.sublime.decode_value
         self.open = True
 
     def text_change(self, entry: Any) -> Any:
@@ -31,6 +34,3 @@ class Api:
     def shut_down(self) -> None:
         """From here on every call of the API raises RuntimeError."""
         self.open = False
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError("the engine asked for %r, which no API module has" % name)

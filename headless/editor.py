@@ -61,6 +61,7 @@ class Editor:
         self._named_settings: Dict[str, Settings] = {}
         self.nothing = self._null_view()
         self._watching = threading.Event()
+        self.leave: Callable[[], None] = self.quit
 
     # Threads
 

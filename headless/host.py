@@ -155,7 +155,7 @@ class Ending:
         self.options = options
         self.status = 0
         self._first = threading.Lock()
-        editor.leave = lambda: self.quit(0)  # type: ignore[attr-defined]
+        editor.leave = lambda: self.quit(0)
 
     def unload(self, status: int) -> None:
         """The packages are told (plugin_unloaded), then the host ends."""

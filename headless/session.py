@@ -1,13 +1,137 @@
-"""Hot exit: what an editor keeps over a restart, in <data>/Local; ids are new each time."""
+"""Hot exit: what an editor keeps over a restart, in <data>/Local; ids are new each time.
+
+What comes back: windows, folders, layouts, tabs, unsaved and scratch text, view settings,
+selections and persistent regions. What does not: phantoms, other regions, callbacks, previews.
+"""
 from __future__ import annotations
 
-from typing import Any
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+from . import files, windows
+from .views import Marks
+
+PERSISTENT = 16  # RegionFlags.PERSISTENT
+
+
+def path(editor: Any) -> str:
+    return os.path.join(editor.data, "Local", "Session.sublime_session")
 
 
 def save(editor: Any) -> None:
-    """Write the session; raises nothing: an editor that cannot keep it still quits."""
+    """Write the session; an editor that cannot keep it says so and still quits."""
+    buffers: List[Any] = [buffer for buffer in editor.buffers.values()
+                          if any(view.sheet is not None for view in buffer.views)]
+    content = {"buffers": [_buffer(buffer) for buffer in buffers],
+               "windows": [_window(window, buffers) for window in editor.windows]}
+    try:
+        os.makedirs(os.path.dirname(path(editor)), exist_ok=True)
+        with open(path(editor), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+    except OSError as error:
+        sys.stderr.write("Unable to save the session: %s\n" % error)
+
+
+def _buffer(buffer: Any) -> Dict[str, Any]:
+    """Files that are clean are read again; everything else is kept as text."""
+    kept: Dict[str, Any] = {
+        "file": buffer.file_name, "name": buffer.name, "encoding": buffer.encoding,
+        "line_endings": buffer.line_endings, "scratch": buffer.scratch,
+        "read_only": buffer.read_only, "dirty": buffer.is_dirty()}
+    on_disk = buffer.file_name is not None and os.path.isfile(buffer.file_name)
+    if buffer.is_dirty() or not on_disk or buffer.scratch:
+        kept["contents"] = buffer.text.characters
+    return kept
+
+
+def _window(window: Any, buffers: List[Any]) -> Dict[str, Any]:
+    return {"folders": window.folders, "layout": window.layout, "group": window.active_group,
+            "settings": window.settings.own, "shows": window.shows,
+            "groups": [_group(group, buffers) for group in window.groups]}
+
+
+def _group(group: Any, buffers: List[Any]) -> Dict[str, Any]:
+    sheets = [sheet for sheet in group.sheets if sheet.view is not None]
+    return {"sheets": [_sheet(sheet, buffers) for sheet in sheets],
+            "active": sheets.index(group.active) if group.active in sheets else -1,
+            "selected": [sheets.index(sheet) for sheet in group.selected if sheet in sheets]}
+
+
+def _sheet(sheet: Any, buffers: List[Any]) -> Dict[str, Any]:
+    view = sheet.view
+    regions = {key: [marks.regions, marks.scope, marks.icon, marks.flags]
+               for key, marks in view.marks.items() if marks.flags & PERSISTENT}
+    return {"buffer": buffers.index(view.buffer), "semi": sheet.state == windows.SEMI,
+            "settings": view.settings.own, "selection": view.selection,
+            "viewport": view.viewport, "syntax": view.syntax_path, "regions": regions}
 
 
 def restore(editor: Any) -> bool:
-    """Bring the windows of the last session back; False where there is none."""
-    return False
+    """Bring the windows of the last session back; False where there are none to bring."""
+    try:
+        with open(path(editor), encoding="utf-8") as file:
+            content = json.load(file)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:
+        sys.stderr.write("Unable to restore the session: %s\n" % error)
+        return False
+    buffers: Dict[int, Any] = {}
+    for kept in content["windows"]:
+        _restore_window(editor, kept, content["buffers"], buffers)
+    return bool(content["windows"])
+
+
+def _restore_window(editor: Any, kept: Dict[str, Any], contents: List[Any],
+                    buffers: Dict[int, Any]) -> None:
+    window = editor.new_window(kept["folders"])
+    window.settings.own.update(kept["settings"])
+    window.shows.update(kept["shows"])
+    window.set_layout(kept["layout"])
+    for group, held in zip(window.groups, kept["groups"]):
+        sheets = [_restore_sheet(editor, group, sheet, contents, buffers)
+                  for sheet in held["sheets"]]
+        group.selected = [sheets[index] for index in held["selected"]]
+        group.active = sheets[held["active"]] if held["active"] >= 0 else None
+    window.active_group = kept["group"]
+    editor.refocus()
+
+
+def _restore_sheet(editor: Any, group: Any, kept: Dict[str, Any], contents: List[Any],
+                   buffers: Dict[int, Any]) -> Any:
+    index = kept["buffer"]
+    if index not in buffers:
+        buffers[index] = _restored_buffer(editor, contents[index])
+    view = editor.make_view(buffers[index], kept["syntax"])
+    view.settings.own.update(kept["settings"])
+    view.select([(a, b) for a, b in kept["selection"]])
+    view.viewport = (kept["viewport"][0], kept["viewport"][1])
+    for key, (regions, scope, icon, flags) in kept["regions"].items():
+        pairs = [(a, b) for a, b in regions]
+        view.marks[key] = Marks(pairs, scope, icon, flags, [], "", None, None)
+    sheet = editor.make_sheet(group, view)
+    sheet.state = windows.SEMI if kept["semi"] else windows.TAB
+    group.sheets.append(sheet)
+    return sheet
+
+
+def _restored_buffer(editor: Any, kept: Dict[str, Any]) -> Any:
+    buffer = editor.new_buffer()
+    buffer.file_name, buffer.name = kept["file"], kept["name"]
+    text = kept.get("contents")
+    if text is None:
+        try:
+            buffer.fill(files.read(kept["file"]))
+        except OSError:
+            text = ""
+    if text is not None:
+        buffer.fill(files.Content(text, kept["encoding"], kept["line_endings"]))
+        buffer.disk_text = None
+    if kept["file"]:
+        buffer.stamp = files.stamp(kept["file"])
+    buffer.scratch, buffer.read_only = kept["scratch"], kept["read_only"]
+    if kept["dirty"]:
+        buffer.mark_dirty()
+    return buffer

@@ -12,7 +12,6 @@ import os
 import platform as _platform
 import re
 import sys
-import warnings
 from typing import Any, Callable, Iterator, List, Optional
 
 from headless import files as _files
