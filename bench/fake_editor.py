@@ -1,0 +1,21 @@
+"""An editor that keeps its diffs in a dictionary, so that only the companion is measured."""
+
+from __future__ import annotations
+
+from typing import Dict, Optional, Tuple
+
+from companion.editor import Editor, Proposal
+
+
+class FakeEditor(Editor):
+    def __init__(self) -> None:
+        self._diffs: Dict[Tuple[str, str], str] = {}
+
+    async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        self._diffs[proposal.session_id, proposal.path] = proposal.content
+
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+        return self._diffs.pop((session_id, path), None)
+
+    def tell(self, sentence: str) -> None:
+        print(sentence, flush=True)

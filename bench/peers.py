@@ -1,0 +1,147 @@
+"""The servers that are compared, each started as a process, and the requests for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Optional
+
+from .load import CONNECTIONS
+
+SDK_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sdk_server")
+# Seconds for a server to leave once its input has ended.
+PATIENCE = 5.0
+
+# Bytes of text in each proposal: a small source file.
+_CONTENT = "def add(a, b):\n    return a + b\n" * 16
+
+
+def _call(tool: str, **arguments: str) -> Dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"method": "tools/call", "params": params, "jsonrpc": "2.0", "id": 7}
+
+
+def _pair(path: str) -> List[Dict[str, Any]]:
+    opened = _call("openDiff", filePath=path, newContent=_CONTENT)
+    return [opened, _call("closeDiff", filePath=path)]
+
+
+LIST = {"method": "tools/list", "params": {}, "jsonrpc": "2.0", "id": 7}
+# What each connection says over and over, by the name of the measurement.
+DIALOGUES: Dict[str, List[List[Dict[str, Any]]]] = {
+    "tools/list": [[LIST]] * CONNECTIONS,
+    "closeDiff, none open": [[_call("closeDiff", filePath="/no/diff.py")]] * CONNECTIONS,
+    "openDiff + closeDiff": [_pair("/a/file%d.py" % n) for n in range(CONNECTIONS)],
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A running server that speaks MCP."""
+
+    port: int
+    token: str
+    session: str = ""
+
+    def request(self, message: Dict[str, Any]) -> bytes:
+        """The bytes of one POST, with the headers that Gemini CLI sends (wire recordings)."""
+        body = json.dumps(message, separators=(",", ":")).encode("ascii")
+        lines = ["POST /mcp HTTP/1.1"] + ["%s: %s" % it for it in self._headers(len(body)).items()]
+        return "\r\n".join(lines + ["", ""]).encode("ascii") + body
+
+    def scripts(self, dialogue: str) -> List[List[bytes]]:
+        return [[self.request(it) for it in script] for script in DIALOGUES[dialogue]]
+
+    def ask(self, message: Dict[str, Any]) -> "tuple[str, bytes]":
+        """POST one message; the session's id, if the answer names one, and the body."""
+        body = json.dumps(message).encode("ascii")
+        url = "http://127.0.0.1:%d/mcp" % self.port
+        headers = self._headers(len(body))
+        del headers["connection"]
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
+            return answer.headers.get("mcp-session-id") or "", answer.read()
+
+    def _headers(self, length: int) -> Dict[str, str]:
+        headers = {
+            "host": "127.0.0.1:%d" % self.port,
+            "connection": "keep-alive",
+            "accept": "application/json, text/event-stream",
+            "authorization": "Bearer " + self.token,
+            "content-type": "application/json",
+            "mcp-protocol-version": "2025-06-18",
+            "mcp-session-id": self.session,
+            "accept-language": "*",
+            "sec-fetch-mode": "cors",
+            "user-agent": "undici",
+            "accept-encoding": "gzip, deflate",
+            "content-length": str(length),
+        }
+        return {name: value for name, value in headers.items() if value}
+
+
+def initialized(port: int, token: str) -> Peer:
+    """The server with a session for all connections, as the CLI has it."""
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"},
+    }
+    message = {"method": "initialize", "params": params, "jsonrpc": "2.0", "id": 0}
+    session, _ = Peer(port, token).ask(message)
+    peer = Peer(port, token, session)
+    peer.ask({"method": "notifications/initialized", "jsonrpc": "2.0"})
+    return peer
+
+
+@contextmanager
+def companion() -> Iterator[Peer]:
+    with tempfile.TemporaryDirectory() as folder:
+        with _process([sys.executable, "-m", "bench.serve_companion"], TMPDIR=folder) as line:
+            yield initialized(int(line.split()[0]), line.split()[1])
+
+
+@contextmanager
+def sdk(*options: str) -> Iterator[Peer]:
+    """The SDK's server. Raises FileNotFoundError where there is no node."""
+    token = secrets.token_urlsafe(32)
+    command = ["node", os.path.join(SDK_SERVER, "server.mjs"), *options]
+    with _process(command, BENCH_TOKEN=token, NODE_ENV="production") as line:
+        yield initialized(int(line), token)
+
+
+@contextmanager
+def bare(sizes: List[int]) -> Iterator[int]:
+    """The bare aiohttp handler; its port."""
+    command = [sys.executable, "-m", "bench.serve_bare"] + [str(size) for size in sizes]
+    with _process(command) as line:
+        yield int(line)
+
+
+@contextmanager
+def _process(command: List[str], **environment: str) -> Iterator[str]:
+    """A server that says one line when it is ready and leaves when its input ends; the line."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        env={**os.environ, **environment},
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield process.stdout.readline()
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()

@@ -1,0 +1,95 @@
+"""Requests per second of the companion, of the npm SDK's server and of a bare handler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import ExitStack
+from typing import Callable, Dict, Iterator, List
+
+from . import peers
+from .load import Count, run_apart
+from .peers import DIALOGUES, Peer
+from .table import Aim, Row, median_row, missing
+
+ROUNDS = 5
+# Seconds of load on one server in one round, and before the first: V8 compiles what is hot.
+SECONDS = 0.6
+WARM_UP = 0.6
+
+SDK_AIM = Aim(4.0, True, "at least 4")
+BARE_AIM = Aim(0.7, True, "at least 0.7")
+OURS, SDK, SDK_JSON, BARE = "companion", "SDK server", "SDK server, JSON bodies", "bare aiohttp"
+
+Load = Callable[[str, float], Count]
+
+
+def measure() -> Iterator[Row]:
+    """The rows, as soon as each dialogue is measured."""
+    with ExitStack() as stack:
+        loads = _start(stack)
+        if SDK not in loads:
+            yield missing("against the SDK server", "needs node and bench/sdk_server/node_modules")
+        for dialogue in DIALOGUES:
+            yield from _rows(dialogue, _rates(dialogue, loads))
+
+
+def _start(stack: ExitStack) -> Dict[str, Load]:
+    ours = stack.enter_context(peers.companion())
+    loads: Dict[str, Load] = {OURS: _mcp(ours)}
+    if shutil.which("node") and os.path.isdir(os.path.join(peers.SDK_SERVER, "node_modules")):
+        loads[SDK] = _mcp(stack.enter_context(peers.sdk()))
+        loads[SDK_JSON] = _mcp(stack.enter_context(peers.sdk("--json")))
+    sizes = {dialogue: _size(ours, dialogue) for dialogue in DIALOGUES}
+    port = stack.enter_context(peers.bare(sorted(set(sizes.values()))))
+    loads[BARE] = _bare(Peer(port, ours.token, ours.session), sizes)
+    return loads
+
+
+def _size(ours: Peer, dialogue: str) -> int:
+    """Bytes of one answer of ours, the mean where a dialogue has several."""
+    bodies = [ours.ask(message)[1] for message in DIALOGUES[dialogue][0]]
+    return sum(map(len, bodies)) // len(bodies)
+
+
+def _mcp(peer: Peer) -> Load:
+    return lambda dialogue, seconds: run_apart(peer.port, peer.scripts(dialogue), seconds)
+
+
+def _bare(peer: Peer, sizes: Dict[str, int]) -> Load:
+    def load(dialogue: str, seconds: float) -> Count:
+        path = b"POST /%d " % sizes[dialogue]
+        scripts = [
+            [request.replace(b"POST /mcp ", path) for request in script]
+            for script in peer.scripts(dialogue)
+        ]
+        return run_apart(peer.port, scripts, seconds)
+
+    return load
+
+
+def _rates(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[float]]:
+    """Requests per second by server, one number a round. Every round visits all servers, so that
+    whatever else the machine does meets them alike. Raises RuntimeError for a wrong answer."""
+    rates: Dict[str, List[float]] = {name: [] for name in loads}
+    for load in loads.values():
+        load(dialogue, WARM_UP)
+    for _ in range(ROUNDS):
+        for name, load in loads.items():
+            count = load(dialogue, SECONDS)
+            if count.failures:
+                raise RuntimeError(f"{dialogue}: {name} failed {count.failures} requests")
+            if count.busy > 0.8:
+                raise RuntimeError(f"{dialogue}: the load generator was the bottleneck")
+            rates[name].append(count.rate)
+    return rates
+
+
+def _rows(dialogue: str, rates: Dict[str, List[float]]) -> Iterator[Row]:
+    for name, values in rates.items():
+        yield median_row(f"{dialogue}: {name}", values, "/s")
+    ours = rates[OURS]
+    for name, aim in ((SDK, SDK_AIM), (SDK_JSON, None), (BARE, BARE_AIM)):
+        if name in rates:
+            ratios = [mine / theirs for mine, theirs in zip(ours, rates[name])]
+            yield median_row(f"{dialogue}: companion / {name}", ratios, "", 2, aim)
