@@ -39,7 +39,7 @@ def build(options: Options, data: str) -> Editor:
     """An editor with its windows and packages, not yet started; raises ValueError."""
     editor = Editor(Api(), data, options.build, _limit())
     running.start(editor)
-    editor.packages.discover(list(options.packages) or [packages.REPOSITORY])
+    editor.packages.discover(list(options.packages))
     restored = session.restore(editor) if options.data and not options.script else False
     for folder in options.folders:
         if not any(window.folders == [folder] for window in editor.windows):

@@ -6,10 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
+from .packages import REPOSITORY
+
 
 @dataclass(frozen=True)
 class Options:
-    """Paths are absolute. `data` None means a temporary folder, removed at the end."""
+    """Paths are absolute. `data` None means a temporary folder, removed at the end.
+
+    `packages` are those given by path; on the command line the repository is the default.
+    """
 
     folders: Tuple[str, ...] = ()
     packages: Tuple[str, ...] = ()
@@ -29,7 +34,7 @@ def parse(arguments: List[str]) -> Options:
     given = _parser().parse_args(arguments)
     return Options(
         folders=tuple(os.path.abspath(folder) for folder in given.folders),
-        packages=tuple(os.path.abspath(path) for path in given.package),
+        packages=tuple(os.path.abspath(path) for path in given.package or [REPOSITORY]),
         data=os.path.abspath(given.data) if given.data else None,
         build=given.build,
         script=os.path.abspath(given.script) if given.script else None,

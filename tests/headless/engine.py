@@ -1,0 +1,128 @@
+"""An editor inside the test's own process, its UI thread beside the test's; and one as a process."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from typing import Any, Callable, Dict, List
+
+from headless import host, running
+from headless.options import Options
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PATIENCE = 10.0  # seconds
+
+
+def wait_until(condition: Callable[[], Any], what: str = "the condition") -> Any:
+    """The condition's first true value; raises AssertionError when it takes too long."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        threading.Event().wait(0.002)
+    raise AssertionError("%s did not come true" % what)
+
+
+class EngineTestCase(unittest.TestCase):
+    """`self.editor` runs with the plugin `self.plugin` (source) loaded as Toy.plugin.
+
+    The plugin may append to `LOG`, which is `self.log`.
+    """
+
+    plugin = ""
+    build = 4200
+
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.data = os.path.join(self.folder, "data")
+        self.work = os.path.join(self.folder, "work")
+        os.makedirs(self.work)
+        self.log: List[Any] = []
+        self.write_package("Toy", {"plugin.py": self.head() + self.plugin})
+        self.start()
+
+    def head(self) -> str:
+        return "import sublime, sublime_plugin, threading\nLOG = sublime_plugin.TEST_LOG\n"
+
+    def write_package(self, name: str, files: Dict[str, str]) -> None:
+        for path, text in files.items():
+            full = os.path.join(self.data, "Packages", name, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def start(self) -> None:
+        options = Options(folders=(self.work,), packages=(), data=self.data, build=self.build)
+        self.editor = host.build(options, self.data)
+        self.addCleanup(self.stop)
+        self.editor.switches.watch_seconds = 0
+        self.editor.api.plugin.TEST_LOG = self.log
+        self.sublime = self.editor.api.sublime
+        queues = self.editor.queues
+        ui = threading.Thread(target=queues.ui.run, name="UI", daemon=True)
+        ui.start()
+        wait_until(lambda: queues.ui.thread is ui)
+        queues.start_background()
+        self.editor.ui(self.editor.plugins.start)
+        self.editor.ui(self.editor.plugins.open_api)
+        self.settle()
+        self.window = self.sublime.active_window()
+
+    def stop(self) -> None:
+        editor = self.editor
+        if running.is_running() and running.current() is editor:
+            editor.api.open = True
+            editor.ui(editor.plugins.unload_all)
+            running.end()
+        editor.stop_watching()
+        editor.queues.stop()
+        if editor.packages.finder in sys.meta_path:
+            sys.meta_path.remove(editor.packages.finder)
+        for name in [name for name in sys.modules if name.split(".")[0] in editor.packages.by_name]:
+            if name.split(".")[0] != "GeminiCompanion":
+                del sys.modules[name]
+
+    def settle(self) -> None:
+        """Let everything that is due on both threads run."""
+        queues = self.editor.queues
+        for _round in range(3):
+            for queue in (queues.files, queues.ui, queues.worker):
+                done = threading.Event()
+                queue.post(done.set)
+                self.assertTrue(done.wait(PATIENCE))
+
+    def file(self, name: str, data: bytes = b"") -> str:
+        path = os.path.join(self.work, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def open(self, name: str, data: bytes = b"", flags: int = 0) -> Any:
+        view = self.window.open_file(self.file(name, data), flags)
+        wait_until(lambda: not view.is_loading())
+        self.settle()
+        return view
+
+    def view_with(self, text: str) -> Any:
+        view = self.window.new_file()
+        view.set_scratch(True)
+        view.run_command("append", {"characters": text})
+        self.settle()
+        return view
+
+    def text(self, view: Any) -> str:
+        return str(view.substr(self.sublime.Region(0, view.size())))
+
+
+def run_editor(arguments: List[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """`python -m headless ARGUMENTS`, finished; its output as text."""
+    return subprocess.run([sys.executable, "-m", "headless"] + arguments, cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
+                          universal_newlines=True, stdin=subprocess.DEVNULL, **options)
