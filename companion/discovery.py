@@ -156,7 +156,8 @@ def sweep(own_pid: int) -> list[str]:
     workspace keeps the CLI from connecting).
     """
     removed = []
-    with suppress(FileNotFoundError, NotADirectoryError):
+    # A folder that cannot be read (another user's) is for the writing of our own file to report.
+    with suppress(OSError):
         for entry in os.scandir(folder()):
             if _is_ours(entry) and _is_dead(entry.name, own_pid):
                 with suppress(OSError):
