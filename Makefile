@@ -1,0 +1,50 @@
+# make            lint, types and all tests
+# make run        Sublime Text without a screen, on FOLDER (default: where you stand)
+# make help       the rest
+
+SHELL := /bin/sh
+# PYTHON=python3.8 makes .venv anew with that one; without it, the one that .venv has is kept.
+PYTHON ?=
+FOLDER ?= .
+WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x .venv/bin/python && echo $(CURDIR)/.venv/bin/python || echo python3))
+PY := .venv/bin/python
+# A bare "make run FOLDER=path" means a path from where the user stands.
+FOLDER_PATH := $(abspath $(FOLDER))
+
+.PHONY: all help setup setup-python setup-node run test check format bench
+
+all: check test
+
+help:
+	@echo "make run [FOLDER=path]   try it without Sublime Text"
+	@echo "make test                all tests          make check    lint, format, types"
+	@echo "make bench               measure            make format   rewrite the format"
+	@echo "make setup PYTHON=python3.8   choose the Python of .venv; every target takes it"
+
+setup: setup-python setup-node
+
+# From another folder: .python-version speaks to Sublime Text, but pyenv would listen to it, too.
+setup-python:
+	@cd / && $(WANTED) $(CURDIR)/tools/setup.py python
+
+setup-node: setup-python
+	@$(PY) tools/setup.py node
+
+run: setup-python
+	@$(PY) -m headless "$(FOLDER_PATH)"
+
+test: setup
+	$(PY) -O -m headless --exec tests/run.py
+	$(PY) -W error -m pytest
+
+check: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) tools/check_types.py
+
+format: setup
+	$(PY) -m ruff check --fix-only .
+	$(PY) -m ruff format .
+
+bench: setup
+	$(PY) -m bench

@@ -1,0 +1,19 @@
+"""Makes the repository importable under the name that Sublime gives the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+if "GeminiCompanion" not in sys.modules:
+    package = types.ModuleType("GeminiCompanion")
+    package.__path__ = [ROOT]
+    sys.modules["GeminiCompanion"] = package
+
+# The adapter's tests run inside an editor: tests/run.py.
+if importlib.util.find_spec("sublime") is None:
+    collect_ignore_glob = ["test_plugin*.py", "test_sublime_*.py"]

@@ -1,0 +1,104 @@
+"""Runs inside the editor: does what comes in on standard input, a JSON array a line.
+
+Each function is one thing that a user does, through Sublime's API.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import sublime
+
+
+def window() -> sublime.Window:
+    return sublime.active_window()
+
+
+def _wait(condition: Any, what: str) -> None:
+    deadline = time.monotonic() + 15
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(what)
+        time.sleep(0.02)
+
+
+def wait_until_served() -> None:
+    def files() -> list[str]:
+        folder = os.path.join(os.environ["TMPDIR"], "gemini", "ide")
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+    _wait(lambda: any(name.endswith(".json") for name in files()), "no discovery file")
+
+
+def open(path: str) -> None:
+    view = window().open_file(path)
+    _wait(lambda: not view.is_loading(), "not loaded")
+
+
+def select(path: str, begin: int, end: int) -> None:
+    view = window().find_open_file(path)
+    if view is not None:
+        view.sel().clear()
+        view.sel().add(sublime.Region(begin, end))
+
+
+def _diff(path: str) -> sublime.View | None:
+    for view in window().views():
+        if view.settings().get("gemini_companion_diff"):
+            if view.settings().get("gemini_companion_diff_path") == path:
+                return view
+    return None
+
+
+def proposal(path: str) -> str | None:
+    """The right side of the diff for the path; None where there is none."""
+    view = _diff(path)
+    return view.substr(sublime.Region(0, view.size())) if view is not None else None
+
+
+def append(path: str, text: str) -> None:
+    view = _diff(path)
+    if view is not None:
+        view.run_command("append", {"characters": text})
+
+
+def command(name: str) -> None:
+    window().run_command(name)
+
+
+def close_tab(path: str) -> None:
+    view = _diff(path)
+    if view is not None:
+        view.close()
+
+
+def tabs() -> list[str]:
+    return [view.name() or os.path.basename(view.file_name() or "") for view in window().views()]
+
+
+def text(path: str) -> str:
+    view = window().find_open_file(path)
+    return view.substr(sublime.Region(0, view.size())) if view is not None else ""
+
+
+def reload_package() -> None:
+    """What an upgrade does; the one thing here that is no API of Sublime's."""
+    from headless.host import current
+
+    host = current()
+    host.editor.ui.call(lambda: host.reload("GeminiCompanion"))
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        name, *args = json.loads(line)
+        try:
+            answer = {"value": globals()[name](*args)}
+        except Exception as error:
+            answer = {"error": f"{name}: {error!r}"}
+        sys.stdout.write("@" + json.dumps(answer) + "\n")
+        sys.stdout.flush()

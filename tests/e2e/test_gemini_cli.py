@@ -1,0 +1,208 @@
+"""The real Gemini CLI, the package in an editor, and a person between them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from cli import BINARY, ESCAPE, GeminiCli  # noqa: E402
+from editor import Editor  # noqa: E402
+from model_server import ModelServer  # noqa: E402
+
+ACCEPT, REJECT = "gemini_companion_accept_diff", "gemini_companion_reject_diff"
+QUESTION = "Apply this change?"
+
+
+@unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
+class Session(unittest.TestCase):
+    """One editor and one CLI serve all the tests of a class; each test has its own file."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root, True)
+        folders = {name: os.path.join(cls.root, name) for name in ("home", "work", "tmp", "data")}
+        for folder in folders.values():
+            os.mkdir(folder)
+        cls.folder, cls.temp = folders["work"], folders["tmp"]
+        cls.model = ModelServer()
+        cls.enterClass(cls.model)
+        cls.editor = Editor(cls.folder, folders["data"], cls.temp)
+        cls.addClassCleanup(cls.editor.close)
+        cls.cli = GeminiCli(folders["home"], cls.folder, cls.model.url, {"TMPDIR": cls.temp})
+        cls.addClassCleanup(cls.cli.close)
+        cls.cli.wait_connected()
+
+    @classmethod
+    def enterClass(cls, context: ModelServer) -> None:
+        context.__enter__()
+        cls.addClassCleanup(context.__exit__, None, None, None)
+
+    def write(self, name: str, data: bytes) -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def read(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def ask(self, path: str, proposal: str, tool: str, **arguments: str) -> None:
+        """A prompt that makes the model call the tool; ends when both sides show the question."""
+        self.model.will_call(tool, file_path=path, **arguments)
+        self.cli.say(f"change {os.path.basename(path)} please")
+        self.cli.wait_for(QUESTION)
+        self.editor.wait_for("proposal", proposal, path)
+
+    def finish(self, path: str) -> None:
+        """Ends when the CLI waits for the next prompt and the editor has no diff left."""
+        self.cli.wait_gone(QUESTION)
+        self.cli.wait_gone("esc to cancel")
+        self.cli.wait_for("Type your message")
+        self.editor.wait_for("proposal", None, path)
+        self.assertEqual([tab for tab in self.editor.do("tabs") if "(proposed)" in tab], [])
+
+
+class Context(Session):
+    def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
+        path = self.write("seen.py", b"first\nsecond line\n")
+        self.editor.do("open", path)
+        self.editor.do("select", path, 6, 12)
+        self.cli.wait_for("1 open file")
+        self.cli.say("what do I look at")
+        self.cli.wait_for("The end of turn")
+        prompt = next(text for text in self.model.prompts() if "what do I look at" in text)
+        self.assertIn('"path": "%s"' % path, prompt)
+        self.assertIn('"line": 2', prompt)
+        self.assertIn('"character": 7', prompt)
+        self.assertIn('"selectedText": "second"', prompt)
+
+
+class InTheEditor(Session):
+    def test_write_file_is_accepted(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\n")
+
+    def test_write_file_is_edited_and_accepted(self) -> None:
+        path = self.write("b.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "mine: \u00e9 \U0001f600")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), "new\nmine: \u00e9 \U0001f600".encode())
+
+    def test_write_file_is_rejected(self) -> None:
+        path = self.write("c.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("command", REJECT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"old\n")
+
+    def test_replace_is_accepted(self) -> None:
+        path = self.write("d.py", b"one\ntwo\nthree\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\nthree\n", "replace", **change)
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n2\nthree\n")
+
+    def test_replace_is_edited_and_accepted(self) -> None:
+        path = self.write("e.py", b"one\ntwo\nthree\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\nthree\n", "replace", **change)
+        self.editor.do("append", path, "four\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n2\nthree\nfour\n")
+
+    def test_replace_is_rejected_by_closing_the_tab(self) -> None:
+        path = self.write("f.py", b"one\ntwo\nthree\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\nthree\n", "replace", **change)
+        self.editor.do("close_tab", path)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\ntwo\nthree\n")
+
+    def test_a_new_file_is_accepted(self) -> None:
+        path = os.path.join(self.folder, "g.py")
+        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"print(1)\n")
+
+    def test_a_new_file_is_edited_and_accepted(self) -> None:
+        path = os.path.join(self.folder, "h.py")
+        self.ask(path, "print(1)", "write_file", content="print(1)")
+        self.editor.do("append", path, "  # one")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"print(1)  # one")
+
+    def test_a_new_file_is_rejected(self) -> None:
+        path = os.path.join(self.folder, "i.py")
+        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
+        self.editor.do("command", REJECT)
+        self.finish(path)
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_file_with_windows_line_ends_keeps_them(self) -> None:
+        path = self.write("j.py", b"one\r\ntwo\r\nthree\r\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\nthree\n", "replace", **change)
+        self.editor.do("append", path, "four\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\r\n2\r\nthree\r\nfour\r\n")
+
+    def test_an_open_file_shows_what_the_cli_wrote(self) -> None:
+        path = self.write("k.py", b"old\n")
+        self.editor.do("open", path)
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.editor.wait_for("text", "new\n", path)
+
+
+class InTheTerminal(Session):
+    def test_write_file_is_allowed(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.cli.press("1")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\n")
+
+    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
+        path = self.write("b.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.editor.do("append", path, "mine\n")
+        self.cli.press("1")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n2\nmine\n")
+
+    def test_replace_is_refused(self) -> None:
+        path = self.write("c.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.cli.press(ESCAPE)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\ntwo\n")
+
+    def test_a_new_file_is_allowed(self) -> None:
+        path = os.path.join(self.folder, "d.py")
+        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
+        self.cli.press("1")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"print(1)\n")
+
+
+del Session

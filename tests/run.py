@@ -1,0 +1,19 @@
+"""Runs the adapter's tests inside an editor: python -m headless --exec tests/run.py -- [ARGS]."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+if __name__ == "__main__":
+    files = [
+        path for name in ("plugin", "sublime") for path in glob.glob(f"{HERE}/test_{name}*.py")
+    ]
+    # The fault handler wants a main thread's signals, and this thread is none.
+    options = ["-p", "no:faulthandler", "-p", "no:cacheprovider", "--rootdir", os.path.dirname(HERE)]
+    sys.exit(pytest.main(options + (sys.argv[1:] or files)))

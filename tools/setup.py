@@ -1,0 +1,86 @@
+"""Makes what the Makefile's targets run on: `python tools/setup.py python` or `... node`.
+
+Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import List
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "dev.txt")]
+# Folders with a package.json: the real CLI for the tests, and the server that is measured against.
+NODE_FOLDERS = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "bench", "sdk_server")]
+NPM = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+
+
+def digest(paths: List[str], *more: str) -> str:
+    whole = hashlib.sha256("\n".join(more).encode())
+    for path in paths:
+        with open(path, "rb") as file:
+            whole.update(file.read())
+    return whole.hexdigest()
+
+
+def is_done(stamp: str, value: str) -> bool:
+    try:
+        with open(stamp, encoding="ascii") as file:
+            return file.read() == value
+    except OSError:
+        return False
+
+
+def set_done(stamp: str, value: str) -> None:
+    with open(stamp, "w", encoding="ascii") as file:
+        file.write(value)
+
+
+def set_up_python() -> None:
+    """.venv with the requirements, made by the Python that runs this (or that .venv came from)."""
+    stamp, value = os.path.join(VENV, "stamp"), digest(REQUIREMENTS, sys.version)
+    if is_done(stamp, value):
+        return
+    print("Making .venv with Python %d.%d ..." % sys.version_info[:2], flush=True)
+    base = os.path.realpath(sys.executable)
+    shutil.rmtree(VENV, ignore_errors=True)
+    subprocess.check_call([base, "-m", "venv", VENV])
+    python = os.path.join(VENV, "bin", "python")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.check_call(pip + ["-r", REQUIREMENTS[-1]])
+    set_done(stamp, value)
+
+
+def set_up_node() -> None:
+    """`npm ci` where a package.json stands; without a fit Node, says what will not run."""
+    folders = [folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")]
+    if not has_node():
+        sentence = "Node.js 20 or newer with npm was not found: tests with the real CLI cannot run."
+        if os.environ.get("CI"):
+            sys.exit(sentence)
+        print(sentence)
+        return
+    for folder in folders:
+        modules = os.path.join(folder, "node_modules")
+        stamp = os.path.join(modules, ".stamp")
+        value = digest([os.path.join(folder, "package-lock.json")])
+        if not is_done(stamp, value):
+            print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
+            subprocess.check_call(NPM, cwd=folder)
+            set_done(stamp, value)
+
+
+def has_node() -> bool:
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        return False
+    version = subprocess.run(["node", "--version"], stdout=subprocess.PIPE).stdout.decode()
+    return int(version.lstrip("v").split(".")[0]) >= 20
+
+
+if __name__ == "__main__":
+    {"python": set_up_python, "node": set_up_node}[sys.argv[1]]()
