@@ -1,0 +1,114 @@
+"""What stands on disk, read to be shown beside a proposal."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+from GeminiCompanion.companion import original
+from GeminiCompanion.companion.editor import EditorError
+from GeminiCompanion.companion.original import Original
+
+
+class OriginalTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name: str = "a.txt") -> str:
+        return os.path.join(self.folder, name)
+
+    def read(self, data: bytes) -> Original:
+        with open(self.path(), "wb") as file:
+            file.write(data)
+        return original.read(self.path())
+
+
+class Text(OriginalTestCase):
+    def test_utf_8_is_read_as_it_is(self) -> None:
+        self.assertEqual(self.read("a\nü \U0001f600\n".encode()), Original("a\nü \U0001f600\n", True))
+
+    def test_the_last_line_keeps_its_end_or_its_lack_of_one(self) -> None:
+        for data in (b"", b"\n", b"a", b"a\n", b"a\n\n"):
+            with self.subTest(data=data):
+                self.assertEqual(self.read(data).text, data.decode())
+
+    def test_line_ends_of_every_kind_become_line_feeds(self) -> None:
+        self.assertEqual(self.read(b"a\r\nb\rc\nd\r\n").text, "a\nb\nc\nd\n")
+
+    def test_separators_that_are_no_line_ends_stay(self) -> None:
+        text = "a\x0bb\x0cc\x85d\u2028e\x00f"
+        self.assertEqual(self.read(text.encode()), Original(text, True))
+
+    def test_a_byte_order_mark_tells_the_encoding_and_is_left_out(self) -> None:
+        for mark, encoding in (
+            (codecs.BOM_UTF8, "utf-8"),
+            (codecs.BOM_UTF16_LE, "utf-16-le"),
+            (codecs.BOM_UTF16_BE, "utf-16-be"),
+            (codecs.BOM_UTF32_LE, "utf-32-le"),
+            (codecs.BOM_UTF32_BE, "utf-32-be"),
+        ):
+            with self.subTest(encoding=encoding):
+                data = mark + "ü\r\n\U0001f600".encode(encoding)
+                self.assertEqual(self.read(data), Original("ü\n\U0001f600", True))
+
+    def test_bytes_that_are_not_utf_8_are_shown_with_a_note(self) -> None:
+        self.assertEqual(
+            self.read(b"gr\xfc\xdfe\r\n"), Original("grüße\n", True, "The file is not in UTF-8.")
+        )
+
+    def test_a_binary_file_gives_a_note_with_its_size_and_no_text(self) -> None:
+        self.assertEqual(
+            self.read(b"\x89PNG\x00\xff"), Original("", True, "The file is binary; 6 bytes.")
+        )
+
+    def test_a_file_cut_within_a_utf_16_unit_gives_a_note(self) -> None:
+        found = self.read(codecs.BOM_UTF16_LE + b"a\x00b")
+        self.assertEqual((found.text, found.note), ("", "The file is binary; 5 bytes."))
+
+
+class FilesThatAreNotThere(OriginalTestCase):
+    def test_a_new_file_has_an_empty_text_and_does_not_exist(self) -> None:
+        self.assertEqual(original.read(self.path("new")), Original("", exists=False))
+
+    def test_a_new_file_in_a_new_folder_is_a_new_file(self) -> None:
+        self.assertFalse(original.read(os.path.join(self.folder, "x", "y")).exists)
+
+    def test_a_folder_is_refused_by_name(self) -> None:
+        with self.assertRaises(EditorError) as caught:
+            original.read(self.folder)
+        self.assertIn(f"{self.folder} is a folder", str(caught.exception))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no named pipes on disk")
+    def test_a_pipe_is_refused_without_waiting_for_a_writer(self) -> None:
+        os.mkfifo(self.path("pipe"))
+        with self.assertRaises(EditorError) as caught:
+            original.read(self.path("pipe"))
+        self.assertIn("is a device", str(caught.exception))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows takes it for a new file")
+    def test_a_path_below_a_file_gives_a_note_with_the_reason(self) -> None:
+        self.read(b"x")
+        found = original.read(os.path.join(self.path(), "below"))
+        self.assertEqual(found.note, "The file cannot be read: Not a directory.")
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights on Windows")
+    def test_a_link_is_followed(self) -> None:
+        self.read(b"x")
+        os.symlink(self.path(), self.path("link"))
+        self.assertEqual(original.read(self.path("link")), Original("x", True))
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights on Windows")
+    def test_links_in_a_circle_give_a_note(self) -> None:
+        os.symlink("circle", self.path("circle"))
+        self.assertIn("cannot be read", original.read(self.path("circle")).note)
+
+    def test_reading_leaves_the_file_as_it_was(self) -> None:
+        data = b"a\r\n\xff"
+        self.read(data)
+        with open(self.path(), "rb") as file:
+            self.assertEqual(file.read(), data)
