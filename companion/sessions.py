@@ -138,7 +138,7 @@ class Stream:
 
 
 class Sessions:
-    """The sessions of one window. `on_end` is told each one that ends."""
+    """The sessions of one window. `on_end` is told each one that ended, once its stream is gone."""
 
     def __init__(self, on_end: Callable[[Session], None]) -> None:
         self._on_end = on_end
@@ -174,10 +174,14 @@ class Sessions:
 
     def detach(self, session: Session, stream: Stream) -> None:
         """The stream is gone; unless another took its place, the grace time begins."""
-        if session.stream is stream:
-            session.stream = None
+        if session.stream is not stream:
+            return
+        session.stream = None
+        if self._sessions.get(session.id) is session:
             session.last_seen = asyncio.get_running_loop().time()
             self._watch(session, GRACE)
+        else:
+            self._on_end(session)
 
     def broadcast(self, message: bytes) -> None:
         """Put a passing message on every stream."""
@@ -186,10 +190,13 @@ class Sessions:
 
     def end(self, id: str) -> None:
         session = self._sessions.pop(id, None)
-        if session is not None:
-            if session.stream is not None:
-                session.stream.end()
+        if session is None:
+            return
+        if session.stream is None:
             self._on_end(session)
+        else:
+            # What waits still goes out on the stream; `detach` knows what did not.
+            session.stream.end()
 
     def end_all(self) -> None:
         for session in self:
