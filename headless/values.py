@@ -7,8 +7,9 @@ from typing import Any, Dict, List, Union
 
 Value = Union[None, bool, int, float, str, List[Any], Dict[str, Any]]
 
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])',
-                    re.DOTALL)
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])")
 
 
 def copy_value(value: Any) -> Value:
@@ -29,7 +30,9 @@ def copy_value(value: Any) -> Value:
 
 def parse(text: str) -> Any:
     """Parse JSON that may have comments and trailing commas; raises ValueError."""
-    return json.loads(_TOKEN.sub(_without_comment, text), strict=False)
+    # One after the other: a bracket within a comment makes no comma a trailing one.
+    bare = _COMMENT.sub(_without_comment, text)
+    return json.loads(_TRAILING_COMMA.sub(_without_comment, bare), strict=False)
 
 
 def _without_comment(match: "re.Match[str]") -> str:
