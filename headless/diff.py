@@ -30,13 +30,14 @@ class Hunk(NamedTuple):
     def reverted(self, text: Any) -> Tuple[int, int, str]:
         """Begin, end (points) and the text to put there to take the change back."""
         begin, end = text.point(self.first, 0), text.point(self.last, 0)
-        lines = "".join(line + "\n" for line in self.old)
-        if self.last >= text.row_count():
-            # The last row has no line break of its own.
-            if self.old:
-                return begin, end, lines[:-1]
-            return max(0, begin - 1), end, ""
-        return begin, end, lines
+        if self.last < text.row_count():
+            return begin, end, "".join(line + "\n" for line in self.old)
+        # The last row has no line break of its own.
+        if self.first == self.last:
+            return end, end, "".join("\n" + line for line in self.old)
+        if self.old:
+            return begin, end, "\n".join(self.old)
+        return max(0, begin - 1), end, ""
 
 
 def hunks(old: str, new: str) -> List[Hunk]:

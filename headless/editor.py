@@ -638,7 +638,10 @@ class Editor:
             self.queues.ui.post(popup.on_hide)
 
     def navigate(self, view: View, href: str, on_navigate: Optional[Callable[[str], None]]) -> None:
-        """A click on a link in a phantom, popup or annotation; `subl:` links run a command."""
+        """A click on a link in a phantom, popup or annotation; `subl:` links run a command.
+
+        `href` is the attribute's value as HTML means it, with entities resolved.
+        """
         if href.startswith("subl:"):
             name, _, args = href[5:].partition(" ")
             window = view.window or self.active_window

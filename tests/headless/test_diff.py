@@ -1,0 +1,68 @@
+"""Hunks between a reference document and a view, and taking them back."""
+from __future__ import annotations
+
+import random
+import unittest
+
+from headless import diff
+from headless.text import Text
+
+from .engine import EngineTestCase
+
+
+def reverted(old: str, new: str) -> str:
+    """Every hunk taken back, from the last to the first."""
+    text = Text(new)
+    for hunk in reversed(diff.hunks(old, new)):
+        text.replace(*hunk.reverted(text))
+    return text.characters
+
+
+class Hunks(unittest.TestCase):
+    def test_each_hunk_says_what_kind_of_change_it_is(self) -> None:
+        found = diff.hunks("a\nb\nc\nd\n", "a\nB\nc\nx\ny\n")
+        self.assertEqual([(hunk.kind, hunk.first, hunk.last) for hunk in found],
+                         [("modified", 1, 2), ("modified", 3, 5)])
+        self.assertEqual(diff.hunks("a\nb", "a\nx\nb")[0].kind, "inserted")
+        self.assertEqual(diff.hunks("a\nx\nb", "a\nb")[0].kind, "deleted")
+        self.assertEqual(diff.hunks("same", "same"), [])
+
+    def test_all_hunks_taken_back_give_the_reference(self) -> None:
+        dice = random.Random(3)
+        for _round in range(400):
+            old, new = ("\n".join(dice.choice("abc") for _ in range(dice.randrange(1, 7)))
+                        + dice.choice(["", "\n"]) for _side in range(2))
+            with self.subTest(old=old, new=new):
+                self.assertEqual(reverted(old, new), old)
+
+
+class Commands(EngineTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.view = self.view_with("one\nTWO\nthree\nnew\n")
+        self.view.set_reference_document("one\ntwo\nthree\n")
+
+    def caret(self, row: int) -> None:
+        self.view.sel().clear()
+        self.view.sel().add(self.view.text_point(row, 0))
+
+    def test_the_caret_goes_from_change_to_change_and_around(self) -> None:
+        self.caret(0)
+        rows = []
+        for _step in range(3):
+            self.view.run_command("next_modification")
+            rows.append(self.view.rowcol(self.view.sel()[0].b)[0])
+        self.view.run_command("prev_modification")
+        rows.append(self.view.rowcol(self.view.sel()[0].b)[0])
+        self.assertEqual(rows, [1, 3, 1, 3])
+
+    def test_the_hunk_at_the_caret_is_reverted_and_no_other(self) -> None:
+        self.caret(1)
+        self.view.run_command("revert_hunk")
+        self.assertEqual(self.text(self.view), "one\ntwo\nthree\nnew\n")
+        self.view.run_command("undo")
+        self.assertEqual(self.text(self.view), "one\nTWO\nthree\nnew\n")
+
+    def test_without_mini_diff_there_are_no_hunks(self) -> None:
+        self.view.settings().set("mini_diff", False)
+        self.assertEqual(diff.view_hunks(self.editor.view(self.view.id())), [])

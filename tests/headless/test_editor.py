@@ -1,0 +1,181 @@
+"""Files in the editor: open, save, reload, revert, close with unsaved text."""
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+
+from .engine import EngineTestCase, wait_until
+
+PLUGIN = '''
+class Listener(sublime_plugin.EventListener):
+    def on_reload(self, view): LOG.append("reload")
+    def on_revert(self, view): LOG.append("revert")
+    def on_load(self, view): LOG.append("load")
+    def on_pre_save(self, view):
+        LOG.append("pre save")
+        if view.settings().get("stamp"):
+            view.run_command("append", {"characters": "stamped"})
+'''
+
+
+class Files(EngineTestCase):
+    plugin = PLUGIN
+
+    def setUp(self) -> None:
+        super().setUp()
+        stderr = contextlib.redirect_stderr(io.StringIO())
+        self.errors = stderr.__enter__()
+        self.addCleanup(stderr.__exit__, None, None, None)
+
+    def bytes_of(self, view: object) -> bytes:
+        with open(view.file_name(), "rb") as file:  # type: ignore[attr-defined]
+            return file.read()
+
+    def test_saving_keeps_encoding_mark_and_line_endings(self) -> None:
+        view = self.open("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
+        self.assertEqual((view.encoding(), view.line_endings()), ("UTF-8 with BOM", "Windows"))
+        view.run_command("append", {"characters": "three\n"})
+        self.assertTrue(view.is_dirty())
+        view.run_command("save")
+        self.assertEqual(self.bytes_of(view), b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")
+        self.assertFalse(view.is_dirty())
+
+    def test_an_edit_before_saving_is_saved(self) -> None:
+        view = self.open("a.txt", b"x")
+        view.settings().set("stamp", True)
+        view.run_command("save")
+        self.assertEqual((self.bytes_of(view), view.is_dirty()), (b"xstamped", False))
+
+    def test_what_cannot_be_saved_stays_dirty_and_is_said(self) -> None:
+        view = self.open("a.txt", b"caf\xe9")
+        view.run_command("append", {"characters": "\u4e2d"})
+        view.run_command("save")
+        self.assertTrue(view.is_dirty())
+        self.assertIn("Unable to save", self.editor.messages[-1])
+        self.assertEqual(self.bytes_of(view), b"caf\xe9")
+
+    def test_undoing_back_to_what_was_saved_is_clean(self) -> None:
+        view = self.open("a.txt", b"x")
+        view.run_command("append", {"characters": "y"})
+        view.run_command("undo")
+        self.assertFalse(view.is_dirty())
+        view.run_command("redo")
+        self.assertTrue(view.is_dirty())
+
+    def test_a_clean_file_that_changed_is_reloaded_when_the_window_gets_the_focus(self) -> None:
+        view = self.open("a.txt", b"first\nold\nlast\n")
+        view.sel().clear()
+        view.sel().add(self.sublime.Region(12))
+        self.file("a.txt", b"first\nmuch newer\nlast\n")
+        self.window.bring_to_front()
+        self.assertEqual((self.text(view), self.log[-1]), ("first\nmuch newer\nlast\n", "reload"))
+        self.assertEqual(view.substr(view.line(view.sel()[0])), "last")
+        self.assertFalse(view.is_dirty())
+
+    def test_a_file_with_unsaved_text_is_not_reloaded(self) -> None:
+        view = self.open("a.txt", b"old")
+        view.run_command("append", {"characters": "!"})
+        self.file("a.txt", b"other text")
+        self.window.bring_to_front()
+        self.assertEqual(self.text(view), "old!")
+
+    def test_the_watcher_notices_a_change_without_any_focus(self) -> None:
+        import threading
+        view = self.open("a.txt", b"old")
+        self.editor.switches.watch_seconds = 0.01
+        threading.Thread(target=self.editor.watch_files, daemon=True).start()
+        self.file("a.txt", b"newer")
+        wait_until(lambda: self.text(view) == "newer")
+
+    def test_revert_reads_the_file_again(self) -> None:
+        view = self.open("a.txt", b"disk")
+        view.run_command("append", {"characters": "!"})
+        view.run_command("revert")
+        self.assertEqual((self.text(view), view.is_dirty(), self.log[-1]),
+                         ("disk", False, "revert"))
+
+    def test_a_path_that_does_not_exist_gives_an_empty_view_with_that_name(self) -> None:
+        path = os.path.join(self.work, "new.py")
+        view = self.window.open_file(path)
+        self.assertEqual((view.is_loading(), view.size(), view.file_name()), (False, 0, path))
+        self.assertNotIn("load", self.log)
+        view.run_command("append", {"characters": "x"})
+        view.run_command("save")
+        self.assertEqual(self.bytes_of(view), b"x")
+
+    def test_a_position_in_the_name_moves_the_caret_there(self) -> None:
+        path = self.file("a.txt", b"one\ntwo\n")
+        view = self.window.open_file(path + ":2:3", self.sublime.ENCODED_POSITION)
+        wait_until(lambda: not view.is_loading())
+        self.assertEqual(view.rowcol(view.sel()[0].b), (1, 2))
+
+    def test_a_file_open_in_another_group_is_cloned_with_force_group(self) -> None:
+        view = self.open("a.txt", b"text")
+        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1],
+                                "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]})
+        clone = self.window.open_file(view.file_name(), self.sublime.FORCE_GROUP, 1)
+        self.assertNotEqual(clone, view)
+        self.assertEqual(clone.buffer_id(), view.buffer_id())
+        self.assertEqual((view.clones(), view.is_primary(), clone.is_primary()),
+                         ([clone], True, False))
+
+    def test_clones_share_text_and_scratch_but_not_settings_and_selection(self) -> None:
+        view = self.open("a.txt", b"text")
+        self.window.run_command("clone_file")
+        clone = view.clones()[0]
+        clone.settings().set("mine", 1)
+        clone.set_scratch(True)
+        clone.sel().clear()
+        view.run_command("append", {"characters": "!"})
+        self.assertEqual((self.text(clone), view.is_scratch(), view.settings().has("mine"),
+                          len(view.sel()), len(clone.sel())), ("text!", True, False, 1, 0))
+
+    def test_closing_unsaved_text_asks_and_stays_open_when_cancelled(self) -> None:
+        view = self.open("a.txt", b"x")
+        view.run_command("append", {"characters": "y"})
+        self.assertFalse(view.close())
+        self.assertTrue(view.is_valid())
+        self.editor.answers.append(self.sublime.DIALOG_YES)
+        self.assertTrue(view.close())
+        with open(os.path.join(self.work, "a.txt"), "rb") as file:
+            self.assertEqual(file.read(), b"xy")
+
+    def test_a_scratch_view_closes_without_a_question(self) -> None:
+        view = self.view_with("text")
+        self.assertEqual((view.is_dirty(), view.close(), self.editor.messages), (False, True, []))
+
+    def test_a_closed_view_is_truthy_invalid_and_empty(self) -> None:
+        view = self.open("a.txt", b"text")
+        view.close()
+        self.assertEqual((bool(view), view.is_valid(), view.size(), view.window(), view.close()),
+                         (True, False, 0, None, False))
+
+    def test_a_syntax_follows_the_name_the_first_line_or_nothing(self) -> None:
+        for name, data, syntax in (("a.py", b"", "Python"), ("run", b"#!/bin/sh\n", "Bash"),
+                                   ("odd", b"odd", "Plain Text")):
+            self.assertEqual(self.open(name, data).syntax().name, syntax)
+
+    def test_a_syntax_that_is_not_there_is_said_on_the_console_and_gives_plain_text(self) -> None:
+        view = self.open("a.py")
+        view.assign_syntax("Packages/No/No.sublime-syntax")
+        self.assertEqual(view.syntax().name, "Plain Text")
+        self.assertIn("No.sublime-syntax", self.errors.getvalue())
+
+    def test_dialogs_take_the_next_answer_and_cancel_without_one(self) -> None:
+        self.editor.answers.append(True)
+        self.assertTrue(self.sublime.ok_cancel_dialog("sure?"))
+        self.assertFalse(self.sublime.ok_cancel_dialog("sure?"))
+        self.assertEqual(self.sublime.yes_no_cancel_dialog("?"), self.sublime.DIALOG_CANCEL)
+
+    def test_a_large_file_answers_a_selection_at_once(self) -> None:
+        view = self.view_with("x" * 79 + "\n")
+        state = self.editor.view(view.id())
+        self.editor.ui(state.buffer.change, 0, 80, ("x" * 79 + "\n") * 100000)
+        view.rowcol(0)
+        self.editor.queues.ui.reset_statistics()
+        view.sel().clear()
+        view.sel().add(self.sublime.Region(0, view.size()))
+        self.assertEqual(view.rowcol_utf16(view.sel()[0].b), (100000, 0))
+        self.settle()
+        self.assertLess(self.editor.queues.ui.longest, 0.1)

@@ -1,0 +1,229 @@
+"""Events: order, threads, isolation, and which listener applies to which view."""
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from typing import Any, List
+
+from .engine import EngineTestCase
+
+PLUGIN = '''
+def note(name, view, *more):
+    LOG.append((name, view.id()) + more)
+
+class Listener(sublime_plugin.EventListener):
+    def on_new(self, view): note("new", view, threading.current_thread().name)
+    def on_new_async(self, view): note("new async", view, threading.current_thread().name)
+    def on_load(self, view): note("load", view, view.size())
+    def on_modified(self, view): note("modified", view)
+    def on_selection_modified(self, view): note("selection", view)
+    def on_activated(self, view): note("activated", view)
+    def on_deactivated(self, view): note("deactivated", view)
+    def on_clone(self, view): note("clone", view)
+    def on_pre_close(self, view): note("pre close", view, view.window() is not None)
+    def on_close(self, view):
+        note("close", view, view.window(), view.is_valid(), view.file_name(),
+             view.settings().get("mark"))
+    def on_pre_save(self, view): note("pre save", view)
+    def on_post_save(self, view): note("post save", view)
+    def on_new_window(self, window): LOG.append(("window", window.id()))
+    def on_pre_close_window(self, window): LOG.append(("pre close window", window.id()))
+    def on_query_context(self, view, key, operator, operand, match_all):
+        return {"yes": True, "no": False}.get(key)
+
+class Raises(sublime_plugin.EventListener):
+    def on_new(self, view): raise RuntimeError("on purpose")
+
+class ZLast(sublime_plugin.EventListener):
+    def on_new(self, view): note("last", view)
+
+class Marked(sublime_plugin.ViewEventListener):
+    @classmethod
+    def is_applicable(cls, settings): return settings.get("mark") == "own"
+    def on_modified(self): note("own modified", self.view)
+
+class Texts(sublime_plugin.TextChangeListener):
+    def on_text_changed(self, changes):
+        LOG.append([(c.a.pt, c.a.row, c.a.col_utf16, c.b.pt, c.len_utf16, c.len_utf8, c.str)
+                    for c in changes])
+'''
+
+
+class EventsTestCase(EngineTestCase):
+    plugin = PLUGIN
+
+    def names(self, *wanted: str) -> List[Any]:
+        return [entry[0] for entry in self.log if isinstance(entry, tuple)
+                and (not wanted or entry[0] in wanted)]
+
+    def marked(self, view: Any) -> List[Any]:
+        return [entry[0] for entry in self.log
+                if isinstance(entry, tuple) and entry[1] == view.id()]
+
+
+class Events(EventsTestCase):
+    def test_sync_events_come_on_the_ui_thread_and_async_ones_on_the_worker(self) -> None:
+        with contextlib.redirect_stderr(io.StringIO()):
+            view = self.window.new_file()
+        self.settle()
+        self.assertIn(("new", view.id(), "UI"), self.log)
+        self.assertIn(("new async", view.id(), "worker"), self.log)
+
+    def test_a_listener_that_raises_is_printed_and_the_next_one_hears(self) -> None:
+        output = io.StringIO()
+        with contextlib.redirect_stderr(output):
+            view = self.window.new_file()
+        self.assertIn("on purpose", output.getvalue())
+        self.assertIn(("last", view.id()), self.log)
+
+    def test_a_file_is_loaded_later_and_is_empty_until_then(self) -> None:
+        gate = threading.Event()
+        self.editor.queues.files.post(lambda: gate.wait(5))
+        view = self.window.open_file(self.file("a.txt", b"text"))
+        self.assertEqual((view.is_loading(), view.size()), (True, 0))
+        gate.set()
+        self.settle()
+        self.assertEqual((view.is_loading(), view.size()), (False, 4))
+        self.assertIn(("load", view.id(), 4), self.log)
+
+    def test_opened_files_are_not_new_and_open_ones_are_only_activated(self) -> None:
+        view = self.open("a.txt", b"text")
+        self.open("b.txt")
+        self.log.clear()
+        self.assertEqual(self.window.open_file(view.file_name()), view)
+        self.settle()
+        self.assertEqual(self.names(), ["deactivated", "activated"])
+
+    def test_a_tab_switch_deactivates_before_it_activates(self) -> None:
+        first, second = self.open("a.txt"), self.open("b.txt")
+        self.log.clear()
+        self.window.focus_view(first)
+        self.assertEqual(self.log, [("deactivated", second.id()), ("activated", first.id())])
+
+    def test_a_panel_that_takes_the_focus_is_activated_while_the_tab_stays_active(self) -> None:
+        view = self.open("a.txt")
+        panel = self.window.create_output_panel("toy")
+        self.window.run_command("show_panel", {"panel": "output.toy"})
+        self.log.clear()
+        self.window.focus_view(panel)
+        self.assertIn(("activated", panel.id()), self.log)
+        self.assertEqual(self.window.active_view(), view)
+        self.assertEqual((panel.element(), panel.sheet_id()), ("output:output", 0))
+
+    def test_closing_tells_before_with_a_window_and_after_without(self) -> None:
+        view = self.open("a.txt")
+        view.settings().set("mark", "kept")
+        self.log.clear()
+        self.assertTrue(view.close())
+        self.assertEqual(self.log[:2], [
+            ("pre close", view.id(), True),
+            ("close", view.id(), None, False, view.file_name(), "kept")])
+
+    def test_a_panel_is_destroyed_without_close_events(self) -> None:
+        self.window.create_output_panel("toy")
+        self.log.clear()
+        self.window.destroy_output_panel("toy")
+        self.assertEqual(self.names("pre close", "close"), [])
+
+    def test_a_handler_may_close_the_view_that_is_closing(self) -> None:
+        view = self.open("a.txt")
+        listener = next(each for each in self.editor.events.listeners
+                        if type(each).__name__ == "ZLast")
+        type(listener).on_pre_close = lambda me, closing: closing.close()
+        self.log.clear()
+        view.close()
+        self.assertEqual(self.names("pre close", "close"), ["pre close", "close"])
+
+    def test_typing_modifies_then_moves_the_selection_of_every_clone(self) -> None:
+        view = self.open("a.txt", b"x")
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.log.clear()
+        view.run_command("insert", {"characters": "y"})
+        self.assertEqual([entry[:2] for entry in self.log if isinstance(entry, tuple)],
+                         [("modified", view.id()), ("modified", clone.id()),
+                          ("selection", view.id()), ("selection", clone.id())])
+
+    def test_a_selection_moved_outside_of_a_command_is_told_once_a_turn_later(self) -> None:
+        view = self.open("a.txt", b"some text")
+        self.log.clear()
+
+        def move() -> None:
+            view.sel().clear()
+            view.sel().add(self.sublime.Region(2, 4))
+            self.assertEqual(self.log, [])
+
+        self.editor.ui(move)
+        self.settle()
+        self.assertEqual(self.log, [("selection", view.id())])
+
+    def test_text_changes_carry_where_they_were_in_every_unit(self) -> None:
+        view = self.open("a.txt", "\U0001f600ab\nc".encode("utf-8"))
+        view.sel().clear()
+        view.sel().add(self.sublime.Region(1, 3))
+        self.log.clear()
+        view.run_command("insert", {"characters": "Z"})
+        self.assertIn([(1, 0, 2, 3, 2, 2, "Z")], self.log)
+
+    def test_a_view_listener_comes_and_goes_with_the_views_settings(self) -> None:
+        view = self.view_with("")
+        view.settings().set("mark", "own")
+        view.run_command("append", {"characters": "1"})
+        self.assertIn("own modified", self.marked(view))
+        view.settings().set("mark", "other")
+        self.log.clear()
+        view.run_command("append", {"characters": "2"})
+        self.assertNotIn("own modified", self.marked(view))
+
+    def test_a_view_listener_belongs_to_the_primary_view_until_that_one_is_closed(self) -> None:
+        view = self.open("a.txt")
+        view.settings().set("mark", "own")
+        self.window.run_command("clone_file")
+        clone = self.window.active_view()
+        self.log.clear()
+        clone.run_command("append", {"characters": "1"})
+        self.assertNotIn("own modified", self.marked(clone))
+        view.close()
+        self.settle()
+        clone.run_command("append", {"characters": "2"})
+        self.assertIn("own modified", self.marked(clone))
+
+    def test_no_and_no_answer_are_the_same_to_a_context(self) -> None:
+        view = self.editor.view(self.view_with("").id())
+        answers = [self.editor.ui(self.editor.events.context, view, key, 0, True, False)
+                   for key in ("yes", "no", "unknown")]
+        self.assertEqual(answers, [True, False, False])
+
+
+class Windows(EventsTestCase):
+    def close_a_window(self) -> List[str]:
+        self.sublime.run_command("new_window")
+        window = self.sublime.active_window()
+        window.new_file()
+        self.log.clear()
+        window.run_command("close_window")
+        self.assertFalse(window.is_valid())
+        return self.names("pre close", "close", "pre close window")
+
+    def test_a_new_window_is_told(self) -> None:
+        self.sublime.run_command("new_window")
+        self.assertIn(("window", self.sublime.active_window().id()), self.log)
+
+    def test_closing_a_window_tells_nobody_by_default(self) -> None:
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(self.close_a_window(), [])
+
+    def test_a_switch_makes_a_closing_window_tell_of_itself_and_its_views(self) -> None:
+        self.editor.switches.close_events = True
+        self.editor.switches.pre_close_window = True
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(self.close_a_window(), ["pre close window", "pre close", "close"])
+
+
+class OldBuild(EventsTestCase):
+    build = 4121
+
+    def test_builds_before_4126_tell_of_a_closing_window(self) -> None:
+        self.assertEqual(self.sublime.version(), "4121")
+        self.assertTrue(self.editor.switches.pre_close_window)

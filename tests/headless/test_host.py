@@ -1,0 +1,166 @@
+"""The processes: parent and plugin host, scripts, signals, exits."""
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, List
+
+from .engine import ROOT, run_editor, wait_until
+
+PLUGIN = '''
+import os, sublime, sublime_plugin, sys, threading
+print("plugin sees", sys.stdout.write(""), hasattr(sys.stdout, "buffer"))
+def say(text):
+    with open(os.environ["TOY_LOG"], "a") as file: file.write(text + "\\n")
+def plugin_loaded(): say("loaded on main %s" % (threading.current_thread() is threading.main_thread()))
+def plugin_unloaded(): say("unloaded")
+class Listener(sublime_plugin.EventListener):
+    def on_exit(self): say("exit")
+    def on_init(self, views): say("init")
+class ToyCommand(sublime_plugin.WindowCommand):
+    def run(self): say("ran in %s" % self.window.folders())
+'''
+
+
+class Host(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.package = os.path.join(self.folder, "Toy")
+        os.mkdir(self.package)
+        self.write("Toy/plugin.py", PLUGIN)
+        self.log_path = os.path.join(self.folder, "log")
+        os.environ["TOY_LOG"] = self.log_path
+        self.addCleanup(os.environ.pop, "TOY_LOG")
+
+    def write(self, name: str, text: str) -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def log(self) -> List[str]:
+        if not os.path.exists(self.log_path):
+            return []
+        with open(self.log_path, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def run_script(self, source: str, *arguments: str, **options: Any) -> Any:
+        script = self.write("script.py", source)
+        return run_editor(["--package", self.package, "--exec", script] + list(arguments),
+                          **options)
+
+    def test_a_script_drives_the_editor_and_its_status_is_the_editors(self) -> None:
+        work = os.path.join(self.folder, "work")
+        os.mkdir(work)
+        done = self.run_script(
+            "import os, sublime, sys, threading\n"
+            "print(sys.argv[1:], __name__, threading.current_thread().name)\n"
+            "sublime.active_window().run_command('toy')\n"
+            "sys.exit(3)\n", work, "--", "one", "--two")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("['one', '--two'] __main__ script", done.stdout)
+        self.assertIn("plugin sees None False", done.stdout)
+        self.assertEqual(self.log(), ["loaded on main True", "init", "ran in ['%s']" % work,
+                                      "unloaded"])
+
+    def test_a_script_that_raises_gives_one_and_a_traceback(self) -> None:
+        done = self.run_script("raise LookupError('on purpose')\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LookupError: on purpose", done.stderr)
+        self.assertEqual(self.log()[-1], "unloaded")
+
+    def test_a_script_that_exits_with_a_sentence_gives_one_and_the_sentence(self) -> None:
+        done = self.run_script("import sys; sys.exit('no luck')\n")
+        self.assertEqual((done.returncode, done.stderr.strip()), (1, "no luck"))
+
+    def test_each_folder_has_a_window_of_its_own_and_none_gives_an_empty_one(self) -> None:
+        source = "import sublime; print('folders', [w.folders() for w in sublime.windows()])\n"
+        names = [os.path.join(self.folder, name) for name in ("a", "b")]
+        for name in names:
+            os.mkdir(name)
+        self.assertIn("folders %s" % [[name] for name in names],
+                      self.run_script(source, *names).stdout)
+        self.assertIn("folders [[]]", self.run_script(source).stdout)
+
+    def test_the_hosts_parent_is_the_editor(self) -> None:
+        source = "import os; print('parent', os.getppid())\n"
+        script = self.write("script.py", source)
+        with subprocess.Popen([sys.executable, "-m", "headless", "--package", self.package,
+                               "--exec", script], cwd=ROOT, stdout=subprocess.PIPE,
+                              universal_newlines=True) as editor:
+            output = editor.communicate(timeout=30)[0]
+        self.assertIn("parent %d" % editor.pid, output)
+
+    def test_the_build_is_the_one_that_was_asked_for(self) -> None:
+        done = self.run_script("import sublime; print('build', sublime.version())\n",
+                               "--build", "4121")
+        self.assertIn("build 4121", done.stdout)
+
+    def test_an_optimised_editor_has_an_optimised_host(self) -> None:
+        script = self.write("script.py", "assert False\n")
+        command = ["-m", "headless", "--package", self.package, "--exec", script]
+        plain, optimised = (subprocess.run([sys.executable] + flags + command, cwd=ROOT,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                           timeout=30).returncode for flags in ([], ["-O"]))
+        self.assertEqual((plain, optimised), (1, 0))
+
+    def test_a_temporary_data_folder_is_gone_afterwards_and_a_given_one_stays(self) -> None:
+        source = "import sublime; print('data=' + sublime.packages_path())\n"
+        path = self.run_script(source).stdout.split("data=")[1].strip()
+        self.assertFalse(os.path.exists(os.path.dirname(path)))
+        data = os.path.join(self.folder, "data")
+        self.run_script(source, "--data", data)
+        self.assertTrue(os.path.isdir(os.path.join(data, "Packages", "User")))
+
+    def test_a_wrong_command_line_is_explained_before_anything_starts(self) -> None:
+        done = run_editor([os.path.join(self.folder, "nowhere")])
+        self.assertEqual((done.returncode, self.log()), (2, []))
+        self.assertIn("there is no folder", done.stderr)
+        done = run_editor(["--package", os.path.join(self.folder, "nothing")])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected a folder", done.stderr)
+
+    @unittest.skipUnless(hasattr(signal, "SIGKILL"), "no such signals here")
+    def test_a_signal_to_the_editor_is_an_orderly_quit_with_hot_exit(self) -> None:
+        data = os.path.join(self.folder, "data")
+        editor = self.interactive("--data", data)
+        editor.send_signal(signal.SIGTERM)
+        self.assertEqual(editor.wait(20), 0)
+        self.assertEqual(self.log()[2:], ["exit"])
+        self.assertTrue(os.path.exists(os.path.join(data, "Local", "Session.sublime_session")))
+
+    @unittest.skipUnless(hasattr(signal, "SIGKILL"), "no such signals here")
+    def test_the_host_vanishes_when_the_editor_is_killed(self) -> None:
+        editor = self.interactive()
+        host = int(subprocess.run(["pgrep", "-P", str(editor.pid)], stdout=subprocess.PIPE,
+                                  universal_newlines=True).stdout)
+        editor.kill()
+        editor.wait(20)
+        wait_until(lambda: _is_gone(host), "the end of the host")
+        self.assertEqual(self.log()[2:], [])
+
+    def interactive(self, *arguments: str) -> Any:
+        read, write = os.pipe()
+        self.addCleanup(os.close, write)
+        self.addCleanup(os.close, read)
+        editor = subprocess.Popen([sys.executable, "-m", "headless", "--package", self.package]
+                                  + list(arguments), cwd=ROOT, stdin=read,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(editor.wait, 20)
+        self.addCleanup(editor.kill)
+        wait_until(lambda: "init" in self.log(), "the start of the editor")
+        return editor
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False

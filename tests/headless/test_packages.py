@@ -1,0 +1,94 @@
+"""Packages: folders, archives, overrides, resources, menus."""
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from typing import Any, Dict
+
+from .engine import EngineTestCase
+
+
+class Packages(EngineTestCase):
+    def archive(self, name: str, files: Dict[str, str]) -> Any:
+        path = os.path.join(self.data, "Installed Packages", name + ".sublime-package")
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, text in files.items():
+                archive.writestr(member, text)
+        package = self.editor.packages.at(path)
+        self.editor.packages.add(package)
+        return package
+
+    def test_a_package_in_an_archive_is_imported_and_its_resources_loaded_from_there(self) -> None:
+        package = self.archive("Zipped", {
+            "plugin.py": self.head() + "from .inner.words import WORD\n"
+            "def plugin_loaded():\n"
+            "    LOG.append((WORD, __file__, sublime.load_resource('Packages/Zipped/a/b.txt')))\n",
+            "inner/__init__.py": "", "inner/words.py": "WORD = 'zip'\n", "a/b.txt": "resource"})
+        self.editor.ui(self.editor.plugins.load, package)
+        word, path, resource = self.log[0]
+        self.assertEqual((word, resource), ("zip", "resource"))
+        self.assertFalse(os.path.exists(path))
+        self.assertIn("Zipped.sublime-package", path)
+        self.assertEqual(self.sublime.find_resources("b.txt"), ["Packages/Zipped/a/b.txt"])
+
+    def test_a_folder_of_the_same_name_overrides_the_archive(self) -> None:
+        self.write_package("Over", {"text.txt": "override", "words.py": "WORD = 'override'\n"})
+        self.archive("Over", {"text.txt": "archive", "other.txt": "archive",
+                              "words.py": "WORD = 'archive'\n"})
+        self.assertEqual(self.sublime.load_resource("Packages/Over/text.txt"), "override")
+        self.assertEqual(self.sublime.load_binary_resource("Packages/Over/other.txt"), b"archive")
+        self.assertEqual(__import__("Over.words").words.WORD, "override")
+
+    def test_a_resource_that_is_not_there_is_a_file_not_found(self) -> None:
+        for name in ("Packages/Toy/no.txt", "Packages/No/no.txt", "no.txt"):
+            with self.assertRaises(FileNotFoundError):
+                self.sublime.load_resource(name)
+
+    def test_packages_come_in_order_with_default_first_and_user_last(self) -> None:
+        names = [package.name for package in self.editor.packages.ordered()]
+        self.assertEqual(names, ["Default", "Toy", "User"])
+
+    def test_palette_menu_and_keys_are_read_with_comments(self) -> None:
+        self.write_package("Toy", {
+            "Default.sublime-commands": '[{"caption": "Toy", "command": "toy"}, // one\n]',
+            "Main.sublime-menu": '[{"id": "preferences", "children": []}]',
+            "Default.sublime-keymap": '[/* {"keys": ["a"]} */]'})
+        packages = self.editor.packages
+        self.assertEqual(packages.palette(), [{"caption": "Toy", "command": "toy"}])
+        self.assertEqual(packages.menu()[0]["id"], "preferences")
+        self.assertEqual(packages.key_bindings(), [])
+
+    def test_a_path_that_is_no_package_is_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected a folder"):
+            self.editor.packages.at(self.file("no.zip"))
+
+    def test_edit_settings_opens_defaults_and_the_users_file_side_by_side(self) -> None:
+        self.write_package("Toy", {"Toy.sublime-settings": "{}"})
+        self.window.run_command("edit_settings", {
+            "base_file": "${packages}/Toy/Toy.sublime-settings", "default": "{\n\t$0\n}\n"})
+        self.settle()
+        window = self.sublime.active_window()
+        left, right = (window.active_view_in_group(group) for group in (0, 1))
+        self.assertNotEqual(window, self.window)
+        self.assertEqual((self.text(left), left.is_read_only()), ("{}", True))
+        self.assertEqual(right.file_name(), os.path.join(
+            self.sublime.packages_path(), "User", "Toy.sublime-settings"))
+        self.assertEqual(self.text(right), "{\n\t\n}\n")
+
+    def test_saving_a_users_settings_file_changes_the_settings(self) -> None:
+        view = self.window.open_file(os.path.join(self.sublime.packages_path(), "User",
+                                                  "Preferences.sublime-settings"))
+        view.run_command("append", {"characters": '{"tab_size": 3}'})
+        view.run_command("save")
+        self.assertEqual(view.settings().get("tab_size"), 3)
+
+    def test_one_interpreter_is_shared_by_all_packages(self) -> None:
+        self.write_package("Rude", {"plugin.py": self.head()
+                                    + "import os\nos.environ['HEADLESS_RUDE'] = 'yes'\n"})
+        self.addCleanup(os.environ.pop, "HEADLESS_RUDE", None)
+        package = self.editor.packages.at(os.path.join(self.data, "Packages", "Rude"))
+        self.editor.packages.add(package)
+        self.editor.ui(self.editor.plugins.load, package)
+        self.assertEqual(os.environ["HEADLESS_RUDE"], "yes")
+        self.assertIn("Rude.plugin", sys.modules)

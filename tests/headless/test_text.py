@@ -1,0 +1,54 @@
+"""Points, rows and the three units of columns."""
+from __future__ import annotations
+
+import random
+import unittest
+
+from headless.text import Text, utf16_length
+
+SAMPLE = "a\u00e9\U0001f600b\nzwei\r\u2028\n\n\U0001f600\U0001f600"
+
+
+class Texts(unittest.TestCase):
+    def test_only_a_line_feed_ends_a_row(self) -> None:
+        self.assertEqual(Text("a\rb\u2028c\x0bd\ne").row_count(), 2)
+
+    def test_columns_count_code_points_utf_16_and_utf_8_units(self) -> None:
+        text = Text(SAMPLE)
+        self.assertEqual(text.rowcol(3), (0, 3))
+        self.assertEqual(text.rowcol_utf16(3), (0, 4))
+        self.assertEqual(text.rowcol_utf8(3), (0, 7))
+
+    def test_every_point_survives_the_way_through_rows_and_columns_of_any_unit(self) -> None:
+        text = Text(SAMPLE)
+        for point in range(len(text) + 1):
+            self.assertEqual(text.point(*text.rowcol(point)), point)
+            for utf, rowcol in ((8, text.rowcol_utf8), (16, text.rowcol_utf16)):
+                row, column = rowcol(point)
+                self.assertEqual(text.point_in_units(row, column, False, utf), point)
+
+    def test_a_column_runs_into_the_next_rows_unless_it_is_clamped(self) -> None:
+        text = Text("ab\ncd\nef")
+        self.assertEqual(text.point(0, 4), 4)
+        self.assertEqual(text.point(0, 4, clamp_column=True), 2)
+        self.assertEqual(text.point(9, 0), 8)
+        self.assertEqual(text.point(0, 99), 8)
+
+    def test_a_column_within_a_pair_stays_before_it(self) -> None:
+        self.assertEqual(Text("\U0001f600x").point_in_units(0, 1, True, 16), 0)
+
+    def test_the_line_index_follows_any_series_of_edits(self) -> None:
+        dice = random.Random(7)
+        text = Text(SAMPLE)
+        for _round in range(500):
+            low = dice.randrange(len(text) + 1)
+            high = min(len(text), low + dice.randrange(6))
+            text.starts  # the index exists before the edit
+            inserted = "".join(dice.choice("x\n\U0001f600") for _ in range(dice.randrange(5)))
+            text.replace(low, high, inserted)
+            self.assertEqual(text.starts, Text(text.characters).starts)
+            last = len(text)
+            self.assertEqual(text.utf16_units(0, last), utf16_length(text.characters))
+
+    def test_a_length_in_utf_16_counts_pairs_twice(self) -> None:
+        self.assertEqual(utf16_length("a\U0001f600\u00e9"), 4)
