@@ -28,6 +28,8 @@ class FakeCli:
         }
         self.notifications: list[tuple[str, dict[str, Any]]] = []
         self.stream_ended = threading.Event()
+        # What broke the stream off; None while it lives and after a graceful end.
+        self.stream_error: Exception | None = None
         self._stream_began = threading.Event()
         self._stream: http.client.HTTPConnection | None = None
         self._pool = ThreadPoolExecutor(1)
@@ -94,7 +96,7 @@ class FakeCli:
                 if line.startswith(b"data: "):
                     message = json.loads(line[6:])
                     self.notifications.append((message["method"], message["params"]))
-        except (OSError, ValueError, http.client.HTTPException):
-            pass
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            self.stream_error = error
         finally:
             self.stream_ended.set()

@@ -1,0 +1,138 @@
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import unittest
+from typing import Iterator
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# docs/architecture.md, "The ladder".
+RANKS = {
+    "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0,
+    "discovery": 1, "original": 1, "sessions": 1,
+    "mcp": 2,
+    "transport": 3,
+    "workspace": 4,
+    "windows": 5,
+    "service": 6,
+    "sublime_view": 7, "sublime_layout": 7, "sublime_terminal": 7,
+    "sublime_diff": 8,
+    "sublime_editor": 9,
+    "sublime_host": 10,
+    "plugin": 11,
+}  # fmt: skip
+# Where a catch-all may stand: the three boundaries.
+BOUNDARIES = {"transport": 1, "sublime_editor": 1, "service": 1}
+NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
+
+
+def modules() -> dict[str, ast.Module]:
+    """The package's own modules by name, parsed as Python 3.8 reads them."""
+    paths = {"plugin": os.path.join(ROOT, "plugin.py")}
+    folder = os.path.join(ROOT, "companion")
+    for name in os.listdir(folder):
+        if name.endswith(".py") and name != "__init__.py":
+            paths[name[:-3]] = os.path.join(folder, name)
+    trees = {}
+    for name, path in paths.items():
+        with open(path, encoding="utf-8") as file:
+            trees[name] = ast.parse(file.read(), path, feature_version=(3, 8))
+    return trees
+
+
+def outside(tree: ast.Module) -> Iterator[str]:
+    """The first part of every absolute import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield (node.module or "").split(".")[0]
+
+
+def inside(tree: ast.Module) -> Iterator[str]:
+    """Every module of the package that is imported, types only included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            path = (node.module or "").split(".")
+            if path in ([""], ["companion"]):
+                yield from (alias.name for alias in node.names if alias.name in RANKS)
+            else:
+                yield path[-1]
+
+
+class Layout(unittest.TestCase):
+    def test_the_root_holds_one_python_file(self) -> None:
+        files = [name for name in os.listdir(ROOT) if name.endswith(".py")]
+        self.assertEqual(files, ["plugin.py"])
+
+    def test_every_module_has_a_rank(self) -> None:
+        self.assertEqual(sorted(modules()), sorted(RANKS))
+
+    def test_imports_point_down_the_ladder(self) -> None:
+        for name, tree in modules().items():
+            for imported in inside(tree):
+                if imported != "companion":
+                    with self.subTest(f"{name} imports {imported}"):
+                        self.assertLess(RANKS[imported], RANKS[name])
+
+    def test_only_the_adapter_knows_the_editor(self) -> None:
+        for name, tree in modules().items():
+            if not name.startswith("sublime_") and name != "plugin":
+                with self.subTest(name):
+                    self.assertFalse({"sublime", "sublime_plugin"} & set(outside(tree)))
+
+    def test_each_library_has_one_importer(self) -> None:
+        for library, importer in (("aiohttp", "transport"), ("jsonschema", "mcp")):
+            importers = [name for name, tree in modules().items() if library in outside(tree)]
+            self.assertEqual(importers, [importer])
+
+    def test_imports_within_the_package_are_relative(self) -> None:
+        for name, tree in modules().items():
+            with self.subTest(name):
+                self.assertNotIn("GeminiCompanion", set(outside(tree)))
+                self.assertNotIn("companion", set(outside(tree)))
+
+    def test_each_core_module_imports_alone(self) -> None:
+        code = (
+            "import sys, types; package = types.ModuleType('GeminiCompanion');"
+            "package.__path__ = [sys.argv[1]]; sys.modules['GeminiCompanion'] = package;"
+            "import importlib; importlib.import_module('GeminiCompanion.companion.' + sys.argv[2])"
+        )
+        core = [name for name in RANKS if not name.startswith("sublime_") and name != "plugin"]
+        running = {
+            name: subprocess.Popen([sys.executable, "-c", code, ROOT, name]) for name in core
+        }
+        self.assertEqual({name: each.wait(60) for name, each in running.items() if each.wait(60)}, {})
+
+    def test_catch_alls_stand_at_the_named_boundaries_only(self) -> None:
+        found: dict[str, int] = {}
+        for name, tree in modules().items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ExceptHandler):
+                    caught = "" if node.type is None else ast.dump(node.type)
+                    if not caught or "'Exception'" in caught or "'BaseException'" in caught:
+                        found[name] = found.get(name, 0) + 1
+        self.assertEqual(found, BOUNDARIES)
+
+    def test_nothing_leans_on_assert_which_does_nothing_in_the_host(self) -> None:
+        for name, tree in modules().items():
+            with self.subTest(name):
+                self.assertFalse([n for n in ast.walk(tree) if isinstance(n, ast.Assert)])
+
+    def test_functions_fit_on_a_screen(self) -> None:
+        for name, tree in modules().items():
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    with self.subTest(f"{name}.{node.name}"):
+                        self.assertLessEqual((node.end_lineno or 0) - node.lineno + 1, 40)
+
+    def test_the_listener_has_every_handler_in_its_own_body(self) -> None:
+        tree = modules()["plugin"]
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        bases = [ast.dump(base) for base in classes["GeminiCompanionListener"].bases]
+        self.assertEqual(len(bases), 1)
+        self.assertIn("EventListener", bases[0])

@@ -1,0 +1,132 @@
+"""Loading, unloading and everything that has to be gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import threading
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion import discovery
+
+from .adapter import AdapterTestCase
+
+Steps = Generator[Any, Any, None]
+
+
+def own_files() -> list[str]:
+    prefix = f"gemini-ide-server-{os.getppid()}-"
+    folder = discovery.folder()
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(os.path.join(folder, name) for name in names if name.startswith(prefix))
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion"]
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Lifecycle(AdapterTestCase):
+    def tearDown(self) -> Steps:
+        if plugin._host.companion is None:
+            plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        yield from super().tearDown()
+
+    def test_the_discovery_file_tells_the_window(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        environment = plugin._host.environment(self.window)
+        port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
+        path = next(path for path in own_files() if path.endswith(f"-{port}.json"))
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        self.assertEqual(content["port"], int(port))
+        self.assertEqual(content["authToken"], environment["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        self.assertEqual(content["workspacePath"], os.pathsep.join(self.window.folders()))
+        self.assertEqual(content["ideInfo"]["name"], "sublimetext")
+        if os.name == "posix":
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+            self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+
+    def test_unloading_leaves_no_file_no_thread_and_no_socket(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        port = int(plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
+        self.assertEqual(threads(), ["GeminiCompanion"])
+        plugin.plugin_unloaded()
+        self.assertEqual((own_files(), threads()), ([], []))
+        self.assertFalse(answers(port))
+
+    def test_a_stream_ends_gracefully_when_the_package_is_unloaded(self) -> Steps:
+        cli = yield from self.connect()
+        plugin.plugin_unloaded()
+        yield cli.stream_ended.is_set
+        self.assertIsNone(cli.stream_error)
+
+    def test_it_can_be_loaded_again_and_again(self) -> Steps:
+        for _ in range(5):
+            plugin.plugin_unloaded()
+            plugin.plugin_loaded()
+            yield lambda: plugin._host.environment(self.window)
+        self.assertEqual(threads(), ["GeminiCompanion"])
+        self.assertEqual(len(own_files()), len(sublime.windows()))
+
+    def test_unloading_right_after_loading_leaves_nothing(self) -> Steps:
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        plugin.plugin_unloaded()
+        yield lambda: (own_files(), threads()) == ([], [])
+
+    def test_the_restart_command_serves_again(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        sublime.run_command("gemini_companion_restart")
+        cli = yield from self.connect()
+        self.assertTrue(cli.connected())
+
+    def test_a_new_window_has_its_own_server_and_a_closed_one_none(self) -> Steps:
+        yield lambda: len(own_files()) == len(sublime.windows())
+        before = len(own_files())
+        self.window.run_command("new_window")
+        yield lambda: len(own_files()) == before + 1
+        new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        tokens = {
+            plugin._host.environment(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
+            for window in (self.window, new)
+        }
+        self.assertEqual(len(tokens), 2)
+        new.run_command("close_window")
+        yield lambda: len(own_files()) == before
+
+    def test_folders_added_to_a_window_are_told(self) -> Steps:
+        before = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        folders = list((before or {}).get("folders", []))
+        self.window.set_project_data({"folders": folders + [{"path": self.folder}]})
+
+        def told() -> bool:
+            environment = plugin._host.environment(self.window)
+            paths = environment.get("GEMINI_CLI_IDE_WORKSPACE_PATH", "").split(os.pathsep)
+            return self.folder in paths
+
+        yield told
+
+    def test_closing_a_window_rejects_its_diffs(self) -> Steps:
+        self.window.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        old, self.window = self.window, new
+        try:
+            cli = yield from self.connect()
+            path = self.write("a.py", "old\n")
+            yield from self.diff(cli, path, "new\n")
+            new.run_command("close_window")
+            yield lambda: cli.received("ide/diffRejected") == [{"filePath": path}]
+        finally:
+            self.window = old

@@ -1,0 +1,99 @@
+"""The files of the package that are no code, and what they say of each other."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import unittest
+from typing import Any
+
+from GeminiCompanion import companion
+from headless.commands import command_name
+from headless.values import parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILT_IN = {"edit_settings"}
+# No file may name the hosts that packages come from.
+REGISTRIES = ("registry." + "npmjs", "files." + "pythonhosted", "deb." + "debian")
+
+
+def read(name: str) -> str:
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def commands(value: Any) -> list[dict[str, Any]]:
+    """Every entry with a command, of a list or of a menu's tree."""
+    found = [value] if isinstance(value, dict) and "command" in value else []
+    children = value.get("children", []) if isinstance(value, dict) else value
+    return found + [entry for child in children for entry in commands(child)]
+
+
+def classes() -> set[str]:
+    tree = ast.parse(read("plugin.py"))
+    return {
+        command_name(node.name)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Command")
+    }
+
+
+class Resources(unittest.TestCase):
+    def test_palette_captions_begin_with_the_packages_name(self) -> None:
+        for entry in parse(read("Default.sublime-commands")):
+            self.assertTrue(entry["caption"].startswith("Gemini Companion: "), entry["caption"])
+
+    def test_every_command_of_palette_and_menu_exists(self) -> None:
+        for name in ("Default.sublime-commands", "Main.sublime-menu"):
+            for entry in commands(parse(read(name))):
+                self.assertIn(entry["command"], classes() | BUILT_IN)
+
+    def test_settings_and_key_bindings_open_through_palette_and_menu(self) -> None:
+        for name in ("Default.sublime-commands", "Main.sublime-menu"):
+            opened = [
+                entry["args"]["base_file"].rpartition("/")[2]
+                for entry in commands(parse(read(name)))
+                if entry["command"] == "edit_settings"
+            ]
+            self.assertEqual(opened, ["GeminiCompanion.sublime-settings", "Default.sublime-keymap"])
+
+    def test_no_key_is_bound(self) -> None:
+        self.assertEqual(parse(read("Default.sublime-keymap")), [])
+
+    def test_each_suggested_key_binding_is_limited_to_a_diff(self) -> None:
+        text = read("Default.sublime-keymap")
+        entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
+        self.assertGreaterEqual(len(entries), 2)
+        for entry in entries:
+            self.assertEqual(entry["context"], [{"key": "setting.gemini_companion_diff"}])
+
+    def test_every_setting_is_explained_where_it_stands_and_in_the_readme(self) -> None:
+        text = read("GeminiCompanion.sublime-settings")
+        for key in parse(text):
+            with self.subTest(key):
+                self.assertRegex(text, r'//[^\n]*\n\t"%s"' % key)
+                self.assertIn(f"`{key}`", read("README.md"))
+
+    def test_version_and_changelog_agree(self) -> None:
+        found = re.search(r"(?m)^## (\S+)", read("CHANGELOG.md"))
+        self.assertIsNotNone(found)
+        self.assertEqual(found.group(1) if found else "", companion.__version__)
+
+    def test_messages_name_files_that_exist(self) -> None:
+        for name in json.loads(read("messages.json")).values():
+            self.assertTrue(os.path.isfile(os.path.join(ROOT, name)), name)
+
+    def test_the_python_version_is_the_one_that_every_host_maps(self) -> None:
+        self.assertEqual(read(".python-version").strip(), "3.8")
+
+    def test_no_tracked_file_names_a_registry_or_a_path_of_this_machine(self) -> None:
+        names = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        for name in names.stdout.decode().splitlines():
+            path = os.path.join(ROOT, name)
+            if os.path.isfile(path) and not name.endswith(".png"):
+                text = read(name)
+                for word in (*REGISTRIES, ROOT + "/"):
+                    self.assertNotIn(word, text, name)
