@@ -1,4 +1,5 @@
 """The command line and the parent process, which plays the editor; the child hosts the plugins."""
+
 from __future__ import annotations
 
 import os
@@ -59,6 +60,7 @@ def _inherited(read: int) -> Tuple[int, Any]:
     """What the child calls the pipe, and how Popen hands it over."""
     if sys.platform == "win32":
         import msvcrt
+
         os.set_inheritable(read, True)
         return msvcrt.get_osfhandle(read), {"close_fds": False}
     return read, {"pass_fds": (read,)}
@@ -68,9 +70,11 @@ def _host(handle: str, arguments: List[str]) -> int:
     # Ctrl+C reaches the whole group; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from . import host
+
     control = int(handle)
     if sys.platform == "win32":
         import msvcrt
+
         control = msvcrt.open_osfhandle(control, os.O_RDONLY)
     try:
         status = host.main(options.parse(arguments), control)

@@ -1,4 +1,5 @@
 """What the engine needs of the modules plugins import: wrappers for ids, and values."""
+
 from __future__ import annotations
 
 import importlib

@@ -1,4 +1,5 @@
 """A buffer: text, its file, its undo history; it knows its views only as a list to tell."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple

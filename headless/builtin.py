@@ -1,4 +1,5 @@
 """The commands every Sublime has, as far as a plugin without a screen can use them."""
+
 from __future__ import annotations
 
 import os
@@ -18,14 +19,22 @@ def _command(kind: str, *names: str) -> Callable[[Callable[..., Any]], Callable[
         for name in names or (function.__name__,):
             COMMANDS[kind][name] = function
         return function
+
     return register
 
 
 # Text
 
+
 @_command("text")
-def append(editor: Any, view: Any, characters: str = "", force: bool = False,
-           scroll_to_end: bool = False, disable_tab_translation: bool = False) -> None:
+def append(
+    editor: Any,
+    view: Any,
+    characters: str = "",
+    force: bool = False,
+    scroll_to_end: bool = False,
+    disable_tab_translation: bool = False,
+) -> None:
     """Add text at the end; with force even where the view is read-only."""
     buffer = view.buffer
     read_only, buffer.read_only = buffer.read_only, buffer.read_only and not force
@@ -81,8 +90,14 @@ def move_to(editor: Any, view: Any, to: str = "eof", extend: bool = False) -> No
 
 def _moved_to(view: Any, a: int, b: int, to: str, extend: bool) -> Any:
     begin, end = view.text.line(b)
-    target = {"eof": len(view.text), "bof": 0, "eol": end, "hardeol": end,
-              "bol": begin, "hardbol": begin}.get(to, b)
+    target = {
+        "eof": len(view.text),
+        "bof": 0,
+        "eol": end,
+        "hardeol": end,
+        "bol": begin,
+        "hardbol": begin,
+    }.get(to, b)
     return (a if extend else target, target)
 
 
@@ -167,6 +182,7 @@ def set_line_ending(editor: Any, view: Any, type: str = "unix") -> None:
 
 # Incremental diff
 
+
 @_command("text")
 def toggle_inline_diff(editor: Any, view: Any, **_options: Any) -> None:
     view.inline_diff = not view.inline_diff
@@ -180,6 +196,7 @@ def _go_to_modification(forward: bool) -> Callable[[Any, Any], None]:
         if ahead or rows:
             row = (ahead or rows)[0] if forward else (ahead or rows)[-1]
             goto_line(editor, view, row + 1)
+
     return go
 
 
@@ -198,6 +215,7 @@ def revert_hunk(editor: Any, view: Any) -> None:
 
 
 # Window
+
 
 @_command("window")
 def close(window: Any) -> None:
@@ -233,8 +251,13 @@ def new_file(window: Any) -> None:
 
 
 @_command("window")
-def open_file(window: Any, file: str = "", contents: Optional[str] = None, syntax: str = "",
-              encoded_position: bool = False) -> None:
+def open_file(
+    window: Any,
+    file: str = "",
+    contents: Optional[str] = None,
+    syntax: str = "",
+    encoded_position: bool = False,
+) -> None:
     path = window.editor.packages.expand(file)
     view = window.editor.open_file(window, path, windows.ENCODED_POSITION * encoded_position)
     if contents is not None and not os.path.exists(path) and not len(view.text):
@@ -293,6 +316,7 @@ def _switch(step: int) -> Callable[[Any], None]:
         if group.active is not None and group.sheets:
             at = (group.index(group.active) + step) % len(group.sheets)
             window.show(group.sheets[at])
+
     return switch
 
 
@@ -326,8 +350,7 @@ def toggle_side_bar(window: Any) -> None:
 
 
 @_command("window")
-def edit_settings(window: Any, base_file: str = "", user_file: str = "",
-                  default: str = "") -> None:
+def edit_settings(window: Any, base_file: str = "", user_file: str = "", default: str = "") -> None:
     """A new window with the defaults on the left and the user's own file on the right."""
     editor = window.editor
     base = editor.packages.expand(base_file)
@@ -335,8 +358,9 @@ def edit_settings(window: Any, base_file: str = "", user_file: str = "",
     user = editor.packages.expand(user_file) or os.path.join(editor.packages.user_folder(), name)
     fresh = editor.new_window([])
     fresh.shows["sidebar"] = False
-    fresh.set_layout({"cols": [0.0, 0.5, 1.0], "rows": [0.0, 1.0],
-                      "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]})
+    fresh.set_layout(
+        {"cols": [0.0, 0.5, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
+    )
     left = editor.open_file(fresh, base, group=0)
     left.buffer.read_only = True
     right = editor.open_file(fresh, user, group=1)
@@ -345,6 +369,7 @@ def edit_settings(window: Any, base_file: str = "", user_file: str = "",
 
 
 # Application
+
 
 @_command("application", "noop")
 def noop(editor: Any, **_anything: Any) -> None:

@@ -1,4 +1,5 @@
 """Commands: their names, who runs them and when they may; the built-in ones are in builtin."""
+
 from __future__ import annotations
 
 import traceback
@@ -25,7 +26,7 @@ def command_name(class_name: str, suffix: str = "_command") -> str:
             name += "_" + letter.lower()
         else:
             name += letter
-    return name[:-len(suffix)] if name.endswith(suffix) else name
+    return name[: -len(suffix)] if name.endswith(suffix) else name
 
 
 class Commands:
@@ -244,7 +245,7 @@ def _guard(run: Callable[[], Any]) -> None:
 def _asked_name(cls: Type[Any]) -> Optional[str]:
     """A class may name itself; the question needs no finished instance."""
     try:
-        return str(cls.name(cls.__new__(cls)))
+        return str(cls.name(object.__new__(cls)))
     except Exception:  # the boundary of plugin code: such a command has no name
         traceback.print_exc()
         return None

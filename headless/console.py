@@ -1,4 +1,5 @@
 """What plugins find as sys.stdout: lines for the console, and none of a file's other powers."""
+
 from __future__ import annotations
 
 import io

@@ -1,4 +1,5 @@
 """Hunks between a reference text and a text, row by row; what the gutter marks and reverts."""
+
 from __future__ import annotations
 
 import difflib
@@ -19,7 +20,7 @@ class Hunk(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """"inserted", "deleted" or "modified"."""
+        """ "inserted", "deleted" or "modified"."""
         if not self.old:
             return "inserted"
         return "deleted" if self.first == self.last else "modified"
@@ -44,8 +45,11 @@ def hunks(old: str, new: str) -> List[Hunk]:
     """What changed from old to new; lines end with a line feed only."""
     before, after = old.split("\n"), new.split("\n")
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return [Hunk(first, last, low, tuple(before[low:high]))
-            for tag, low, high, first, last in matcher.get_opcodes() if tag != "equal"]
+    return [
+        Hunk(first, last, low, tuple(before[low:high]))
+        for tag, low, high, first, last in matcher.get_opcodes()
+        if tag != "equal"
+    ]
 
 
 def view_hunks(view: Any) -> List[Hunk]:

@@ -6,6 +6,7 @@ groups, sheets, panels and questions, `editor.focused`, `editor.messages`; what 
 `editor.commands.run(window, name, args)`, `window.answer(...)`, `editor.navigate(...)`,
 `editor.type_text(...)`, `editor.close_window(...)`.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -34,8 +35,9 @@ CANCEL, YES, NO = 0, 1, 2
 class Editor:
     """Sublime Text, as far as a plugin can tell. `api` is the module plugins import."""
 
-    def __init__(self, api: Any, data: str, build: int = 4200,
-                 slow: Optional[float] = None) -> None:
+    def __init__(
+        self, api: Any, data: str, build: int = 4200, slow: Optional[float] = None
+    ) -> None:
         self.api = api
         self.data = data
         self.build = build
@@ -59,6 +61,7 @@ class Editor:
         self.alive = True
         self._ids = itertools.count(1)
         self._named_settings: Dict[str, Settings] = {}
+        self._named_buffers: Dict[str, List[Buffer]] = {}
         self.nothing = self._null_view()
         self._watching = threading.Event()
         self.leave: Callable[[], None] = self.quit
@@ -133,8 +136,9 @@ class Editor:
         if found is None:
             sys.stderr.write("Unable to read %s\n" % path)
         view.syntax_path = found.path if found else syntaxes.PLAIN.path
-        view.settings.set_parents(self._syntax_settings(view.syntax_path),
-                                  *self._outer_settings(view))
+        view.settings.set_parents(
+            self._syntax_settings(view.syntax_path), *self._outer_settings(view)
+        )
         view.settings.set("syntax", view.syntax_path)
 
     def _outer_settings(self, view: View) -> List[Settings]:
@@ -158,6 +162,23 @@ class Editor:
         self.buffers[buffer.id] = buffer
         return buffer
 
+    def associate(self, buffer: Buffer, path: str) -> None:
+        """Let a buffer be the one of a file; with thousands of tabs files are found by name."""
+        self._unname(buffer)
+        buffer.file_name = path
+        self._named_buffers.setdefault(path, []).append(buffer)
+
+    def _unname(self, buffer: Buffer) -> None:
+        same = self._named_buffers.get(buffer.file_name or "", [])
+        if buffer in same:
+            same.remove(buffer)
+            if not same:
+                del self._named_buffers[str(buffer.file_name)]
+
+    def named(self, path: str) -> List[Buffer]:
+        """The buffers of a file, an absolute path; more than one after a retarget only."""
+        return list(self._named_buffers.get(path, ()))
+
     def make_view(self, buffer: Buffer, syntax: str = syntaxes.PLAIN.path) -> View:
         """A view that stands nowhere yet; listeners come once it has a place."""
         view = View(next(self._ids), buffer, self._view_settings(syntax))
@@ -172,8 +193,9 @@ class Editor:
         self.sheets[sheet.id] = sheet
         if view is not None:
             view.sheet = sheet
-            view.settings.set_parents(self._syntax_settings(view.syntax_path),
-                                      *self._outer_settings(view))
+            view.settings.set_parents(
+                self._syntax_settings(view.syntax_path), *self._outer_settings(view)
+            )
             view.settings.listener = lambda: self.events.check_view(view)
         return sheet
 
@@ -201,7 +223,7 @@ class Editor:
                 self.close_sheet(old)
         group.insert(sheet)
         if flags & windows.CLEAR_TO_RIGHT:
-            for right in group.sheets[group.index(sheet) + 1:]:
+            for right in group.sheets[group.index(sheet) + 1 :]:
                 self.close_sheet(right)
         return sheet
 
@@ -226,8 +248,9 @@ class Editor:
             self.events.check_buffer(view.buffer)
         self.events.check_view(view)
 
-    def clone(self, view: View, window: Window, group: Optional[Group] = None,
-              flags: int = 0) -> View:
+    def clone(
+        self, view: View, window: Window, group: Optional[Group] = None, flags: int = 0
+    ) -> View:
         copy = self.make_view(view.buffer, view.syntax_path)
         copy.settings.own.update(view.settings.own)
         copy.selection = list(view.selection)
@@ -244,8 +267,9 @@ class Editor:
         """A file that is open already is brought to the front; others load in the background."""
         path, row, column = _position(path, flags)
         path = os.path.abspath(os.path.expanduser(path))
-        present = None if flags & windows.FORCE_CLONE else self._open_already(
-            window, path, flags, group)
+        present = (
+            None if flags & windows.FORCE_CLONE else self._open_already(window, path, flags, group)
+        )
         target = window.group_at(group)
         if present is not None:
             if present.sheet.state != windows.TAB and not flags & windows.TRANSIENT:
@@ -263,22 +287,21 @@ class Editor:
     def _open_already(self, window: Window, path: str, flags: int, group: int) -> Optional[View]:
         if flags & windows.FORCE_GROUP:
             return window.find(path, group if group >= 0 else window.active_group)
-        preview = [view for view in window.views(previews=True)
-                   if view.file_name == path and view.sheet.state == windows.PREVIEW]
-        return window.find(path) or (preview[0] if preview else None)
+        return window.find(path) or window.find_preview(path)
 
     def _buffer_of(self, path: str) -> Optional[Buffer]:
-        for buffer in list(self.buffers.values()):
-            if buffer.file_name == path and buffer.views and buffer.views[0].sheet is not None:
+        for buffer in self.named(path):
+            if buffer.views and buffer.views[0].sheet is not None:
                 return buffer
         return None
 
-    def _open_new(self, window: Window, group: Group, path: str, flags: int,
-                  row: int, column: int) -> View:
+    def _open_new(
+        self, window: Window, group: Group, path: str, flags: int, row: int, column: int
+    ) -> View:
         syntax = syntaxes.for_file(path)
         view = self.make_view(self.new_buffer(), syntax.path)
         buffer = view.buffer
-        buffer.file_name = path
+        self.associate(buffer, path)
         buffer.line_endings = self._default_line_ending()
         buffer.loading = os.path.isfile(path)
         sheet = self.place(group, view, flags)
@@ -305,8 +328,15 @@ class Editor:
             content, problem = None, "Unable to open %s: %s" % (path, error.strerror)
         self.queues.ui.post(lambda: self._loaded(buffer, content, stamp, problem, row, column))
 
-    def _loaded(self, buffer: Buffer, content: Optional[files.Content],
-                stamp: Optional[files.Stamp], problem: str, row: int, column: int) -> None:
+    def _loaded(
+        self,
+        buffer: Buffer,
+        content: Optional[files.Content],
+        stamp: Optional[files.Stamp],
+        problem: str,
+        row: int,
+        column: int,
+    ) -> None:
         buffer.loading = False
         if content is None:
             self.message(problem)
@@ -384,8 +414,12 @@ class Editor:
 
     def _after_close(self, window: Window) -> None:
         self.refocus()
-        if not window.closed and not window.sheets() and len(self.windows) > 1 \
-                and self.preferences().get("close_windows_when_empty", False):
+        if (
+            not window.closed
+            and not window.sheets()
+            and len(self.windows) > 1
+            and self.preferences().get("close_windows_when_empty", False)
+        ):
             self.close_window(window)
 
     def _may_lose(self, view: View) -> bool:
@@ -418,6 +452,7 @@ class Editor:
         if view in buffer.views:
             buffer.views.remove(view)
         if not buffer.views and self.buffers.pop(buffer.id, None) is not None:
+            self._unname(buffer)
             self.events.everyone("on_close_buffer", self.api.Buffer(buffer.id))
             self.events.forget_buffer(buffer)
 
@@ -478,7 +513,7 @@ class Editor:
             self.message("Unable to save %s: %s" % (target, error))
             return False
         renamed = buffer.file_name != target
-        buffer.file_name = target
+        self.associate(buffer, target)
         self._saved(buffer)
         if renamed:
             self.events.everyone("on_associate_buffer", self.api.Buffer(buffer.id))
@@ -499,7 +534,7 @@ class Editor:
             self.reload_settings()
 
     def retarget(self, view: View, path: str) -> None:
-        view.buffer.file_name = os.path.abspath(path)
+        self.associate(view.buffer, os.path.abspath(path))
         self.events.everyone("on_associate_buffer", self.api.Buffer(view.buffer.id))
 
     def revert(self, view: View) -> None:
@@ -515,8 +550,9 @@ class Editor:
             return
         self.put(buffer, content, stamp, event)
 
-    def put(self, buffer: Buffer, content: files.Content, stamp: Optional[files.Stamp],
-            event: str) -> None:
+    def put(
+        self, buffer: Buffer, content: files.Content, stamp: Optional[files.Stamp], event: str
+    ) -> None:
         """Let a buffer hold what its file holds now, as one step of undo."""
         buffer.begin_step("revert", None)
         begin, end, middle = _difference(buffer.text.characters, content.text)
@@ -543,8 +579,9 @@ class Editor:
         """Look at open files every now and then, until the editor quits; never on the UI thread."""
         while self.alive and self.switches.watch_seconds:
             self._watching.wait(self.switches.watch_seconds)
-            if self.alive and any(_changed_on_disk(buffer)
-                                  for buffer in list(self.buffers.values())):
+            if self.alive and any(
+                _changed_on_disk(buffer) for buffer in list(self.buffers.values())
+            ):
                 self.queues.ui.post(self.check_files)
 
     def stop_watching(self) -> None:
@@ -675,8 +712,15 @@ class _Edit:
         """Keep where a change is about to happen, in all units, for on_text_changed."""
         content = self.buffer.text
         low, high = content.clamp(min(begin, end)), content.clamp(max(begin, end))
-        self.changes.append((_historic(content, low), _historic(content, high),
-                             content.utf16_units(low, high), content.utf8_units(low, high), text))
+        self.changes.append(
+            (
+                _historic(content, low),
+                _historic(content, high),
+                content.utf16_units(low, high),
+                content.utf8_units(low, high),
+                text,
+            )
+        )
 
 
 def _historic(text: Any, point: int) -> Any:
@@ -694,9 +738,12 @@ def _changed_on_disk(buffer: Buffer) -> bool:
 def _difference(old: str, new: str) -> Any:
     """The stretch of old to replace: common beginnings and ends stay, and so do carets there."""
     head = _common(len(old), len(new), lambda count: old[:count] == new[:count])
-    tail = _common(len(old) - head, len(new) - head,
-                   lambda count: old[len(old) - count:] == new[len(new) - count:])
-    return head, len(old) - tail, new[head:len(new) - tail]
+    tail = _common(
+        len(old) - head,
+        len(new) - head,
+        lambda count: old[len(old) - count :] == new[len(new) - count :],
+    )
+    return head, len(old) - tail, new[head : len(new) - tail]
 
 
 def _common(first: int, second: int, same: Callable[[int], bool]) -> int:

@@ -1,18 +1,53 @@
 """Events on their way to the listeners: who hears them, in which order, on which thread."""
+
 from __future__ import annotations
 
 import time
 import traceback
 from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type
 
-BOTH = ("on_load", "on_reload", "on_revert", "on_pre_save", "on_post_save", "on_post_move",
-        "on_modified", "on_selection_modified", "on_activated", "on_deactivated")
-_SYNC_ONLY = ("on_pre_move", "on_pre_close", "on_close", "on_query_context",
-              "on_query_completions", "on_hover", "on_text_command", "on_post_text_command")
-_LISTENER = ("on_new", "on_clone", "on_new_buffer", "on_associate_buffer", "on_close_buffer",
-             "on_new_window", "on_new_project", "on_load_project", "on_post_save_project")
-_LISTENER_SYNC = ("on_init", "on_exit", "on_pre_close_window", "on_pre_save_project",
-                  "on_pre_close_project", "on_window_command", "on_post_window_command")
+BOTH = (
+    "on_load",
+    "on_reload",
+    "on_revert",
+    "on_pre_save",
+    "on_post_save",
+    "on_post_move",
+    "on_modified",
+    "on_selection_modified",
+    "on_activated",
+    "on_deactivated",
+)
+_SYNC_ONLY = (
+    "on_pre_move",
+    "on_pre_close",
+    "on_close",
+    "on_query_context",
+    "on_query_completions",
+    "on_hover",
+    "on_text_command",
+    "on_post_text_command",
+)
+_LISTENER = (
+    "on_new",
+    "on_clone",
+    "on_new_buffer",
+    "on_associate_buffer",
+    "on_close_buffer",
+    "on_new_window",
+    "on_new_project",
+    "on_load_project",
+    "on_post_save_project",
+)
+_LISTENER_SYNC = (
+    "on_init",
+    "on_exit",
+    "on_pre_close_window",
+    "on_pre_save_project",
+    "on_pre_close_project",
+    "on_window_command",
+    "on_post_window_command",
+)
 
 
 def _with_async(names: Iterable[str]) -> Set[str]:
@@ -65,7 +100,8 @@ class Events:
         self.tell(self.listeners, name, *args)
         if name in _LISTENER:
             self.editor.queues.worker.post(
-                lambda: self.tell(self.listeners, name + "_async", *args))
+                lambda: self.tell(self.listeners, name + "_async", *args)
+            )
 
     def view_only(self, name: str, view: Any) -> None:
         """on_new and on_clone: of a view, but for listeners alone."""
@@ -123,8 +159,11 @@ class Events:
         self.tell(self.listeners, "on_post_window_command", wrapper, name, args)
 
     def tell(self, listeners: Iterable[Any], name: str, *args: Any) -> List[Any]:
-        return [self.one(listener, name, *args) for listener in list(listeners)
-                if hasattr(listener, name)]
+        return [
+            self.one(listener, name, *args)
+            for listener in list(listeners)
+            if hasattr(listener, name)
+        ]
 
     def one(self, listener: Any, name: str, *args: Any) -> Any:
         handler: Optional[Callable[..., Any]] = getattr(listener, name, None)

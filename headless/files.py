@@ -1,4 +1,5 @@
 """Files on disk: bytes to text and back in the encodings and line endings the editor names."""
+
 from __future__ import annotations
 
 import codecs
@@ -80,7 +81,7 @@ def decode(data: bytes) -> Content:
     for name, (codec, mark) in ENCODINGS.items():
         if mark and data.startswith(mark):
             try:
-                return _content(data[len(mark):].decode(codec), name)
+                return _content(data[len(mark) :].decode(codec), name)
             except UnicodeDecodeError:
                 break
     if b"\0" in data:
@@ -147,12 +148,12 @@ def _western_character(character: str) -> bytes:
 
 
 def _to_hex(data: bytes) -> str:
-    rows = (data[at:at + _HEX_LINE] for at in range(0, len(data), _HEX_LINE))
+    rows = (data[at : at + _HEX_LINE] for at in range(0, len(data), _HEX_LINE))
     return "\n".join(_hex_row(row) for row in rows)
 
 
 def _hex_row(row: bytes) -> str:
-    return " ".join(row[at:at + 2].hex() for at in range(0, len(row), 2))
+    return " ".join(row[at : at + 2].hex() for at in range(0, len(row), 2))
 
 
 def encoding_name(name: str) -> str:

@@ -1,4 +1,5 @@
 """The plugin host: one editor's lifetime as a bracket, its main thread being the UI thread."""
+
 from __future__ import annotations
 
 import contextlib
@@ -85,8 +86,9 @@ def _open(editor: Editor, options: Options, ending: "Ending") -> None:
 
 def _begin(editor: Editor, options: Options, ending: "Ending") -> None:
     target = _script if options.script else _interact
-    threading.Thread(target=target, args=(editor, options, ending), name="script",
-                     daemon=True).start()
+    threading.Thread(
+        target=target, args=(editor, options, ending), name="script", daemon=True
+    ).start()
 
 
 def _script(editor: Editor, options: Options, ending: "Ending") -> None:
@@ -117,6 +119,7 @@ def run_guarded(run: Callable[[], Any]) -> int:
 
 def _render(editor: Editor, path: str) -> None:
     from .render import render
+
     page = editor.ui(render, editor)
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)

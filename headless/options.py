@@ -1,4 +1,5 @@
 """The command line: what was asked for, in one frozen value."""
+
 from __future__ import annotations
 
 import argparse
@@ -30,7 +31,7 @@ def parse(arguments: List[str]) -> Options:
     rest: List[str] = []
     if "--" in arguments:
         at = arguments.index("--")
-        arguments, rest = arguments[:at], arguments[at + 1:]
+        arguments, rest = arguments[:at], arguments[at + 1 :]
     given = _parser().parse_args(arguments)
     return Options(
         folders=tuple(os.path.abspath(folder) for folder in given.folders),
@@ -39,26 +40,45 @@ def parse(arguments: List[str]) -> Options:
         build=given.build,
         script=os.path.abspath(given.script) if given.script else None,
         render=os.path.abspath(given.render) if given.render else None,
-        arguments=tuple(rest))
+        arguments=tuple(rest),
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m headless", description="A Sublime Text without a screen.",
-        epilog="What follows -- becomes the arguments of the script.")
-    parser.add_argument("folders", nargs="*", metavar="FOLDER", type=_folder,
-                        help="a folder to open, in a window of its own")
-    parser.add_argument("--package", action="append", default=[], metavar="PATH",
-                        help="a package to load: a folder or a .sublime-package "
-                        "(default: this repository's own)")
-    parser.add_argument("--data", metavar="DIR",
-                        help="the data folder with Packages, Installed Packages and Local")
-    parser.add_argument("--build", type=int, default=4200, metavar="N",
-                        help="the build to imitate (default: 4200)")
-    parser.add_argument("--exec", dest="script", metavar="SCRIPT",
-                        help="run a script inside, then leave with its exit status")
-    parser.add_argument("--render", metavar="FILE.html",
-                        help="write what a user would see as one page")
+        prog="python -m headless",
+        description="A Sublime Text without a screen.",
+        epilog="What follows -- becomes the arguments of the script.",
+    )
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        metavar="FOLDER",
+        type=_folder,
+        help="a folder to open, in a window of its own",
+    )
+    parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a package to load: a folder or a .sublime-package (default: this repository's own)",
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", help="the data folder with Packages, Installed Packages and Local"
+    )
+    parser.add_argument(
+        "--build", type=int, default=4200, metavar="N", help="the build to imitate (default: 4200)"
+    )
+    parser.add_argument(
+        "--exec",
+        dest="script",
+        metavar="SCRIPT",
+        help="run a script inside, then leave with its exit status",
+    )
+    parser.add_argument(
+        "--render", metavar="FILE.html", help="write what a user would see as one page"
+    )
     return parser
 
 

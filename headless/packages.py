@@ -1,4 +1,5 @@
 """Packages: where they lie, their resources and settings files, and how modules find them."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -53,8 +54,11 @@ class Package:
 
     def _files(self) -> Iterator[str]:
         for root, folders, names in os.walk(self.folder or os.devnull):
-            folders[:] = sorted(name for name in folders
-                                if not name.startswith(".") and name not in _NEVER_RESOURCES)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not name.startswith(".") and name not in _NEVER_RESOURCES
+            )
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(root, name), self.folder)
                 yield path.replace("\\", "/")
@@ -146,7 +150,7 @@ class Packages:
             same = os.path.realpath(path) == os.path.realpath(REPOSITORY)
             return Package(REPOSITORY_NAME if same else os.path.basename(path), path)
         if path.endswith(EXTENSION) and zipfile.is_zipfile(path):
-            name = os.path.basename(path)[:-len(EXTENSION)]
+            name = os.path.basename(path)[: -len(EXTENSION)]
             over = os.path.join(self.folder(), name)
             return Package(name, over if os.path.isdir(over) else None, path)
         raise ValueError("expected a folder or a %s file as package, got %s" % (EXTENSION, path))
@@ -156,15 +160,19 @@ class Packages:
 
     def ordered(self) -> List[Package]:
         names = sorted(name for name in self.by_name if name not in ("Default", "User"))
-        return [self.by_name[name] for name in ["Default"] + names + ["User"]
-                if name in self.by_name]
+        return [
+            self.by_name[name] for name in ["Default"] + names + ["User"] if name in self.by_name
+        ]
 
     # Resources
 
     def find_resources(self, pattern: str) -> List[str]:
-        return ["Packages/%s/%s" % (package.name, path) for package in self.ordered()
-                for path in package.resources()
-                if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern)]
+        return [
+            "Packages/%s/%s" % (package.name, path)
+            for package in self.ordered()
+            for path in package.resources()
+            if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern)
+        ]
 
     def load(self, name: str) -> bytes:
         """The bytes of `Packages/<package>/<path>`; raises FileNotFoundError."""
@@ -183,8 +191,9 @@ class Packages:
             try:
                 found.append((package.name, values.parse(package.read(filename).decode("utf-8"))))
             except ValueError as error:
-                sys.stderr.write("Error parsing Packages/%s/%s: %s\n"
-                                 % (package.name, filename, error))
+                sys.stderr.write(
+                    "Error parsing Packages/%s/%s: %s\n" % (package.name, filename, error)
+                )
         return found
 
     def merged_settings(self, name: str) -> Dict[str, Any]:
@@ -192,8 +201,11 @@ class Packages:
         stem, extension = os.path.splitext(name)
         platform = "%s (%s)%s" % (stem, self._platform(), extension)
         layers = self.parsed(name)
-        ordered = [layer for layer in layers if layer[0] != "User"] + self.parsed(platform) \
+        ordered = (
+            [layer for layer in layers if layer[0] != "User"]
+            + self.parsed(platform)
             + [layer for layer in layers if layer[0] == "User"]
+        )
         merged: Dict[str, Any] = {}
         for _package, content in ordered:
             if isinstance(content, dict):
@@ -206,23 +218,32 @@ class Packages:
         for package, content in self.parsed(name):
             if package != "User" and isinstance(content, dict):
                 defaults.update(content)
-        kept = {key: value for key, value in own.items()
-                if key not in defaults or defaults[key] != value}
+        kept = {
+            key: value
+            for key, value in own.items()
+            if key not in defaults or defaults[key] != value
+        }
         os.makedirs(self.user_folder(), exist_ok=True)
         with open(os.path.join(self.user_folder(), name), "w", encoding="utf-8") as file:
             file.write(json.dumps(kept, indent="\t", ensure_ascii=False) + "\n")
 
     def palette(self) -> List[Dict[str, Any]]:
         """The entries of the command palette: caption, command, args."""
-        return [entry for _name, entries in self.parsed("Default.sublime-commands")
-                for entry in entries]
+        return [
+            entry for _name, entries in self.parsed("Default.sublime-commands") for entry in entries
+        ]
 
     def menu(self, name: str = "Main") -> List[Dict[str, Any]]:
         """The entries of a menu, packages after each other, not merged by id."""
-        return [entry for _name, entries in self.parsed(name + ".sublime-menu")
-                for entry in entries]
+        return [
+            entry for _name, entries in self.parsed(name + ".sublime-menu") for entry in entries
+        ]
 
     def key_bindings(self) -> List[Dict[str, Any]]:
         names = ("Default.sublime-keymap", "Default (%s).sublime-keymap" % self._platform())
-        return [entry for filename in names for _name, entries in self.parsed(filename)
-                for entry in entries]
+        return [
+            entry
+            for filename in names
+            for _name, entries in self.parsed(filename)
+            for entry in entries
+        ]

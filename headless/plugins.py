@@ -1,4 +1,5 @@
 """Plugins: root modules imported, their classes registered, loaded and unloaded as Sublime does."""
+
 from __future__ import annotations
 
 import importlib
@@ -61,7 +62,7 @@ class Plugins:
         self._init(name)
 
     def open_api(self) -> None:
-        """The API is ready: plugin_loaded for all, listeners for all views, on_init a turn later."""
+        """The API is ready: plugin_loaded for all, listeners for all views, then on_init."""
         self.ready = self.editor.events.ready = True
         waiting, self._waiting = self._waiting, []
         for name in waiting:
@@ -77,8 +78,7 @@ class Plugins:
     def _init(self, module: Optional[str]) -> None:
         """Later loads reach only the listeners whose class stands in the root module itself."""
         editor = self.editor
-        views = [editor.api.View(view.id) for view in editor.all_views()
-                 if not view.buffer.loading]
+        views = [editor.api.View(view.id) for view in editor.all_views() if not view.buffer.loading]
 
         def wanted(listener: Any) -> bool:
             return module is None or type(listener).__module__ == module
@@ -128,16 +128,20 @@ class Plugins:
         plugin, events = self.editor.api.plugin, self.editor.events
         if cls.__module__ == plugin.__name__:
             return
-        for base, kind in ((plugin.ApplicationCommand, APPLICATION),
-                           (plugin.WindowCommand, WINDOW), (plugin.TextCommand, TEXT)):
+        for base, kind in (
+            (plugin.ApplicationCommand, APPLICATION),
+            (plugin.WindowCommand, WINDOW),
+            (plugin.TextCommand, TEXT),
+        ):
             if issubclass(cls, base):
                 self.editor.commands.add(kind, cls)
                 self._classes.setdefault(module, []).append(cls)
         if issubclass(cls, plugin.EventListener):
             self._register_listener(module, cls)
         for base, names, known in (
-                (plugin.ViewEventListener, VIEW_LISTENER_EVENTS, events.view_classes),
-                (plugin.TextChangeListener, TEXT_EVENTS, events.text_classes)):
+            (plugin.ViewEventListener, VIEW_LISTENER_EVENTS, events.view_classes),
+            (plugin.TextChangeListener, TEXT_EVENTS, events.text_classes),
+        ):
             if issubclass(cls, base):
                 _check_handlers(cls, names)
                 known.append(cls)

@@ -1,4 +1,5 @@
 """The lines of work of a plugin host, UI thread and worker; knows nothing of what they run."""
+
 from __future__ import annotations
 
 import heapq
@@ -65,7 +66,8 @@ class Queue:
             if self._stopped:
                 raise QueueClosed("the %s thread has stopped" % self.name)
             self._count += 1
-            heapq.heappush(self._heap, (time.monotonic(), self._count, job))
+            entry: Tuple[float, int, Callable[[], object]] = (time.monotonic(), self._count, job)
+            heapq.heappush(self._heap, entry)
             self._wake.notify()
         return job.result()  # type: ignore[no-any-return]
 
@@ -115,8 +117,10 @@ class Queue:
             self.longest, self.longest_of = seconds, _name(callback)
         if self.limit is not None and seconds > self.limit:
             self.slow.append(Slow(seconds, _name(callback)))
-            sys.stderr.write("headless: %s held the %s thread for %.0f ms\n"
-                             % (_name(callback), self.name, seconds * 1000))
+            sys.stderr.write(
+                "headless: %s held the %s thread for %.0f ms\n"
+                % (_name(callback), self.name, seconds * 1000)
+            )
 
 
 class _Job:

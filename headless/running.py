@@ -1,4 +1,5 @@
 """The one editor of this process, and how the API modules reach it."""
+
 from __future__ import annotations
 
 from typing import Any, Optional

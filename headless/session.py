@@ -3,6 +3,7 @@
 What comes back: windows, folders, layouts, tabs, unsaved and scratch text, view settings,
 selections and persistent regions. What does not: phantoms, other regions, callbacks, previews.
 """
+
 from __future__ import annotations
 
 import json
@@ -22,10 +23,15 @@ def path(editor: Any) -> str:
 
 def save(editor: Any) -> None:
     """Write the session; an editor that cannot keep it says so and still quits."""
-    buffers: List[Any] = [buffer for buffer in editor.buffers.values()
-                          if any(view.sheet is not None for view in buffer.views)]
-    content = {"buffers": [_buffer(buffer) for buffer in buffers],
-               "windows": [_window(window, buffers) for window in editor.windows]}
+    buffers: List[Any] = [
+        buffer
+        for buffer in editor.buffers.values()
+        if any(view.sheet is not None for view in buffer.views)
+    ]
+    content = {
+        "buffers": [_buffer(buffer) for buffer in buffers],
+        "windows": [_window(window, buffers) for window in editor.windows],
+    }
     try:
         os.makedirs(os.path.dirname(path(editor)), exist_ok=True)
         with open(path(editor), "w", encoding="utf-8") as file:
@@ -37,9 +43,14 @@ def save(editor: Any) -> None:
 def _buffer(buffer: Any) -> Dict[str, Any]:
     """Files that are clean are read again; everything else is kept as text."""
     kept: Dict[str, Any] = {
-        "file": buffer.file_name, "name": buffer.name, "encoding": buffer.encoding,
-        "line_endings": buffer.line_endings, "scratch": buffer.scratch,
-        "read_only": buffer.read_only, "dirty": buffer.is_dirty()}
+        "file": buffer.file_name,
+        "name": buffer.name,
+        "encoding": buffer.encoding,
+        "line_endings": buffer.line_endings,
+        "scratch": buffer.scratch,
+        "read_only": buffer.read_only,
+        "dirty": buffer.is_dirty(),
+    }
     on_disk = buffer.file_name is not None and os.path.isfile(buffer.file_name)
     if buffer.is_dirty() or not on_disk or buffer.scratch:
         kept["contents"] = buffer.text.characters
@@ -47,25 +58,41 @@ def _buffer(buffer: Any) -> Dict[str, Any]:
 
 
 def _window(window: Any, buffers: List[Any]) -> Dict[str, Any]:
-    return {"folders": window.folders, "layout": window.layout, "group": window.active_group,
-            "settings": window.settings.own, "shows": window.shows,
-            "groups": [_group(group, buffers) for group in window.groups]}
+    return {
+        "folders": window.folders,
+        "layout": window.layout,
+        "group": window.active_group,
+        "settings": window.settings.own,
+        "shows": window.shows,
+        "groups": [_group(group, buffers) for group in window.groups],
+    }
 
 
 def _group(group: Any, buffers: List[Any]) -> Dict[str, Any]:
     sheets = [sheet for sheet in group.sheets if sheet.view is not None]
-    return {"sheets": [_sheet(sheet, buffers) for sheet in sheets],
-            "active": sheets.index(group.active) if group.active in sheets else -1,
-            "selected": [sheets.index(sheet) for sheet in group.selected if sheet in sheets]}
+    return {
+        "sheets": [_sheet(sheet, buffers) for sheet in sheets],
+        "active": sheets.index(group.active) if group.active in sheets else -1,
+        "selected": [sheets.index(sheet) for sheet in group.selected if sheet in sheets],
+    }
 
 
 def _sheet(sheet: Any, buffers: List[Any]) -> Dict[str, Any]:
     view = sheet.view
-    regions = {key: [marks.regions, marks.scope, marks.icon, marks.flags]
-               for key, marks in view.marks.items() if marks.flags & PERSISTENT}
-    return {"buffer": buffers.index(view.buffer), "semi": sheet.state == windows.SEMI,
-            "settings": view.settings.own, "selection": view.selection,
-            "viewport": view.viewport, "syntax": view.syntax_path, "regions": regions}
+    regions = {
+        key: [marks.regions, marks.scope, marks.icon, marks.flags]
+        for key, marks in view.marks.items()
+        if marks.flags & PERSISTENT
+    }
+    return {
+        "buffer": buffers.index(view.buffer),
+        "semi": sheet.state == windows.SEMI,
+        "settings": view.settings.own,
+        "selection": view.selection,
+        "viewport": view.viewport,
+        "syntax": view.syntax_path,
+        "regions": regions,
+    }
 
 
 def restore(editor: Any) -> bool:
@@ -84,23 +111,26 @@ def restore(editor: Any) -> bool:
     return bool(content["windows"])
 
 
-def _restore_window(editor: Any, kept: Dict[str, Any], contents: List[Any],
-                    buffers: Dict[int, Any]) -> None:
+def _restore_window(
+    editor: Any, kept: Dict[str, Any], contents: List[Any], buffers: Dict[int, Any]
+) -> None:
     window = editor.new_window(kept["folders"])
     window.settings.own.update(kept["settings"])
     window.shows.update(kept["shows"])
     window.set_layout(kept["layout"])
     for group, held in zip(window.groups, kept["groups"]):
-        sheets = [_restore_sheet(editor, group, sheet, contents, buffers)
-                  for sheet in held["sheets"]]
+        sheets = [
+            _restore_sheet(editor, group, sheet, contents, buffers) for sheet in held["sheets"]
+        ]
         group.selected = [sheets[index] for index in held["selected"]]
         group.active = sheets[held["active"]] if held["active"] >= 0 else None
     window.active_group = kept["group"]
     editor.refocus()
 
 
-def _restore_sheet(editor: Any, group: Any, kept: Dict[str, Any], contents: List[Any],
-                   buffers: Dict[int, Any]) -> Any:
+def _restore_sheet(
+    editor: Any, group: Any, kept: Dict[str, Any], contents: List[Any], buffers: Dict[int, Any]
+) -> Any:
     index = kept["buffer"]
     if index not in buffers:
         buffers[index] = _restored_buffer(editor, contents[index])
@@ -119,7 +149,9 @@ def _restore_sheet(editor: Any, group: Any, kept: Dict[str, Any], contents: List
 
 def _restored_buffer(editor: Any, kept: Dict[str, Any]) -> Any:
     buffer = editor.new_buffer()
-    buffer.file_name, buffer.name = kept["file"], kept["name"]
+    buffer.name = kept["name"]
+    if kept["file"]:
+        editor.associate(buffer, kept["file"])
     text = kept.get("contents")
     if text is None:
         try:

@@ -1,4 +1,5 @@
 """Settings in layers: own values over those of parents, with callbacks upon any change."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,5 @@
 """The behaviours nobody could confirm, or that differ by build: each one a switch."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
 """The syntaxes the editor knows by file name or first line; it parses none of them."""
+
 from __future__ import annotations
 
 import os
@@ -25,8 +26,13 @@ PLAIN = SyntaxInfo("Packages/Text/Plain text.tmLanguage", "Plain Text", "text.pl
 
 ALL: List[SyntaxInfo] = [
     PLAIN,
-    _syntax("ShellScript", "Bash", "source.shell.bash", "sh bash .bashrc .profile",
-            r"^#!.*\b(bash|sh|zsh|dash)\b"),
+    _syntax(
+        "ShellScript",
+        "Bash",
+        "source.shell.bash",
+        "sh bash .bashrc .profile",
+        r"^#!.*\b(bash|sh|zsh|dash)\b",
+    ),
     _syntax("Batch File", "Batch File", "source.dosbatch", "bat cmd"),
     _syntax("C++", "C", "source.c", "c"),
     _syntax("C++", "C++", "source.c++", "cpp cc cxx h hpp hh"),
@@ -42,8 +48,12 @@ ALL: List[SyntaxInfo] = [
     _syntax("JavaScript", "JSX", "source.jsx", "jsx"),
     _syntax("JavaScript", "TypeScript", "source.ts", "ts mts cts"),
     _syntax("JavaScript", "TSX", "source.tsx", "tsx"),
-    _syntax("JSON", "JSON", "source.json",
-            "json sublime-settings sublime-menu sublime-keymap sublime-commands sublime-project"),
+    _syntax(
+        "JSON",
+        "JSON",
+        "source.json",
+        "json sublime-settings sublime-menu sublime-keymap sublime-commands sublime-project",
+    ),
     _syntax("Lua", "Lua", "source.lua", "lua"),
     _syntax("Makefile", "Makefile", "source.makefile", "makefile mk", r"^#!.*\bmake\b"),
     _syntax("Markdown", "Markdown", "text.html.markdown", "md markdown mdown"),

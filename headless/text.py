@@ -1,4 +1,5 @@
 """The characters of one buffer: points are code-point offsets, rows and columns count from 0."""
+
 from __future__ import annotations
 
 import re
@@ -27,7 +28,7 @@ class Text:
         return max(0, min(point, len(self.characters)))
 
     def slice(self, begin: int, end: int) -> str:
-        return self.characters[max(0, begin):max(0, end)]
+        return self.characters[max(0, begin) : max(0, end)]
 
     def replace(self, begin: int, end: int, inserted: str) -> str:
         """Put `inserted` in the place of begin..end, which must be clamped; what was there."""
@@ -134,8 +135,9 @@ class Text:
             if self.characters.isascii() or (utf == 16 and self._plain_utf16()):
                 return max(0, min(begin + column, limit))
             # No code point takes less than one unit: more of the text cannot be needed.
-            return begin + _code_points(self.characters[begin:min(limit, begin + column)],
-                                        column, utf)
+            return begin + _code_points(
+                self.characters[begin : min(limit, begin + column)], column, utf
+            )
 
 
 def utf16_length(text: str) -> int:

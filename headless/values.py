@@ -1,4 +1,5 @@
 """JSON as the editor speaks it: values copied across its border, and JSON with comments."""
+
 from __future__ import annotations
 
 import json

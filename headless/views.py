@@ -1,4 +1,5 @@
 """One view of a buffer: selection, settings, decorations and scroll position; draws nothing."""
+
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
@@ -101,8 +102,10 @@ class View:
         for key, marks in self.marks.items():
             regions = [_shifted(region, change, True) for region in marks.regions]
             self.marks[key] = marks._replace(regions=regions)
-        self.phantoms = [phantom._replace(region=_shifted(phantom.region, change, True))
-                         for phantom in self.phantoms]
+        self.phantoms = [
+            phantom._replace(region=_shifted(phantom.region, change, True))
+            for phantom in self.phantoms
+        ]
         self.folds = [_shifted(region, change, True) for region in self.folds]
 
     def select(self, regions: Regions) -> bool:

@@ -1,4 +1,5 @@
 """A window: groups of sheets in a layout, panels and folders; every change on the UI thread."""
+
 from __future__ import annotations
 
 import os
@@ -70,7 +71,7 @@ class Group:
         if sheet in self.selected:
             self.selected.remove(sheet)
         if self.active is sheet:
-            left = self.selected or self.sheets[max(0, at - 1):][:1] or self.sheets[-1:]
+            left = self.selected or self.sheets[max(0, at - 1) :][:1] or self.sheets[-1:]
             self.active = left[-1] if left else None
             self.selected = self.selected or list(left)
         sheet.group = None
@@ -117,8 +118,13 @@ class Window:
         self.panel_has_focus = False
         self.question: Optional[Question] = None
         self.status_message = ""
-        self.shows = {"sidebar": True, "minimap": True, "status_bar": True, "tabs": True,
-                      "menu": True}
+        self.shows = {
+            "sidebar": True,
+            "minimap": True,
+            "status_bar": True,
+            "tabs": True,
+            "menu": True,
+        }
         self.file_history: List[str] = []
         self.closed = False
 
@@ -145,11 +151,26 @@ class Window:
         return [sheet.view for sheet in sheets if sheet.view is not None]
 
     def find(self, path: str, group: int = -1) -> Optional[View]:
-        path = os.path.abspath(path)
-        for view in self.views():
-            if view.file_name == path and (group < 0 or self.index_of(view.sheet)[0] == group):
-                return view
-        return None
+        """The first tab of a file, in all groups or in one."""
+        found = [
+            (self.index_of(view.sheet), view.id, view)
+            for view in self._showing(path)
+            if view.sheet.state != PREVIEW
+        ]
+        here = [each for each in found if group < 0 or each[0][0] == group]
+        return min(here)[2] if here else None
+
+    def find_preview(self, path: str) -> Optional[View]:
+        previews = [view for view in self._showing(path) if view.sheet.state == PREVIEW]
+        return previews[0] if previews else None
+
+    def _showing(self, path: str) -> List[View]:
+        return [
+            view
+            for buffer in self.editor.named(os.path.abspath(path))
+            for view in list(buffer.views)
+            if view.sheet is not None and view.window is self
+        ]
 
     def index_of(self, sheet: Optional[Sheet]) -> Tuple[int, int]:
         """Group and index, both from 0; (-1, -1) for what is not here."""
@@ -247,11 +268,11 @@ class Window:
         while len(self.groups) < len(fresh["cells"]):
             self.groups.append(Group(self))
         last = self.groups[len(fresh["cells"]) - 1]
-        for group in self.groups[len(fresh["cells"]):]:
+        for group in self.groups[len(fresh["cells"]) :]:
             if group.preview is not None:
                 self.editor.drop_preview(group.preview)
             self._take_over(last, group)
-        del self.groups[len(fresh["cells"]):]
+        del self.groups[len(fresh["cells"]) :]
         self.active_group = min(self.active_group, len(self.groups) - 1)
         self.editor.refocus()
 
@@ -313,8 +334,11 @@ def _checked_layout(layout: Dict[str, Any]) -> Dict[str, Any]:
         if not isinstance(fresh.get(key), list) or not fresh[key]:
             raise ValueError("expected a list %r in the layout, got %r" % (key, fresh.get(key)))
     for cell in fresh["cells"]:
-        if len(cell) != 4 or max(cell[0], cell[2]) >= len(fresh["cols"]) \
-                or max(cell[1], cell[3]) >= len(fresh["rows"]):
+        if (
+            len(cell) != 4
+            or max(cell[0], cell[2]) >= len(fresh["cols"])
+            or max(cell[1], cell[3]) >= len(fresh["rows"])
+        ):
             raise ValueError("expected [column, row, column, row] within the layout, got %r" % cell)
     for key in ("cols", "rows"):
         fresh[key] = [float(position) for position in fresh[key]]

@@ -3,6 +3,7 @@
 Signatures are those of the package sublime-text-stubs. Names that exist there and are not offered
 here raise NotImplementedError with the name.
 """
+
 from __future__ import annotations
 
 import enum
@@ -12,7 +13,9 @@ import os
 import platform as _platform
 import re
 import sys
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from sublime_types import DIP, CommandArgs, Point, Value, Vector
 
 from headless import files as _files
 from headless import running as _running
@@ -27,7 +30,6 @@ from headless.views import LINE_HEIGHT as _LINE_HEIGHT
 from headless.views import Marks as _Marks
 from headless.views import PhantomState as _PhantomState
 from headless.views import Popup as _Popup
-from sublime_types import CommandArgs, CompletionValue, DIP, Kind, Point, Value, Vector
 
 
 def _editor() -> Any:
@@ -46,6 +48,7 @@ def _missing(name: str) -> Any:
 
 
 # Constants
+
 
 class HoverZone(enum.IntEnum):
     TEXT = 1
@@ -305,6 +308,7 @@ COMPLETION_FORMAT_COMMAND = CompletionFormat.COMMAND
 
 # The application
 
+
 def version() -> str:
     return str(_running.current().build)
 
@@ -317,7 +321,7 @@ def arch() -> str:
     machine = _platform.machine().lower()
     if machine in ("arm64", "aarch64"):
         return "arm64"
-    return "x64" if sys.maxsize > 2 ** 32 else "x32"
+    return "x64" if sys.maxsize > 2**32 else "x32"
 
 
 def channel() -> str:
@@ -328,7 +332,7 @@ def executable_path() -> str:
     return sys.executable
 
 
-def executable_hash() -> tuple:
+def executable_hash() -> Tuple[Any, ...]:
     return version(), platform(), "headless"
 
 
@@ -361,25 +365,35 @@ def ok_cancel_dialog(msg: str, ok_title: str = "", title: str = "") -> bool:
     return bool(_ui(_editor().dialog, msg, True, False))
 
 
-def yes_no_cancel_dialog(msg: str, yes_title: str = "", no_title: str = "",
-                         title: str = "") -> DialogResult:
+def yes_no_cancel_dialog(
+    msg: str, yes_title: str = "", no_title: str = "", title: str = ""
+) -> DialogResult:
     return DialogResult(_ui(_editor().dialog, msg, DIALOG_YES, DIALOG_NO, DIALOG_CANCEL))
 
 
-def open_dialog(callback: Callable[[Any], None], file_types: list = [],
-                directory: Optional[str] = None, multi_select: bool = False,
-                allow_folders: bool = False) -> None:
+def open_dialog(
+    callback: Callable[[Any], None],
+    file_types: List[Any] = [],  # noqa: B006 - as in Sublime; never changed
+    directory: Optional[str] = None,
+    multi_select: bool = False,
+    allow_folders: bool = False,
+) -> None:
     _answer_later("open file", callback)
 
 
-def save_dialog(callback: Callable[[Optional[str]], None], file_types: list = [],
-                directory: Optional[str] = None, name: Optional[str] = None,
-                extension: Optional[str] = None) -> None:
+def save_dialog(
+    callback: Callable[[Optional[str]], None],
+    file_types: List[Any] = [],  # noqa: B006 - as in Sublime; never changed
+    directory: Optional[str] = None,
+    name: Optional[str] = None,
+    extension: Optional[str] = None,
+) -> None:
     _answer_later("save file", callback)
 
 
-def select_folder_dialog(callback: Callable[[Any], None], directory: Optional[str] = None,
-                         multi_select: bool = False) -> None:
+def select_folder_dialog(
+    callback: Callable[[Any], None], directory: Optional[str] = None, multi_select: bool = False
+) -> None:
     _answer_later("select folder", callback)
 
 
@@ -479,7 +493,7 @@ def get_log_control_tree() -> bool:
     return False
 
 
-def ui_info() -> dict:
+def ui_info() -> Dict[str, Any]:
     return _missing("ui_info")  # type: ignore[no-any-return]
 
 
@@ -516,7 +530,7 @@ def decode_value(data: str) -> Value:
 _VARIABLE = re.compile(r"\\\$|\$(?:(\w+)|\{(\w+)(?::([^}]*)|/[^}]*)?\})")
 
 
-def expand_variables(value: Value, variables: dict) -> Value:
+def expand_variables(value: Value, variables: Dict[str, Any]) -> Value:
     if isinstance(value, str):
         return _VARIABLE.sub(lambda match: _expanded(match, variables), value)
     if isinstance(value, list):
@@ -526,7 +540,7 @@ def expand_variables(value: Value, variables: dict) -> Value:
     return value
 
 
-def _expanded(match: Any, variables: dict) -> str:
+def _expanded(match: Any, variables: Dict[str, Any]) -> str:
     name = match.group(1) or match.group(2)
     if name is None:
         return "$"
@@ -560,7 +574,7 @@ def windows() -> List[Window]:
     return [Window(window.id) for window in list(_editor().windows)]
 
 
-def get_macro() -> list:
+def get_macro() -> List[Any]:
     return _missing("get_macro")  # type: ignore[no-any-return]
 
 
@@ -573,6 +587,7 @@ def folder_history() -> List[str]:
 
 
 # Windows
+
 
 class Window:
     """A window, by id; answers for nothing once it is closed."""
@@ -617,8 +632,9 @@ class Window:
     def active_view(self) -> Optional[View]:
         return _view(self._state().active_view())
 
-    def new_html_sheet(self, name: str, contents: str, flags: NewFileFlags = NewFileFlags.NONE,
-                       group: int = -1) -> Sheet:
+    def new_html_sheet(
+        self, name: str, contents: str, flags: NewFileFlags = NewFileFlags.NONE, group: int = -1
+    ) -> Sheet:
         return _sheet(self._do(_new_html_sheet, name, contents, group)) or HtmlSheet(0)
 
     def run_command(self, cmd: str, args: CommandArgs = None) -> None:
@@ -628,8 +644,9 @@ class Window:
     def new_file(self, flags: NewFileFlags = NewFileFlags.NONE, syntax: str = "") -> View:
         return _view(self._do(_editor().new_file, int(flags), syntax)) or View(0)
 
-    def open_file(self, fname: str, flags: NewFileFlags = NewFileFlags.NONE,
-                  group: int = -1) -> View:
+    def open_file(
+        self, fname: str, flags: NewFileFlags = NewFileFlags.NONE, group: int = -1
+    ) -> View:
         return _view(self._do(_editor().open_file, fname, int(flags), group)) or View(0)
 
     def find_open_file(self, fname: str, group: int = -1) -> Optional[View]:
@@ -660,10 +677,10 @@ class Window:
     def bring_to_front(self) -> None:
         self._do(_editor().focus_window)
 
-    def get_sheet_index(self, sheet: Sheet) -> tuple:
+    def get_sheet_index(self, sheet: Sheet) -> Tuple[Any, ...]:
         return tuple(self._state().index_of(_editor().sheets.get(sheet.sheet_id)))
 
-    def get_view_index(self, view: View) -> tuple:
+    def get_view_index(self, view: View) -> Tuple[Any, ...]:
         return tuple(self._state().index_of(_editor().view(view.view_id).sheet))
 
     def set_sheet_index(self, sheet: Sheet, group: int, index: int) -> None:
@@ -672,8 +689,9 @@ class Window:
     def set_view_index(self, view: View, group: int, index: int) -> None:
         self._do(_move_sheet, view.sheet_id(), group, index)
 
-    def move_sheets_to_group(self, sheets: List[Sheet], group: int, insertion_idx: int = -1,
-                             select: bool = True) -> None:
+    def move_sheets_to_group(
+        self, sheets: List[Sheet], group: int, insertion_idx: int = -1, select: bool = True
+    ) -> None:
         for offset, sheet in enumerate(sheets):
             index = insertion_idx + offset if insertion_idx >= 0 else -1
             self._do(_move_sheet, sheet.sheet_id, group, index, select)
@@ -705,8 +723,11 @@ class Window:
         return _sheets(self._group(group).sheets)
 
     def views_in_group(self, group: int) -> List[View]:
-        return [View(sheet.view.id) for sheet in list(self._group(group).sheets)
-                if sheet.view is not None]
+        return [
+            View(sheet.view.id)
+            for sheet in list(self._group(group).sheets)
+            if sheet.view is not None
+        ]
 
     def num_sheets_in_group(self, group: int) -> int:
         return len(self._group(group).sheets)
@@ -726,13 +747,13 @@ class Window:
         if state is not None:
             self._do(_windows.Window.promote, state)
 
-    def layout(self) -> dict:
+    def layout(self) -> Dict[str, Any]:
         return _values.copy_value(self._state().layout)  # type: ignore[return-value]
 
-    def get_layout(self) -> dict:
+    def get_layout(self) -> Dict[str, Any]:
         return self.layout()
 
-    def set_layout(self, layout: dict) -> None:
+    def set_layout(self, layout: Dict[str, Any]) -> None:
         self._do(_windows.Window.set_layout, layout)
 
     def create_output_panel(self, name: str, unlisted: bool = False) -> View:
@@ -745,12 +766,13 @@ class Window:
     def destroy_output_panel(self, name: str) -> None:
         self._do(_destroy_panel, name)
 
-    def create_io_panel(self, name: str, on_input: Callable[[str], None],
-                        unlisted: bool = False) -> tuple:
+    def create_io_panel(
+        self, name: str, on_input: Callable[[str], None], unlisted: bool = False
+    ) -> Tuple[Any, ...]:
         output, entry = self._do(_create_io_panel, name, on_input, unlisted)
         return View(output.id), View(entry.id)
 
-    def find_io_panel(self, name: str) -> tuple:
+    def find_io_panel(self, name: str) -> Tuple[Any, ...]:
         panel = self._state().panels.get(name)
         if panel is None or panel.input is None:
             return None, None
@@ -761,23 +783,33 @@ class Window:
 
     def panels(self) -> List[str]:
         listed = [panel for panel in list(self._state().panels.values()) if not panel.unlisted]
-        return ["console", "find", "find_in_files", "incremental_find", "replace"] + \
-            ["output." + panel.name for panel in listed]
+        return ["console", "find", "find_in_files", "incremental_find", "replace"] + [
+            "output." + panel.name for panel in listed
+        ]
 
     def get_output_panel(self, name: str) -> View:
         return self.create_output_panel(name)
 
-    def show_input_panel(self, caption: str, initial_text: str,
-                         on_done: Optional[Callable[[str], None]],
-                         on_change: Optional[Callable[[str], None]],
-                         on_cancel: Optional[Callable[[], None]]) -> View:
+    def show_input_panel(
+        self,
+        caption: str,
+        initial_text: str,
+        on_done: Optional[Callable[[str], None]],
+        on_change: Optional[Callable[[str], None]],
+        on_cancel: Optional[Callable[[], None]],
+    ) -> View:
         callbacks = {"on_done": on_done, "on_change": on_change, "on_cancel": on_cancel}
         return _view(self._do(_show_input_panel, caption, initial_text, callbacks)) or View(0)
 
-    def show_quick_panel(self, items: list, on_select: Callable[[int], None],
-                         flags: QuickPanelFlags = QuickPanelFlags.NONE, selected_index: int = -1,
-                         on_highlight: Optional[Callable[[int], None]] = None,
-                         placeholder: Optional[str] = None) -> None:
+    def show_quick_panel(
+        self,
+        items: List[Any],
+        on_select: Callable[[int], None],
+        flags: QuickPanelFlags = QuickPanelFlags.NONE,
+        selected_index: int = -1,
+        on_highlight: Optional[Callable[[int], None]] = None,
+        placeholder: Optional[str] = None,
+    ) -> None:
         callbacks = {"on_select": on_select, "on_highlight": on_highlight}
         self._do(_show_quick_panel, list(items), callbacks, selected_index, placeholder)
 
@@ -840,27 +872,34 @@ class Window:
             self.template_settings_object = Settings(self._state().template_settings.id)
         return self.template_settings_object
 
-    def symbol_locations(self, sym: str, source: SymbolSource = SymbolSource.ANY,
-                         type: SymbolType = SymbolType.ANY, kind_id: KindId = KindId.AMBIGUOUS,
-                         kind_letter: str = "") -> list:
+    def symbol_locations(
+        self,
+        sym: str,
+        source: SymbolSource = SymbolSource.ANY,
+        type: SymbolType = SymbolType.ANY,
+        kind_id: KindId = KindId.AMBIGUOUS,
+        kind_letter: str = "",
+    ) -> List[Any]:
         return _missing("Window.symbol_locations")  # type: ignore[no-any-return]
 
-    def lookup_symbol_in_index(self, symbol: str) -> list:
+    def lookup_symbol_in_index(self, symbol: str) -> List[Any]:
         return _missing("Window.lookup_symbol_in_index")  # type: ignore[no-any-return]
 
-    def lookup_symbol_in_open_files(self, symbol: str) -> list:
+    def lookup_symbol_in_open_files(self, symbol: str) -> List[Any]:
         return _missing("Window.lookup_symbol_in_open_files")  # type: ignore[no-any-return]
 
-    def lookup_references_in_index(self, symbol: str) -> list:
+    def lookup_references_in_index(self, symbol: str) -> List[Any]:
         return _missing("Window.lookup_references_in_index")  # type: ignore[no-any-return]
 
-    def lookup_references_in_open_files(self, symbol: str) -> list:
+    def lookup_references_in_open_files(self, symbol: str) -> List[Any]:
         return _missing("Window.lookup_references_in_open_files")  # type: ignore[no-any-return]
 
-    def extract_variables(self) -> dict:
+    def extract_variables(self) -> Dict[str, Any]:
         state = self._state()
-        found = {"packages": packages_path(),
-                 "platform": {"osx": "OSX", "windows": "Windows"}.get(platform(), "Linux")}
+        found = {
+            "packages": packages_path(),
+            "platform": {"osx": "OSX", "windows": "Windows"}.get(platform(), "Linux"),
+        }
         if state.folders:
             found["folder"] = state.folders[0]
         view = state.active_view()
@@ -872,19 +911,26 @@ class Window:
         self._do(lambda window: _editor().show_status(window, msg))
 
 
-def _add_names(found: dict, prefix: str, path: Optional[str]) -> None:
+def _add_names(found: Dict[str, Any], prefix: str, path: Optional[str]) -> None:
     if path:
         folder, name = os.path.split(path)
         stem, extension = os.path.splitext(name)
-        found.update({prefix: path, prefix + "_path": folder, prefix + "_name": name,
-                      prefix + "_base_name": stem, prefix + "_extension": extension[1:]})
+        found.update(
+            {
+                prefix: path,
+                prefix + "_path": folder,
+                prefix + "_name": name,
+                prefix + "_base_name": stem,
+                prefix + "_extension": extension[1:],
+            }
+        )
 
 
 class _NoGroup:
     """What a group that does not exist answers."""
 
-    sheets: list = []
-    selected: list = []
+    sheets: List[Any] = []
+    selected: List[Any] = []
     active = None
     preview = None
 
@@ -892,13 +938,12 @@ class _NoGroup:
 class _NoWindow:
     """What a closed window answers."""
 
-    groups: list = []
-    layout: dict = {}
-    folders: list = []
-    panels: dict = {}
-    file_history: list = []
-    shows = {"sidebar": False, "minimap": False, "status_bar": False, "tabs": False,
-             "menu": False}
+    groups: List[Any] = []
+    layout: Dict[str, Any] = {}
+    folders: List[Any] = []
+    panels: Dict[str, Any] = {}
+    file_history: List[Any] = []
+    shows = {"sidebar": False, "minimap": False, "status_bar": False, "tabs": False, "menu": False}
     active_group = -1
     active_panel = None
     project_file = None
@@ -920,15 +965,15 @@ class _NoWindow:
         return None
 
     @staticmethod
-    def index_of(sheet: Any) -> tuple:
+    def index_of(sheet: Any) -> Tuple[Any, ...]:
         return -1, -1
 
     @staticmethod
-    def sheets() -> list:
+    def sheets() -> List[Any]:
         return []
 
     @staticmethod
-    def views(previews: bool = False) -> list:
+    def views(previews: bool = False) -> List[Any]:
         return []
 
 
@@ -936,7 +981,8 @@ def _sheet(state: Any) -> Optional[Sheet]:
     if state is None:
         return None
     return {_windows.IMAGE: ImageSheet, _windows.HTML: HtmlSheet}.get(state.kind, TextSheet)(
-        state.id)
+        state.id
+    )
 
 
 def _sheets(states: Any) -> List[Any]:
@@ -1012,7 +1058,7 @@ def _destroy_panel(window: Any, name: str) -> None:
     _editor().events.forget_view(panel.view)
 
 
-def _ask(window: Any, items: Any, element: str, callbacks: dict) -> Any:
+def _ask(window: Any, items: Any, element: str, callbacks: Dict[str, Any]) -> Any:
     if window.question is not None:
         window.answer()
     view = _editor().make_widget(window, element)
@@ -1020,7 +1066,7 @@ def _ask(window: Any, items: Any, element: str, callbacks: dict) -> Any:
     return window.question
 
 
-def _show_input_panel(window: Any, caption: str, text: str, callbacks: dict) -> Any:
+def _show_input_panel(window: Any, caption: str, text: str, callbacks: Dict[str, Any]) -> Any:
     question = _ask(window, None, "input:input", callbacks)
     question.caption = caption
     view = question.view
@@ -1030,8 +1076,13 @@ def _show_input_panel(window: Any, caption: str, text: str, callbacks: dict) -> 
     return view
 
 
-def _show_quick_panel(window: Any, items: list, callbacks: dict, selected: int,
-                      placeholder: Optional[str]) -> None:
+def _show_quick_panel(
+    window: Any,
+    items: List[Any],
+    callbacks: Dict[str, Any],
+    selected: int,
+    placeholder: Optional[str],
+) -> None:
     question = _ask(window, items, "goto_anything:input", callbacks)
     question.caption = placeholder or ""
     question.selected_index = selected
@@ -1047,6 +1098,7 @@ def _set_project_data(window: Any, data: Any) -> None:
 
 
 # Text
+
 
 class Edit:
     """Lets its holder change one view while a command runs; nothing afterwards."""
@@ -1087,7 +1139,7 @@ class Region:
     def __contains__(self, v: Any) -> bool:
         return self.contains(v)
 
-    def to_tuple(self) -> tuple:
+    def to_tuple(self) -> Tuple[Any, ...]:
         return self.a, self.b
 
     def empty(self) -> bool:
@@ -1105,7 +1157,7 @@ class Region:
     def contains(self, x: Any) -> bool:
         if isinstance(x, Region):
             return self.contains(x.a) and self.contains(x.b)
-        return self.begin() <= x <= self.end()
+        return bool(self.begin() <= x <= self.end())
 
     def cover(self, region: Region) -> Region:
         low, high = min(self.begin(), region.begin()), max(self.end(), region.end())
@@ -1135,8 +1187,9 @@ class HistoricPosition:
 class TextChange:
     """One replacement, told to TextChangeListeners."""
 
-    def __init__(self, pa: HistoricPosition, pb: HistoricPosition, len_utf16: int, len_utf8: int,
-                 s: str) -> None:
+    def __init__(
+        self, pa: HistoricPosition, pb: HistoricPosition, len_utf16: int, len_utf8: int, s: str
+    ) -> None:
         self.a = pa
         self.b = pb
         self.len_utf16 = len_utf16
@@ -1150,11 +1203,11 @@ class Selection:
     def __init__(self, id: int) -> None:
         self.view_id = id
 
-    def _regions(self) -> list:
+    def _regions(self) -> List[Tuple[int, int]]:
         state = _editor().view(self.view_id)
         return [] if state.closed else list(state.selection)
 
-    def _put(self, regions: list) -> None:
+    def _put(self, regions: List[Any]) -> None:
         state = _editor().view(self.view_id)
         if not state.closed:
             _editor().select(state, regions)
@@ -1201,7 +1254,7 @@ class Selection:
         self._put(self._regions() + [_pair(region) for region in regions])
 
     def subtract(self, region: Region) -> None:
-        left: list = []
+        left: List[Any] = []
         for a, b in self._regions():
             left.extend(_subtracted(a, b, region))
         self._put(left)
@@ -1219,7 +1272,7 @@ class Selection:
         return sum(a != b for a, b in self._regions()) > 1
 
 
-def _pair(x: Any) -> tuple:
+def _pair(x: Any) -> Tuple[Any, ...]:
     if isinstance(x, Region):
         return x.a, x.b
     if isinstance(x, int):
@@ -1227,7 +1280,7 @@ def _pair(x: Any) -> tuple:
     raise TypeError("expected a Region or a point, got %s" % type(x).__name__)
 
 
-def _subtracted(a: int, b: int, hole: Region) -> list:
+def _subtracted(a: int, b: int, hole: Region) -> List[Any]:
     begin, end = min(a, b), max(a, b)
     if hole.end() <= begin and not (hole.begin() <= begin <= hole.end() and begin == end):
         return [(a, b)]
@@ -1239,6 +1292,7 @@ def _subtracted(a: int, b: int, hole: Region) -> list:
 
 
 # Sheets
+
 
 class Sheet:
     """A tab, by id."""
@@ -1334,13 +1388,16 @@ class HtmlSheet(Sheet):
 class ContextStackFrame:
     """One frame of View.context_backtrace, which is not offered."""
 
-    def __init__(self, context_name: str, source_file: str, source_location: tuple) -> None:
+    def __init__(
+        self, context_name: str, source_file: str, source_location: Tuple[Any, ...]
+    ) -> None:
         self.context_name = context_name
         self.source_file = source_file
         self.source_location = source_location
 
 
 # Views
+
 
 class View:
     """A view, by id; a closed one is still truthy, has no text, and answers neutrally."""
@@ -1412,8 +1469,9 @@ class View:
         return Window(window.id) if window is not None else None
 
     def clones(self) -> List[View]:
-        return [View(other.id) for other in list(self._open().buffer.views)
-                if other.id != self.view_id]
+        return [
+            View(other.id) for other in list(self._open().buffer.views) if other.id != self.view_id
+        ]
 
     def file_name(self) -> Optional[str]:
         return self._state().file_name  # type: ignore[no-any-return]
@@ -1486,8 +1544,9 @@ class View:
     def _holds(self, edit: Edit) -> bool:
         """Whether an edit may change this view; raises ValueError once its command is over."""
         if edit.edit_token == 0:
-            raise ValueError("Edit objects may not be used after the TextCommand's run method "
-                             "has returned")
+            raise ValueError(
+                "Edit objects may not be used after the TextCommand's run method has returned"
+            )
         return edit.edit_token in self._open().edit_tokens
 
     def insert(self, edit: Edit, pt: Point, text: str) -> int:
@@ -1505,10 +1564,10 @@ class View:
     def change_count(self) -> int:
         return int(self._open().buffer.change_count)
 
-    def change_id(self) -> tuple:
+    def change_id(self) -> Tuple[Any, ...]:
         return self.buffer_id(), self.change_count(), 0
 
-    def transform_region_from(self, region: Region, change_id: tuple) -> Region:
+    def transform_region_from(self, region: Region, change_id: Tuple[Any, ...]) -> Region:
         a, b = region.a, region.b
         for count, change in list(self._open().buffer.history):
             if count > change_id[1]:
@@ -1537,9 +1596,14 @@ class View:
             ahead = spans[-1:] if flags & FindFlags.REVERSE else spans[:1]
         return Region(*ahead[0]) if ahead else Region(-1)
 
-    def find_all(self, pattern: str, flags: FindFlags = FindFlags.NONE,
-                 fmt: Optional[str] = None, extractions: Optional[list] = None,
-                 within: Any = None) -> List[Region]:
+    def find_all(
+        self,
+        pattern: str,
+        flags: FindFlags = FindFlags.NONE,
+        fmt: Optional[str] = None,
+        extractions: Optional[List[Any]] = None,
+        within: Any = None,
+    ) -> List[Region]:
         found = []
         for match in self._matches(pattern, flags):
             region = Region(*match.span())
@@ -1565,7 +1629,7 @@ class View:
     def meta_info(self, key: str, pt: Point) -> Value:
         return _missing("View.meta_info")  # type: ignore[no-any-return]
 
-    def extract_tokens_with_scopes(self, region: Region) -> list:
+    def extract_tokens_with_scopes(self, region: Region) -> List[Any]:
         return _missing("View.extract_tokens_with_scopes")  # type: ignore[no-any-return]
 
     def extract_scope(self, pt: Point) -> Region:
@@ -1577,7 +1641,7 @@ class View:
     def scope_name(self, pt: Point) -> str:
         return _missing("View.scope_name")  # type: ignore[no-any-return]
 
-    def context_backtrace(self, pt: Point) -> list:
+    def context_backtrace(self, pt: Point) -> List[Any]:
         return _missing("View.context_backtrace")  # type: ignore[no-any-return]
 
     def match_selector(self, pt: Point, selector: str) -> bool:
@@ -1589,10 +1653,10 @@ class View:
     def find_by_selector(self, selector: str) -> List[Region]:
         return _missing("View.find_by_selector")  # type: ignore[no-any-return]
 
-    def style(self) -> dict:
+    def style(self) -> Dict[str, Any]:
         return _missing("View.style")  # type: ignore[no-any-return]
 
-    def style_for_scope(self, scope: str) -> dict:
+    def style_for_scope(self, scope: str) -> Dict[str, Any]:
         return _missing("View.style_for_scope")  # type: ignore[no-any-return]
 
     def indented_region(self, pt: Point) -> Region:
@@ -1601,8 +1665,8 @@ class View:
     def indentation_level(self, pt: Point) -> int:
         begin, end = self._open().text.line(pt)
         line = self._open().text.slice(begin, end)
-        tab = int(self.settings().get("tab_size", 4))
-        indent = line[:len(line) - len(line.lstrip(" \t"))].expandtabs(tab)
+        tab = int(self._open().settings.get("tab_size", 4))
+        indent = line[: len(line) - len(line.lstrip(" \t"))].expandtabs(tab)
         return (len(indent) + tab - 1) // tab
 
     def has_non_empty_selection_region(self) -> bool:
@@ -1638,17 +1702,28 @@ class View:
         return Region(end, line.begin()) if line.a > line.b else Region(line.begin(), end)
 
     def word(self, x: Any) -> Region:
-        classes = PointClassification.WORD_START | PointClassification.WORD_END \
-            | PointClassification.PUNCTUATION_START | PointClassification.PUNCTUATION_END \
-            | PointClassification.LINE_START | PointClassification.LINE_END
+        classes = (
+            PointClassification.WORD_START
+            | PointClassification.WORD_END
+            | PointClassification.PUNCTUATION_START
+            | PointClassification.PUNCTUATION_END
+            | PointClassification.LINE_START
+            | PointClassification.LINE_END
+        )
         return self.expand_by_class(x, classes)
 
     def classify(self, pt: Point) -> PointClassification:
         separators = str(self.settings().get("word_separators", _SEPARATORS))
         return _classified(self._open().text, pt, separators)
 
-    def find_by_class(self, pt: Point, forward: bool, classes: PointClassification,
-                      separators: str = "", sub_word_separators: str = "") -> Point:
+    def find_by_class(
+        self,
+        pt: Point,
+        forward: bool,
+        classes: PointClassification,
+        separators: str = "",
+        sub_word_separators: str = "",
+    ) -> Point:
         text = self._open().text
         separators = separators or str(self.settings().get("word_separators", _SEPARATORS))
         step = 1 if forward else -1
@@ -1657,15 +1732,24 @@ class View:
             pt += step
         return int(text.clamp(pt))
 
-    def expand_by_class(self, x: Any, classes: PointClassification, separators: str = "",
-                        sub_word_separators: str = "") -> Region:
+    def expand_by_class(
+        self,
+        x: Any,
+        classes: PointClassification,
+        separators: str = "",
+        sub_word_separators: str = "",
+    ) -> Region:
         text = self._open().text
         separators = separators or str(self.settings().get("word_separators", _SEPARATORS))
         begin, end = (text.clamp(point) for point in _ends(x))
         while begin > 0 and not _classified(text, begin, separators) & classes:
             begin -= 1
-        if begin == end and end < len(text) and not text.slice(end, end + 1).isspace() \
-                and _is_word(text, end, separators):
+        if (
+            begin == end
+            and end < len(text)
+            and not text.slice(end, end + 1).isspace()
+            and _is_word(text, end, separators)
+        ):
             end += 1
         while end < len(text) and not _classified(text, end, separators) & classes:
             end += 1
@@ -1673,13 +1757,13 @@ class View:
 
     # Rows and columns
 
-    def rowcol(self, tp: Point) -> tuple:
+    def rowcol(self, tp: Point) -> Tuple[Any, ...]:
         return tuple(self._open().text.rowcol(tp))
 
-    def rowcol_utf8(self, tp: Point) -> tuple:
+    def rowcol_utf8(self, tp: Point) -> Tuple[Any, ...]:
         return tuple(self._open().text.rowcol_utf8(tp))
 
-    def rowcol_utf16(self, tp: Point) -> tuple:
+    def rowcol_utf16(self, tp: Point) -> Tuple[Any, ...]:
         return tuple(self._open().text.rowcol_utf16(tp))
 
     def text_point(self, row: int, col: int, *, clamp_column: bool = False) -> Point:
@@ -1704,8 +1788,13 @@ class View:
     def visible_region(self) -> Region:
         return Region(*self._open().visible())
 
-    def show(self, location: Any, show_surrounds: bool = True, keep_to_left: bool = False,
-             animate: bool = True) -> None:
+    def show(
+        self,
+        location: Any,
+        show_surrounds: bool = True,
+        keep_to_left: bool = False,
+        animate: bool = True,
+    ) -> None:
         if isinstance(location, Selection):
             location = location[0] if location else 0
         self._open().scroll_to(location.b if isinstance(location, Region) else location)
@@ -1715,12 +1804,14 @@ class View:
         self._open().scroll_to(point, center=True)
 
     def viewport_position(self) -> Vector:
-        return tuple(self._open().viewport)  # type: ignore[return-value]
+        return tuple(self._open().viewport)
 
     def set_viewport_position(self, xy: Vector, animate: bool = True) -> None:
         width, height = self.layout_extent()
-        self._open().viewport = (min(max(0.0, float(xy[0])), max(0.0, width - _EM_WIDTH)),
-                                 min(max(0.0, float(xy[1])), max(0.0, height - _LINE_HEIGHT)))
+        self._open().viewport = (
+            min(max(0.0, float(xy[0])), max(0.0, width - _EM_WIDTH)),
+            min(max(0.0, float(xy[1])), max(0.0, height - _LINE_HEIGHT)),
+        )
 
     def viewport_extent(self) -> Vector:
         return _EXTENT
@@ -1764,37 +1855,58 @@ class View:
 
     def fold(self, x: Any) -> bool:
         state = self._open()
-        fresh = [region.to_tuple() for region in _regions(x)
-                 if region.to_tuple() not in state.folds]
+        fresh = [
+            region.to_tuple() for region in _regions(x) if region.to_tuple() not in state.folds
+        ]
         state.folds = sorted(state.folds + fresh)
         return bool(fresh)
 
     def unfold(self, x: Any) -> List[Region]:
         state = self._open()
-        gone = [pair for pair in state.folds
-                if any(Region(*pair).intersects(region) or region.contains(pair[0])
-                       for region in _regions(x))]
+        gone = [
+            pair
+            for pair in state.folds
+            if any(
+                Region(*pair).intersects(region) or region.contains(pair[0])
+                for region in _regions(x)
+            )
+        ]
         state.folds = [pair for pair in state.folds if pair not in gone]
         return [Region(*pair) for pair in gone]
 
     # Decorations
 
-    def add_regions(self, key: str, regions: List[Region], scope: str = "", icon: str = "",
-                    flags: RegionFlags = RegionFlags.NONE, annotations: List[str] = [],
-                    annotation_color: str = "",
-                    on_navigate: Optional[Callable[[str], None]] = None,
-                    on_close: Optional[Callable[[], None]] = None) -> None:
+    def add_regions(
+        self,
+        key: str,
+        regions: List[Region],
+        scope: str = "",
+        icon: str = "",
+        flags: RegionFlags = RegionFlags.NONE,
+        annotations: List[str] = [],  # noqa: B006 - as in Sublime; never changed
+        annotation_color: str = "",
+        on_navigate: Optional[Callable[[str], None]] = None,
+        on_close: Optional[Callable[[], None]] = None,
+    ) -> None:
         if not isinstance(icon, str):
             raise ValueError("expected a str as icon, got %s" % type(icon).__name__)
         if not isinstance(annotations, list):
-            raise ValueError("expected a list of annotations, got %s"
-                             % type(annotations).__name__)
+            raise ValueError("expected a list of annotations, got %s" % type(annotations).__name__)
         if annotations and len(annotations) != len(regions):
-            raise ValueError("expected one annotation for each of %d regions, got %d"
-                             % (len(regions), len(annotations)))
-        self._open().marks[key] = _Marks([region.to_tuple() for region in regions], scope, icon,
-                                         int(flags), list(annotations), annotation_color,
-                                         on_navigate, on_close)
+            raise ValueError(
+                "expected one annotation for each of %d regions, got %d"
+                % (len(regions), len(annotations))
+            )
+        self._open().marks[key] = _Marks(
+            [region.to_tuple() for region in regions],
+            scope,
+            icon,
+            int(flags),
+            list(annotations),
+            annotation_color,
+            on_navigate,
+            on_close,
+        )
 
     def get_regions(self, key: str) -> List[Region]:
         marks = self._open().marks.get(key)
@@ -1803,13 +1915,21 @@ class View:
     def erase_regions(self, key: str) -> None:
         self._open().marks.pop(key, None)
 
-    def add_phantom(self, key: str, region: Region, content: str, layout: PhantomLayout,
-                    on_navigate: Optional[Callable[[str], None]] = None) -> int:
+    def add_phantom(
+        self,
+        key: str,
+        region: Region,
+        content: str,
+        layout: PhantomLayout,
+        on_navigate: Optional[Callable[[str], None]] = None,
+    ) -> int:
         state = self._open()
         state.phantom_count += 1
         state.phantoms = state.phantoms + [
-            _PhantomState(state.phantom_count, key, region.to_tuple(), content, int(layout),
-                          on_navigate)]
+            _PhantomState(
+                state.phantom_count, key, region.to_tuple(), content, int(layout), on_navigate
+            )
+        ]
         return int(state.phantom_count)
 
     def erase_phantoms(self, key: str) -> None:
@@ -1838,22 +1958,22 @@ class View:
     def syntax(self) -> Optional[Syntax]:
         return syntax_from_path(self._open().syntax_path)
 
-    def symbols(self) -> list:
+    def symbols(self) -> List[Any]:
         return _missing("View.symbols")  # type: ignore[no-any-return]
 
-    def get_symbols(self) -> list:
+    def get_symbols(self) -> List[Any]:
         return _missing("View.get_symbols")  # type: ignore[no-any-return]
 
-    def indexed_symbols(self) -> list:
+    def indexed_symbols(self) -> List[Any]:
         return _missing("View.indexed_symbols")  # type: ignore[no-any-return]
 
-    def indexed_references(self) -> list:
+    def indexed_references(self) -> List[Any]:
         return _missing("View.indexed_references")  # type: ignore[no-any-return]
 
-    def symbol_regions(self) -> list:
+    def symbol_regions(self) -> List[Any]:
         return _missing("View.symbol_regions")  # type: ignore[no-any-return]
 
-    def indexed_symbol_regions(self, type: SymbolType = SymbolType.ANY) -> list:
+    def indexed_symbol_regions(self, type: SymbolType = SymbolType.ANY) -> List[Any]:
         return _missing("View.indexed_symbol_regions")  # type: ignore[no-any-return]
 
     def set_status(self, key: str, value: str) -> None:
@@ -1872,13 +1992,13 @@ class View:
         words = re.findall(r"\b%s\w*" % re.escape(prefix), self._open().text.characters)
         return sorted(set(words))
 
-    def find_all_results(self) -> list:
+    def find_all_results(self) -> List[Any]:
         return _missing("View.find_all_results")  # type: ignore[no-any-return]
 
-    def find_all_results_with_text(self) -> list:
+    def find_all_results_with_text(self) -> List[Any]:
         return _missing("View.find_all_results_with_text")  # type: ignore[no-any-return]
 
-    def command_history(self, index: int, modifying_only: bool = False) -> tuple:
+    def command_history(self, index: int, modifying_only: bool = False) -> Tuple[Any, ...]:
         steps = self._open().buffer.undo_steps
         if index > 0:
             steps, index = list(reversed(self._open().buffer.redo_steps)), index - 1
@@ -1894,14 +2014,21 @@ class View:
     def set_overwrite_status(self, value: bool) -> None:
         self._open().overwrite = value
 
-    def show_popup_menu(self, items: List[str], on_done: Callable[[int], None],
-                        flags: int = 0) -> None:
+    def show_popup_menu(
+        self, items: List[str], on_done: Callable[[int], None], flags: int = 0
+    ) -> None:
         _missing("View.show_popup_menu")
 
-    def show_popup(self, content: str, flags: PopupFlags = PopupFlags.NONE, location: Point = -1,
-                   max_width: DIP = 320, max_height: DIP = 240,
-                   on_navigate: Optional[Callable[[str], None]] = None,
-                   on_hide: Optional[Callable[[], None]] = None) -> None:
+    def show_popup(
+        self,
+        content: str,
+        flags: PopupFlags = PopupFlags.NONE,
+        location: Point = -1,
+        max_width: DIP = 320,
+        max_height: DIP = 240,
+        on_navigate: Optional[Callable[[str], None]] = None,
+        on_hide: Optional[Callable[[], None]] = None,
+    ) -> None:
         self.hide_popup()
         self._open().popup = _Popup(content, location, int(flags), on_navigate, on_hide)
 
@@ -1922,9 +2049,14 @@ class View:
     def preserve_auto_complete_on_focus_lost(self) -> None:
         _missing("View.preserve_auto_complete_on_focus_lost")
 
-    def export_to_html(self, regions: Any = None, minihtml: bool = False,
-                       enclosing_tags: bool = False, font_size: bool = True,
-                       font_family: bool = True) -> str:
+    def export_to_html(
+        self,
+        regions: Any = None,
+        minihtml: bool = False,
+        enclosing_tags: bool = False,
+        font_size: bool = True,
+        font_family: bool = True,
+    ) -> str:
         return _missing("View.export_to_html")  # type: ignore[no-any-return]
 
     def clear_undo_stack(self) -> None:
@@ -1938,7 +2070,7 @@ def _regions(x: Any) -> List[Region]:
     return [x] if isinstance(x, Region) else list(x)
 
 
-def _ends(x: Any) -> tuple:
+def _ends(x: Any) -> Tuple[Any, ...]:
     return (x.begin(), x.end()) if isinstance(x, Region) else (x, x)
 
 
@@ -1989,7 +2121,7 @@ def _without_tabs(state: Any, pt: int, text: str) -> str:
     size = int(state.settings.get("tab_size", 4))
     lead = state.text.slice(state.text.line(pt)[0], pt)
     lines = (lead + text).split("\n")
-    return "\n".join(line.expandtabs(size) for line in lines)[len(lead):]
+    return "\n".join(line.expandtabs(size) for line in lines)[len(lead) :]
 
 
 def _set_encoding(state: Any, name: str) -> None:
@@ -2036,6 +2168,7 @@ class Buffer:
 
 # Settings
 
+
 class Settings:
     """One layer of settings with those below it, by id; reads like a dict."""
 
@@ -2065,7 +2198,7 @@ class Settings:
     def __repr__(self) -> str:
         return repr(self.to_dict())
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> Dict[str, Any]:
         return dict(self._state().to_dict())
 
     def setdefault(self, key: str, value: Value) -> Value:
@@ -2098,11 +2231,17 @@ class Settings:
 
 # Phantoms
 
+
 class Phantom:
     """HTML at a place in the text; a PhantomSet gives it to a view."""
 
-    def __init__(self, region: Region, content: str, layout: PhantomLayout,
-                 on_navigate: Optional[Callable[[str], None]] = None) -> None:
+    def __init__(
+        self,
+        region: Region,
+        content: str,
+        layout: PhantomLayout,
+        on_navigate: Optional[Callable[[str], None]] = None,
+    ) -> None:
         self.region = region
         self.content = content
         self.layout = layout
@@ -2117,7 +2256,7 @@ class Phantom:
     def __repr__(self) -> str:
         return "Phantom(%r, %r)" % (self.region, self.content)
 
-    def to_tuple(self) -> tuple:
+    def to_tuple(self) -> Tuple[Any, ...]:
         return self.region.to_tuple(), self.content, self.layout, self.on_navigate
 
 
@@ -2145,8 +2284,9 @@ class PhantomSet:
             if same:
                 phantom.id = same[0].id
             else:
-                phantom.id = self.view.add_phantom(self.key, phantom.region, phantom.content,
-                                                   phantom.layout, phantom.on_navigate)
+                phantom.id = self.view.add_phantom(
+                    self.key, phantom.region, phantom.content, phantom.layout, phantom.on_navigate
+                )
         for old in self.phantoms:
             if old not in fresh and old.id is not None:
                 self.view.erase_phantom_by_id(old.id)
@@ -2159,6 +2299,7 @@ class PhantomSet:
 
 
 # Completions, panels, syntaxes
+
 
 class Html:
     """A text that is HTML."""
@@ -2173,14 +2314,18 @@ class Html:
 class CompletionList:
     """Completions that may come later; `on_done` of the engine is not offered."""
 
-    def __init__(self, completions: Optional[list] = None,
-                 flags: AutoCompleteFlags = AutoCompleteFlags.NONE) -> None:
+    def __init__(
+        self,
+        completions: Optional[List[Any]] = None,
+        flags: AutoCompleteFlags = AutoCompleteFlags.NONE,
+    ) -> None:
         self.target: Any = None
         self.completions = completions
         self.flags = flags
 
-    def set_completions(self, completions: list,
-                        flags: AutoCompleteFlags = AutoCompleteFlags.NONE) -> None:
+    def set_completions(
+        self, completions: List[Any], flags: AutoCompleteFlags = AutoCompleteFlags.NONE
+    ) -> None:
         self.completions = completions
         self.flags = flags
 
@@ -2188,10 +2333,16 @@ class CompletionList:
 class CompletionItem:
     """One completion."""
 
-    def __init__(self, trigger: str, annotation: str = "", completion: str = "",
-                 completion_format: CompletionFormat = CompletionFormat.TEXT,
-                 kind: Kind = KIND_AMBIGUOUS, details: str = "",
-                 flags: CompletionItemFlags = CompletionItemFlags.NONE) -> None:
+    def __init__(
+        self,
+        trigger: str,
+        annotation: str = "",
+        completion: str = "",
+        completion_format: CompletionFormat = CompletionFormat.TEXT,
+        kind: Tuple[Any, str, str] = KIND_AMBIGUOUS,
+        details: str = "",
+        flags: CompletionItemFlags = CompletionItemFlags.NONE,
+    ) -> None:
         self.trigger = trigger
         self.annotation = annotation
         self.completion = completion
@@ -2206,16 +2357,34 @@ class CompletionItem:
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
-    def snippet_completion(cls, trigger: str, snippet: str, annotation: str = "",
-                           kind: Kind = KIND_SNIPPET, details: str = "") -> CompletionItem:
+    def snippet_completion(
+        cls,
+        trigger: str,
+        snippet: str,
+        annotation: str = "",
+        kind: Tuple[Any, str, str] = KIND_SNIPPET,
+        details: str = "",
+    ) -> CompletionItem:
         return cls(trigger, annotation, snippet, CompletionFormat.SNIPPET, kind, details)
 
     @classmethod
-    def command_completion(cls, trigger: str, command: str, args: CommandArgs = None,
-                           annotation: str = "", kind: Kind = KIND_AMBIGUOUS,
-                           details: str = "") -> CompletionItem:
-        return cls(trigger, annotation, format_command(command, args), CompletionFormat.COMMAND,
-                   kind, details)
+    def command_completion(
+        cls,
+        trigger: str,
+        command: str,
+        args: CommandArgs = None,
+        annotation: str = "",
+        kind: Tuple[Any, str, str] = KIND_AMBIGUOUS,
+        details: str = "",
+    ) -> CompletionItem:
+        return cls(
+            trigger,
+            annotation,
+            format_command(command, args),
+            CompletionFormat.COMMAND,
+            kind,
+            details,
+        )
 
 
 class Syntax:
@@ -2265,8 +2434,13 @@ def find_syntax_for_file(path: str, first_line: str = "") -> Optional[Syntax]:
 class QuickPanelItem:
     """A row of a quick panel."""
 
-    def __init__(self, trigger: str, details: Any = "", annotation: str = "",
-                 kind: Kind = KIND_AMBIGUOUS) -> None:
+    def __init__(
+        self,
+        trigger: str,
+        details: Any = "",
+        annotation: str = "",
+        kind: Tuple[Any, str, str] = KIND_AMBIGUOUS,
+    ) -> None:
         self.trigger = trigger
         self.details = details
         self.annotation = annotation
@@ -2276,8 +2450,14 @@ class QuickPanelItem:
 class ListInputItem:
     """A row of a ListInputHandler."""
 
-    def __init__(self, text: str, value: Value, details: Any = "", annotation: str = "",
-                 kind: Kind = KIND_AMBIGUOUS) -> None:
+    def __init__(
+        self,
+        text: str,
+        value: Value,
+        details: Any = "",
+        annotation: str = "",
+        kind: Tuple[Any, str, str] = KIND_AMBIGUOUS,
+    ) -> None:
         self.text = text
         self.value = value
         self.details = details
@@ -2288,8 +2468,9 @@ class ListInputItem:
 class SymbolRegion:
     """A symbol in a view; the headless editor finds none."""
 
-    def __init__(self, name: str, region: Region, syntax: str, type: SymbolType,
-                 kind: Kind) -> None:
+    def __init__(
+        self, name: str, region: Region, syntax: str, type: SymbolType, kind: Tuple[Any, str, str]
+    ) -> None:
         self.name = name
         self.region = region
         self.syntax = syntax
@@ -2300,8 +2481,16 @@ class SymbolRegion:
 class SymbolLocation:
     """A symbol in a file; the headless editor finds none."""
 
-    def __init__(self, path: str, display_name: str, row: int, col: int, syntax: str,
-                 type: SymbolType, kind: Kind) -> None:
+    def __init__(
+        self,
+        path: str,
+        display_name: str,
+        row: int,
+        col: int,
+        syntax: str,
+        type: SymbolType,
+        kind: Tuple[Any, str, str],
+    ) -> None:
         self.path = path
         self.display_name = display_name
         self.row = row

@@ -2,9 +2,10 @@
 
 No base class defines a handler: the engine asks a listener what it has, as Sublime does.
 """
+
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 import sublime
 
@@ -32,7 +33,7 @@ class CommandInputHandler:
     def initial_text(self) -> str:
         return ""
 
-    def initial_selection(self) -> list:
+    def initial_selection(self) -> List[Any]:
         return []
 
     def preview(self, text: Any) -> Any:
@@ -47,7 +48,7 @@ class CommandInputHandler:
     def confirm(self, text: Any, event: Any = None) -> None:
         pass
 
-    def next_input(self, args: dict) -> Optional[CommandInputHandler]:
+    def next_input(self, args: Dict[str, Any]) -> Optional[CommandInputHandler]:
         return None
 
     def want_event(self) -> bool:
@@ -99,7 +100,7 @@ class Command:
     def want_event(self) -> bool:
         return False
 
-    def input(self, args: dict) -> Optional[CommandInputHandler]:
+    def input(self, args: Dict[str, Any]) -> Optional[CommandInputHandler]:
         return None
 
     def input_description(self) -> str:

@@ -1,4 +1,5 @@
 """The names Sublime's own sublime_types has at run time."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union

@@ -4,6 +4,7 @@ A test may be a generator. It yields a callable (polled until it is true; its va
 int (milliseconds), a dict {condition, period, timeout, timeout_message}, AWAIT_WORKER (one pass
 through the worker and back), or anything else (one turn). Times are milliseconds.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -16,8 +17,13 @@ import sublime
 
 from headless import running as _running
 
-__all__ = ["AWAIT_WORKER", "DeferrableTestCase", "DeferrableViewTestCase", "TestCase",
-           "ViewTestCase"]
+__all__ = [
+    "AWAIT_WORKER",
+    "DeferrableTestCase",
+    "DeferrableViewTestCase",
+    "TestCase",
+    "ViewTestCase",
+]
 
 AWAIT_WORKER = "AWAIT_WORKER"
 TIMEOUT = 4000  # as UnitTesting's setting condition_timeout has it
@@ -137,6 +143,7 @@ def _deferred(function: Callable[..., Any]) -> Callable[..., Any]:
         if _running.current().queues.ui.is_here():
             return function(*args, **kwargs)  # super() of a subclass's own, already deferred
         return _Steps(function, args, kwargs).run()
+
     return call
 
 

@@ -1,4 +1,5 @@
-"""An editor inside the test's own process, its UI thread beside the test's; and one as a process."""
+"""An editor inside the test's own process, its UI thread beside the test's, or one of its own."""
+
 from __future__ import annotations
 
 import os
@@ -9,7 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable
 
 from headless import host, running
 from headless.options import Options
@@ -26,7 +27,7 @@ def wait_until(condition: Callable[[], Any], what: str = "the condition") -> Any
         if value:
             return value
         threading.Event().wait(0.002)
-    raise AssertionError("%s did not come true" % what)
+    raise AssertionError(f"{what} did not come true")
 
 
 class EngineTestCase(unittest.TestCase):
@@ -44,14 +45,14 @@ class EngineTestCase(unittest.TestCase):
         self.data = os.path.join(self.folder, "data")
         self.work = os.path.join(self.folder, "work")
         os.makedirs(self.work)
-        self.log: List[Any] = []
+        self.log: list[Any] = []
         self.write_package("Toy", {"plugin.py": self.head() + self.plugin})
         self.start()
 
     def head(self) -> str:
         return "import sublime, sublime_plugin, threading\nLOG = sublime_plugin.TEST_LOG\n"
 
-    def write_package(self, name: str, files: Dict[str, str]) -> None:
+    def write_package(self, name: str, files: dict[str, str]) -> None:
         for path, text in files.items():
             full = os.path.join(self.data, "Packages", name, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -121,8 +122,14 @@ class EngineTestCase(unittest.TestCase):
         return str(view.substr(self.sublime.Region(0, view.size())))
 
 
-def run_editor(arguments: List[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+def run_editor(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     """`python -m headless ARGUMENTS`, finished; its output as text."""
-    return subprocess.run([sys.executable, "-m", "headless"] + arguments, cwd=ROOT,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30,
-                          universal_newlines=True, stdin=subprocess.DEVNULL, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "headless"] + arguments,
+        cwd=ROOT,
+        capture_output=True,
+        timeout=30,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )

@@ -1,4 +1,5 @@
 """Commands: names, arguments, edits, routing, hooks."""
+
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +10,7 @@ from headless.commands import command_name
 
 from .engine import EngineTestCase
 
-PLUGIN = '''
+PLUGIN = """
 class ToyInsertCommand(sublime_plugin.TextCommand):
     def run(self, edit, text="x", at=0):
         LOG.append(("inserted", self.view.insert(edit, at, text), threading.current_thread().name))
@@ -58,14 +59,19 @@ class ToyListener(sublime_plugin.EventListener):
 
 class ToyViewListener(sublime_plugin.ViewEventListener):
     def on_text_command(self, name, args): LOG.append(("view first", name))
-'''
+"""
 
 
 class Names(EngineTestCase):
     def test_a_class_name_becomes_a_command_name_by_the_editors_own_rule(self) -> None:
-        names = {"GeminiOpenDiffCommand": "gemini_open_diff",
-                 "GeminiMCPStatusCommand": "gemini_mCPStatus", "FooHTMLBar": "foo_hTMLBar",
-                 "X": "x", "Do2ThingsCommand": "do2_things", "Command": "command"}
+        names = {
+            "GeminiOpenDiffCommand": "gemini_open_diff",
+            "GeminiMCPStatusCommand": "gemini_mCPStatus",
+            "FooHTMLBar": "foo_hTMLBar",
+            "X": "x",
+            "Do2ThingsCommand": "do2_things",
+            "Command": "command",
+        }
         self.assertEqual({name: command_name(name) for name in names}, names)
 
 
@@ -78,7 +84,8 @@ class Commands(EngineTestCase):
         self.log.clear()
 
     def test_a_text_command_edits_on_the_ui_thread_and_is_over_when_run_command_returns(
-            self) -> None:
+        self,
+    ) -> None:
         self.assertNotEqual(threading.current_thread().name, "UI")
         self.view.run_command("toy_insert", {"text": "abc"})
         self.assertEqual(self.text(self.view), "abcbase")
@@ -87,6 +94,7 @@ class Commands(EngineTestCase):
     def test_an_edit_kept_after_its_command_raises_value_error(self) -> None:
         self.view.run_command("toy_insert")
         import Toy.plugin as toy  # type: ignore[import-not-found]
+
         with self.assertRaises(ValueError):
             self.view.insert(toy.ToyInsertCommand.kept, 0, "late")
 
@@ -163,8 +171,9 @@ class Commands(EngineTestCase):
 
     def test_hooks_are_asked_before_view_listeners_first_and_may_rewrite(self) -> None:
         self.view.run_command("toy_rewrite")
-        self.assertEqual(self.log[:2], [("view first", "toy_rewrite"),
-                                        ("text", "toy_rewrite", None)])
+        self.assertEqual(
+            self.log[:2], [("view first", "toy_rewrite"), ("text", "toy_rewrite", None)]
+        )
         self.assertEqual(self.text(self.view), "rewrittenbase")
         self.assertIn(("post", "toy_insert"), self.log)
         self.window.run_command("toy_gone")

@@ -1,4 +1,5 @@
 """Hunks between a reference document and a view, and taking them back."""
+
 from __future__ import annotations
 
 import random
@@ -21,8 +22,10 @@ def reverted(old: str, new: str) -> str:
 class Hunks(unittest.TestCase):
     def test_each_hunk_says_what_kind_of_change_it_is(self) -> None:
         found = diff.hunks("a\nb\nc\nd\n", "a\nB\nc\nx\ny\n")
-        self.assertEqual([(hunk.kind, hunk.first, hunk.last) for hunk in found],
-                         [("modified", 1, 2), ("modified", 3, 5)])
+        self.assertEqual(
+            [(hunk.kind, hunk.first, hunk.last) for hunk in found],
+            [("modified", 1, 2), ("modified", 3, 5)],
+        )
         self.assertEqual(diff.hunks("a\nb", "a\nx\nb")[0].kind, "inserted")
         self.assertEqual(diff.hunks("a\nx\nb", "a\nb")[0].kind, "deleted")
         self.assertEqual(diff.hunks("same", "same"), [])
@@ -30,8 +33,11 @@ class Hunks(unittest.TestCase):
     def test_all_hunks_taken_back_give_the_reference(self) -> None:
         dice = random.Random(3)
         for _round in range(400):
-            old, new = ("\n".join(dice.choice("abc") for _ in range(dice.randrange(1, 7)))
-                        + dice.choice(["", "\n"]) for _side in range(2))
+            old, new = (
+                "\n".join(dice.choice("abc") for _ in range(dice.randrange(1, 7)))
+                + dice.choice(["", "\n"])
+                for _side in range(2)
+            )
             with self.subTest(old=old, new=new):
                 self.assertEqual(reverted(old, new), old)
 

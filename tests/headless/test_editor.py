@@ -1,4 +1,5 @@
 """Files in the editor: open, save, reload, revert, close with unsaved text."""
+
 from __future__ import annotations
 
 import contextlib
@@ -7,7 +8,7 @@ import os
 
 from .engine import EngineTestCase, wait_until
 
-PLUGIN = '''
+PLUGIN = """
 class Listener(sublime_plugin.EventListener):
     def on_reload(self, view): LOG.append("reload")
     def on_revert(self, view): LOG.append("revert")
@@ -16,7 +17,7 @@ class Listener(sublime_plugin.EventListener):
         LOG.append("pre save")
         if view.settings().get("stamp"):
             view.run_command("append", {"characters": "stamped"})
-'''
+"""
 
 
 class Files(EngineTestCase):
@@ -82,6 +83,7 @@ class Files(EngineTestCase):
 
     def test_the_watcher_notices_a_change_without_any_focus(self) -> None:
         import threading
+
         view = self.open("a.txt", b"old")
         self.editor.switches.watch_seconds = 0.01
         threading.Thread(target=self.editor.watch_files, daemon=True).start()
@@ -92,8 +94,9 @@ class Files(EngineTestCase):
         view = self.open("a.txt", b"disk")
         view.run_command("append", {"characters": "!"})
         view.run_command("revert")
-        self.assertEqual((self.text(view), view.is_dirty(), self.log[-1]),
-                         ("disk", False, "revert"))
+        self.assertEqual(
+            (self.text(view), view.is_dirty(), self.log[-1]), ("disk", False, "revert")
+        )
 
     def test_a_path_that_does_not_exist_gives_an_empty_view_with_that_name(self) -> None:
         path = os.path.join(self.work, "new.py")
@@ -110,15 +113,28 @@ class Files(EngineTestCase):
         wait_until(lambda: not view.is_loading())
         self.assertEqual(view.rowcol(view.sel()[0].b), (1, 2))
 
+    def test_a_file_is_found_under_the_name_it_has_now_and_not_once_it_is_closed(self) -> None:
+        view = self.open("a.txt", b"text")
+        old, new = view.file_name(), os.path.join(self.work, "b.txt")
+        view.retarget(new)
+        self.assertIsNone(self.window.find_open_file(old))
+        self.assertEqual(self.window.find_open_file(new), view)
+        view.set_scratch(True)
+        view.close()
+        self.assertIsNone(self.window.find_open_file(new))
+        self.assertEqual(self.editor.named(new), [])
+
     def test_a_file_open_in_another_group_is_cloned_with_force_group(self) -> None:
         view = self.open("a.txt", b"text")
-        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1],
-                                "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]})
+        self.window.set_layout(
+            {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
+        )
         clone = self.window.open_file(view.file_name(), self.sublime.FORCE_GROUP, 1)
         self.assertNotEqual(clone, view)
         self.assertEqual(clone.buffer_id(), view.buffer_id())
-        self.assertEqual((view.clones(), view.is_primary(), clone.is_primary()),
-                         ([clone], True, False))
+        self.assertEqual(
+            (view.clones(), view.is_primary(), clone.is_primary()), ([clone], True, False)
+        )
 
     def test_clones_share_text_and_scratch_but_not_settings_and_selection(self) -> None:
         view = self.open("a.txt", b"text")
@@ -128,8 +144,16 @@ class Files(EngineTestCase):
         clone.set_scratch(True)
         clone.sel().clear()
         view.run_command("append", {"characters": "!"})
-        self.assertEqual((self.text(clone), view.is_scratch(), view.settings().has("mine"),
-                          len(view.sel()), len(clone.sel())), ("text!", True, False, 1, 0))
+        self.assertEqual(
+            (
+                self.text(clone),
+                view.is_scratch(),
+                view.settings().has("mine"),
+                len(view.sel()),
+                len(clone.sel()),
+            ),
+            ("text!", True, False, 1, 0),
+        )
 
     def test_closing_unsaved_text_asks_and_stays_open_when_cancelled(self) -> None:
         view = self.open("a.txt", b"x")
@@ -148,12 +172,17 @@ class Files(EngineTestCase):
     def test_a_closed_view_is_truthy_invalid_and_empty(self) -> None:
         view = self.open("a.txt", b"text")
         view.close()
-        self.assertEqual((bool(view), view.is_valid(), view.size(), view.window(), view.close()),
-                         (True, False, 0, None, False))
+        self.assertEqual(
+            (bool(view), view.is_valid(), view.size(), view.window(), view.close()),
+            (True, False, 0, None, False),
+        )
 
     def test_a_syntax_follows_the_name_the_first_line_or_nothing(self) -> None:
-        for name, data, syntax in (("a.py", b"", "Python"), ("run", b"#!/bin/sh\n", "Bash"),
-                                   ("odd", b"odd", "Plain Text")):
+        for name, data, syntax in (
+            ("a.py", b"", "Python"),
+            ("run", b"#!/bin/sh\n", "Bash"),
+            ("odd", b"odd", "Plain Text"),
+        ):
             self.assertEqual(self.open(name, data).syntax().name, syntax)
 
     def test_a_syntax_that_is_not_there_is_said_on_the_console_and_gives_plain_text(self) -> None:

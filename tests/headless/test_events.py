@@ -1,14 +1,15 @@
 """Events: order, threads, isolation, and which listener applies to which view."""
+
 from __future__ import annotations
 
 import contextlib
 import io
 import threading
-from typing import Any, List
+from typing import Any
 
 from .engine import EngineTestCase
 
-PLUGIN = '''
+PLUGIN = """
 def note(name, view, *more):
     LOG.append((name, view.id()) + more)
 
@@ -47,19 +48,23 @@ class Texts(sublime_plugin.TextChangeListener):
     def on_text_changed(self, changes):
         LOG.append([(c.a.pt, c.a.row, c.a.col_utf16, c.b.pt, c.len_utf16, c.len_utf8, c.str)
                     for c in changes])
-'''
+"""
 
 
 class EventsTestCase(EngineTestCase):
     plugin = PLUGIN
 
-    def names(self, *wanted: str) -> List[Any]:
-        return [entry[0] for entry in self.log if isinstance(entry, tuple)
-                and (not wanted or entry[0] in wanted)]
+    def names(self, *wanted: str) -> list[Any]:
+        return [
+            entry[0]
+            for entry in self.log
+            if isinstance(entry, tuple) and (not wanted or entry[0] in wanted)
+        ]
 
-    def marked(self, view: Any) -> List[Any]:
-        return [entry[0] for entry in self.log
-                if isinstance(entry, tuple) and entry[1] == view.id()]
+    def marked(self, view: Any) -> list[Any]:
+        return [
+            entry[0] for entry in self.log if isinstance(entry, tuple) and entry[1] == view.id()
+        ]
 
 
 class Events(EventsTestCase):
@@ -116,9 +121,13 @@ class Events(EventsTestCase):
         view.settings().set("mark", "kept")
         self.log.clear()
         self.assertTrue(view.close())
-        self.assertEqual(self.log[:2], [
-            ("pre close", view.id(), True),
-            ("close", view.id(), None, False, view.file_name(), "kept")])
+        self.assertEqual(
+            self.log[:2],
+            [
+                ("pre close", view.id(), True),
+                ("close", view.id(), None, False, view.file_name(), "kept"),
+            ],
+        )
 
     def test_a_panel_is_destroyed_without_close_events(self) -> None:
         self.window.create_output_panel("toy")
@@ -128,8 +137,9 @@ class Events(EventsTestCase):
 
     def test_a_handler_may_close_the_view_that_is_closing(self) -> None:
         view = self.open("a.txt")
-        listener = next(each for each in self.editor.events.listeners
-                        if type(each).__name__ == "ZLast")
+        listener = next(
+            each for each in self.editor.events.listeners if type(each).__name__ == "ZLast"
+        )
         type(listener).on_pre_close = lambda me, closing: closing.close()
         self.log.clear()
         view.close()
@@ -141,9 +151,15 @@ class Events(EventsTestCase):
         clone = self.window.active_view()
         self.log.clear()
         view.run_command("insert", {"characters": "y"})
-        self.assertEqual([entry[:2] for entry in self.log if isinstance(entry, tuple)],
-                         [("modified", view.id()), ("modified", clone.id()),
-                          ("selection", view.id()), ("selection", clone.id())])
+        self.assertEqual(
+            [entry[:2] for entry in self.log if isinstance(entry, tuple)],
+            [
+                ("modified", view.id()),
+                ("modified", clone.id()),
+                ("selection", view.id()),
+                ("selection", clone.id()),
+            ],
+        )
 
     def test_a_selection_moved_outside_of_a_command_is_told_once_a_turn_later(self) -> None:
         view = self.open("a.txt", b"some text")
@@ -191,13 +207,15 @@ class Events(EventsTestCase):
 
     def test_no_and_no_answer_are_the_same_to_a_context(self) -> None:
         view = self.editor.view(self.view_with("").id())
-        answers = [self.editor.ui(self.editor.events.context, view, key, 0, True, False)
-                   for key in ("yes", "no", "unknown")]
+        answers = [
+            self.editor.ui(self.editor.events.context, view, key, 0, True, False)
+            for key in ("yes", "no", "unknown")
+        ]
         self.assertEqual(answers, [True, False, False])
 
 
 class Windows(EventsTestCase):
-    def close_a_window(self) -> List[str]:
+    def close_a_window(self) -> list[str]:
         self.sublime.run_command("new_window")
         window = self.sublime.active_window()
         window.new_file()

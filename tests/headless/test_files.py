@@ -1,4 +1,5 @@
 """Encodings and line endings, there and back."""
+
 from __future__ import annotations
 
 import unittest

@@ -1,16 +1,17 @@
 """Packages: folders, archives, overrides, resources, menus."""
+
 from __future__ import annotations
 
 import os
 import sys
 import zipfile
-from typing import Any, Dict
+from typing import Any
 
 from .engine import EngineTestCase
 
 
 class Packages(EngineTestCase):
-    def archive(self, name: str, files: Dict[str, str]) -> Any:
+    def archive(self, name: str, files: dict[str, str]) -> Any:
         path = os.path.join(self.data, "Installed Packages", name + ".sublime-package")
         with zipfile.ZipFile(path, "w") as archive:
             for member, text in files.items():
@@ -20,11 +21,18 @@ class Packages(EngineTestCase):
         return package
 
     def test_a_package_in_an_archive_is_imported_and_its_resources_loaded_from_there(self) -> None:
-        package = self.archive("Zipped", {
-            "plugin.py": self.head() + "from .inner.words import WORD\n"
-            "def plugin_loaded():\n"
-            "    LOG.append((WORD, __file__, sublime.load_resource('Packages/Zipped/a/b.txt')))\n",
-            "inner/__init__.py": "", "inner/words.py": "WORD = 'zip'\n", "a/b.txt": "resource"})
+        package = self.archive(
+            "Zipped",
+            {
+                "plugin.py": self.head() + "from .inner.words import WORD\n"
+                "def plugin_loaded():\n"
+                "    text = sublime.load_resource('Packages/Zipped/a/b.txt')\n"
+                "    LOG.append((WORD, __file__, text))\n",
+                "inner/__init__.py": "",
+                "inner/words.py": "WORD = 'zip'\n",
+                "a/b.txt": "resource",
+            },
+        )
         self.editor.ui(self.editor.plugins.load, package)
         word, path, resource = self.log[0]
         self.assertEqual((word, resource), ("zip", "resource"))
@@ -34,8 +42,10 @@ class Packages(EngineTestCase):
 
     def test_a_folder_of_the_same_name_overrides_the_archive(self) -> None:
         self.write_package("Over", {"text.txt": "override", "words.py": "WORD = 'override'\n"})
-        self.archive("Over", {"text.txt": "archive", "other.txt": "archive",
-                              "words.py": "WORD = 'archive'\n"})
+        self.archive(
+            "Over",
+            {"text.txt": "archive", "other.txt": "archive", "words.py": "WORD = 'archive'\n"},
+        )
         self.assertEqual(self.sublime.load_resource("Packages/Over/text.txt"), "override")
         self.assertEqual(self.sublime.load_binary_resource("Packages/Over/other.txt"), b"archive")
         self.assertEqual(__import__("Over.words").words.WORD, "override")
@@ -50,10 +60,14 @@ class Packages(EngineTestCase):
         self.assertEqual(names, ["Default", "Toy", "User"])
 
     def test_palette_menu_and_keys_are_read_with_comments(self) -> None:
-        self.write_package("Toy", {
-            "Default.sublime-commands": '[{"caption": "Toy", "command": "toy"}, // one\n]',
-            "Main.sublime-menu": '[{"id": "preferences", "children": []}]',
-            "Default.sublime-keymap": '[/* {"keys": ["a"]} */]'})
+        self.write_package(
+            "Toy",
+            {
+                "Default.sublime-commands": '[{"caption": "Toy", "command": "toy"}, // one\n]',
+                "Main.sublime-menu": '[{"id": "preferences", "children": []}]',
+                "Default.sublime-keymap": '[/* {"keys": ["a"]} */]',
+            },
+        )
         packages = self.editor.packages
         self.assertEqual(packages.palette(), [{"caption": "Toy", "command": "toy"}])
         self.assertEqual(packages.menu()[0]["id"], "preferences")
@@ -65,27 +79,33 @@ class Packages(EngineTestCase):
 
     def test_edit_settings_opens_defaults_and_the_users_file_side_by_side(self) -> None:
         self.write_package("Toy", {"Toy.sublime-settings": "{}"})
-        self.window.run_command("edit_settings", {
-            "base_file": "${packages}/Toy/Toy.sublime-settings", "default": "{\n\t$0\n}\n"})
+        self.window.run_command(
+            "edit_settings",
+            {"base_file": "${packages}/Toy/Toy.sublime-settings", "default": "{\n\t$0\n}\n"},
+        )
         self.settle()
         window = self.sublime.active_window()
         left, right = (window.active_view_in_group(group) for group in (0, 1))
         self.assertNotEqual(window, self.window)
         self.assertEqual((self.text(left), left.is_read_only()), ("{}", True))
-        self.assertEqual(right.file_name(), os.path.join(
-            self.sublime.packages_path(), "User", "Toy.sublime-settings"))
+        self.assertEqual(
+            right.file_name(),
+            os.path.join(self.sublime.packages_path(), "User", "Toy.sublime-settings"),
+        )
         self.assertEqual(self.text(right), "{\n\t\n}\n")
 
     def test_saving_a_users_settings_file_changes_the_settings(self) -> None:
-        view = self.window.open_file(os.path.join(self.sublime.packages_path(), "User",
-                                                  "Preferences.sublime-settings"))
+        view = self.window.open_file(
+            os.path.join(self.sublime.packages_path(), "User", "Preferences.sublime-settings")
+        )
         view.run_command("append", {"characters": '{"tab_size": 3}'})
         view.run_command("save")
         self.assertEqual(view.settings().get("tab_size"), 3)
 
     def test_one_interpreter_is_shared_by_all_packages(self) -> None:
-        self.write_package("Rude", {"plugin.py": self.head()
-                                    + "import os\nos.environ['HEADLESS_RUDE'] = 'yes'\n"})
+        self.write_package(
+            "Rude", {"plugin.py": self.head() + "import os\nos.environ['HEADLESS_RUDE'] = 'yes'\n"}
+        )
         self.addCleanup(os.environ.pop, "HEADLESS_RUDE", None)
         package = self.editor.packages.at(os.path.join(self.data, "Packages", "Rude"))
         self.editor.packages.add(package)

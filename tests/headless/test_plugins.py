@@ -1,4 +1,5 @@
 """Registration, load order, unloading and reloading, with all their traps."""
+
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +9,7 @@ from typing import Any
 
 from .engine import EngineTestCase
 
-ORDER = '''
+ORDER = """
 def plugin_loaded(): LOG.append("loaded")
 def plugin_unloaded(): LOG.append("unloaded")
 
@@ -22,7 +23,7 @@ class Own(sublime_plugin.ViewEventListener):
         super().__init__(view)
         LOG.append("own made")
     def on_init(self): LOG.append("own init")
-'''
+"""
 
 
 class LoadOrder(EngineTestCase):
@@ -33,8 +34,18 @@ class LoadOrder(EngineTestCase):
         self.log.clear()
         self.editor.ui(self.editor.plugins.reload, self.editor.packages.by_name["Toy"])
         self.settle()
-        self.assertEqual(self.log, ["unloaded", "loaded", "own made", ("init", 1), "own init",
-                                    "activated", "activated async"])
+        self.assertEqual(
+            self.log,
+            [
+                "unloaded",
+                "loaded",
+                "own made",
+                ("init", 1),
+                "own init",
+                "activated",
+                "activated async",
+            ],
+        )
 
     def test_unloading_leaves_submodules_imported_and_takes_the_root_away(self) -> None:
         self.write_package("Toy", {"deep/__init__.py": ""})
@@ -51,8 +62,12 @@ class LoadOrder(EngineTestCase):
         module = sys.modules["Toy.plugin"]
         self.editor.ui(self.editor.plugins.resave, self.editor.packages.by_name["Toy"], "plugin")
         self.assertIs(sys.modules["Toy.plugin"], module)
-        self.assertEqual(len([each for each in self.editor.events.listeners
-                              if type(each).__name__ == "Listener"]), 1)
+        self.assertEqual(
+            len(
+                [each for each in self.editor.events.listeners if type(each).__name__ == "Listener"]
+            ),
+            1,
+        )
 
 
 class Registration(EngineTestCase):
@@ -70,7 +85,9 @@ class Registration(EngineTestCase):
         return output.getvalue()
 
     def test_an_inherited_handler_aborts_the_module_after_the_classes_before_it(self) -> None:
-        errors = self.loading("Bad", '''
+        errors = self.loading(
+            "Bad",
+            """
 class Mixin:
     def on_load(self, view): pass
 class EarlyCommand(sublime_plugin.WindowCommand):
@@ -79,65 +96,91 @@ class FailListener(Mixin, sublime_plugin.EventListener): pass
 class LateCommand(sublime_plugin.WindowCommand):
     def run(self): LOG.append("late")
 def plugin_loaded(): LOG.append("loaded")
-''')
+""",
+        )
         self.assertIn("KeyError: 'on_load'", errors)
         self.window.run_command("early")
         self.window.run_command("late")
         self.assertEqual(self.log, ["early"])
 
     def test_an_attribute_error_in_a_listeners_constructor_loses_it_without_a_word(self) -> None:
-        errors = self.loading("Quiet", '''
+        errors = self.loading(
+            "Quiet",
+            """
 class Listener(sublime_plugin.EventListener):
     def __init__(self): self.nothing_here
     def on_new(self, view): LOG.append("new")
 def plugin_loaded(): LOG.append("loaded")
-''')
+""",
+        )
         self.window.new_file()
         self.assertEqual((errors, self.log), ("", ["loaded"]))
 
     def test_another_error_in_a_listeners_constructor_aborts_the_module(self) -> None:
-        errors = self.loading("Loud", '''
+        errors = self.loading(
+            "Loud",
+            """
 class Listener(sublime_plugin.EventListener):
     def __init__(self): raise ValueError("on purpose")
 def plugin_loaded(): LOG.append("loaded")
-''')
+""",
+        )
         self.assertIn("on purpose", errors)
         self.assertEqual(self.log, [])
 
     def test_a_plugin_that_does_not_import_stops_no_other(self) -> None:
-        errors = self.loading("Broken", "import nowhere_at_all\n",
-                              second='def plugin_loaded(): LOG.append("second")\n')
+        errors = self.loading(
+            "Broken",
+            "import nowhere_at_all\n",
+            second='def plugin_loaded(): LOG.append("second")\n',
+        )
         self.assertIn("nowhere_at_all", errors)
         self.assertEqual(self.log, ["second"])
 
     def test_a_listener_imported_into_two_root_modules_hears_twice(self) -> None:
-        self.loading("Twice", '''
+        self.loading(
+            "Twice",
+            """
 class Listener(sublime_plugin.EventListener):
     def on_new(self, view): LOG.append("new")
-''', second="from .plugin import Listener\n")
+""",
+            second="from .plugin import Listener\n",
+        )
         self.window.new_file()
         self.assertEqual(self.log, ["new", "new"])
 
     def test_an_underscore_hides_a_class_and_all_alone_decides_where_it_stands(self) -> None:
-        self.loading("Hidden", '''
+        self.loading(
+            "Hidden",
+            """
 class _One(sublime_plugin.EventListener):
     def on_new(self, view): LOG.append("one")
-''', second='''
+""",
+            second="""
 __all__ = ["_Two"]
 class _Two(sublime_plugin.EventListener):
     def on_new(self, view): LOG.append("two")
 class Three(sublime_plugin.EventListener):
     def on_new(self, view): LOG.append("three")
-''', _third='LOG.append("no plugin")\n')
+""",
+            _third='LOG.append("no plugin")\n',
+        )
         self.window.new_file()
         self.assertEqual(self.log, ["two"])
 
     def test_a_listener_of_a_submodule_gets_no_on_init_after_a_later_load(self) -> None:
-        self.write_package("Deep", {"inner/__init__.py": "", "inner/listeners.py": self.head() + '''
+        self.write_package(
+            "Deep",
+            {
+                "inner/__init__.py": "",
+                "inner/listeners.py": self.head()
+                + """
 class Inner(sublime_plugin.EventListener):
     def on_init(self, views): LOG.append("inner init")
     def on_new(self, view): LOG.append("inner new")
-'''})
+""",
+            },
+        )
         self.loading("Deep", "from .inner.listeners import Inner\n")
         self.window.new_file()
         self.assertEqual(self.log, ["inner new"])

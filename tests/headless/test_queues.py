@@ -1,11 +1,12 @@
 """The two threads: order, delays, exceptions, calls across."""
+
 from __future__ import annotations
 
 import contextlib
 import io
 import threading
 import unittest
-from typing import Any, List
+from typing import Any
 
 from headless.queues import Queue, QueueClosed
 
@@ -21,21 +22,21 @@ class Queues(unittest.TestCase):
         wait_until(lambda: self.queue.thread is self.thread)
 
     def test_equal_delays_run_first_in_first_out(self) -> None:
-        seen: List[int] = []
+        seen: list[int] = []
         for number in range(200):
             self.queue.post(lambda number=number: seen.append(number), 5)  # type: ignore[misc]
         wait_until(lambda: len(seen) == 200)
         self.assertEqual(seen, list(range(200)))
 
     def test_a_shorter_delay_overtakes_a_longer_one(self) -> None:
-        seen: List[str] = []
+        seen: list[str] = []
         self.queue.post(lambda: seen.append("late"), 60)
         self.queue.post(lambda: seen.append("soon"), 1)
         wait_until(lambda: len(seen) == 2)
         self.assertEqual(seen, ["soon", "late"])
 
     def test_an_exception_is_printed_and_the_next_callback_runs(self) -> None:
-        seen: List[int] = []
+        seen: list[int] = []
         output = io.StringIO()
         with contextlib.redirect_stderr(output):
             self.queue.post(lambda: 1 // 0)
@@ -84,7 +85,7 @@ class Queues(unittest.TestCase):
 
 class Threads(EngineTestCase):
     def test_set_timeout_runs_on_the_ui_thread_and_its_async_twin_on_the_worker(self) -> None:
-        seen: List[Any] = []
+        seen: list[Any] = []
         self.sublime.set_timeout(lambda: seen.append(threading.current_thread().name))
         self.settle()
         self.sublime.set_timeout_async(lambda: seen.append(threading.current_thread().name))

@@ -1,4 +1,5 @@
 """Hot exit: what comes back after a restart and what does not."""
+
 from __future__ import annotations
 
 import os
@@ -7,7 +8,7 @@ from headless import session
 
 from .engine import EngineTestCase
 
-PLUGIN = '''
+PLUGIN = """
 class Listener(sublime_plugin.EventListener):
     def on_init(self, views): LOG.append(("init", len(views)))
     def on_load(self, view): LOG.append("load")
@@ -16,7 +17,7 @@ class Listener(sublime_plugin.EventListener):
         except RuntimeError: LOG.append("exit without API")
     def on_pre_close(self, view): LOG.append("pre close")
 def plugin_unloaded(): LOG.append("unloaded")
-'''
+"""
 
 
 class Sessions(EngineTestCase):
@@ -53,17 +54,19 @@ class Sessions(EngineTestCase):
         view.sel().add(self.sublime.Region(1, 3))
         self.restart()
         back = self.window.views()[0]
-        self.assertEqual((self.text(back), back.name(), back.is_scratch(), back.is_read_only()),
-                         ("proposal", "Tab", True, True))
-        self.assertEqual((back.settings().get("nonce"), back.sel()[0].to_tuple()),
-                         ("abc", (1, 3)))
+        self.assertEqual(
+            (self.text(back), back.name(), back.is_scratch(), back.is_read_only()),
+            ("proposal", "Tab", True, True),
+        )
+        self.assertEqual((back.settings().get("nonce"), back.sel()[0].to_tuple()), ("abc", (1, 3)))
         self.assertEqual((back.get_regions("gone"), len(back.get_regions("kept"))), ([], 1))
         self.assertEqual(self.editor.view(back.id()).phantoms, [])
         self.assertNotIn("load", self.log)
 
     def test_unsaved_text_layout_and_focus_come_back(self) -> None:
-        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1],
-                                "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]})
+        self.window.set_layout(
+            {"cols": [0, 0.5, 1], "rows": [0, 1], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
+        )
         first = self.open("a.txt", b"disk")
         first.run_command("append", {"characters": "!"})
         self.window.focus_group(1)

@@ -1,9 +1,9 @@
 """Settings: layers, copies, callbacks, files."""
+
 from __future__ import annotations
 
 import json
 import os
-from typing import List
 
 from .engine import EngineTestCase
 
@@ -54,7 +54,7 @@ class SettingsLayers(EngineTestCase):
         self.assertEqual(len(heard), 2)
 
     def test_a_view_hears_when_the_preferences_change(self) -> None:
-        heard: List[int] = []
+        heard: list[int] = []
         self.view.settings().add_on_change("tag", lambda: heard.append(1))
         self.sublime.load_settings("Preferences.sublime-settings").set("tab_size", 8)
         self.settle()

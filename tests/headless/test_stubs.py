@@ -1,11 +1,12 @@
 """The API against the package sublime-text-stubs: names, parameters and which have a default."""
+
 from __future__ import annotations
 
 import ast
 import os
 import sys
 import unittest
-from typing import Dict, List, Tuple
+from typing import List, Tuple
 
 from headless.bridge import API_FOLDER
 
@@ -20,7 +21,7 @@ def _stub(module: str) -> str:
         path = os.path.join(folder, module + "-stubs", "__init__.pyi")
         if os.path.isfile(path):
             return path
-    raise FileNotFoundError("sublime-text-stubs is not installed: no %s-stubs" % module)
+    raise FileNotFoundError(f"sublime-text-stubs is not installed: no {module}-stubs")
 
 
 def _tree(path: str) -> ast.Module:
@@ -36,26 +37,34 @@ def _signature(function: ast.FunctionDef) -> Signature:
     args = function.args
     plain = args.posonlyargs + args.args
     required = len(plain) - len(args.defaults)
-    found = [("positional" if arg in args.posonlyargs else "plain", arg.arg, at >= required)
-             for at, arg in enumerate(plain)]
-    found += [("keyword", arg.arg, default is not None)
-              for arg, default in zip(args.kwonlyargs, args.kw_defaults)]
+    found = [
+        ("positional" if arg in args.posonlyargs else "plain", arg.arg, at >= required)
+        for at, arg in enumerate(plain)
+    ]
+    found += [
+        ("keyword", arg.arg, default is not None)
+        for arg, default in zip(args.kwonlyargs, args.kw_defaults)
+    ]
     found += [("rest", arg.arg, False) for arg in (args.vararg, args.kwarg) if arg]
     return found
 
 
-def _functions(body: List[ast.stmt]) -> Dict[str, ast.FunctionDef]:
-    return {node.name: node for node in body
-            if isinstance(node, ast.FunctionDef) and _public(node.name)}
+def _functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
+    return {
+        node.name: node for node in body if isinstance(node, ast.FunctionDef) and _public(node.name)
+    }
 
 
-def _classes(tree: ast.Module) -> Dict[str, ast.ClassDef]:
-    return {node.name: node for node in tree.body
-            if isinstance(node, ast.ClassDef) and _public(node.name)}
+def _classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and _public(node.name)
+    }
 
 
-def _constants(body: List[ast.stmt]) -> Dict[str, str]:
-    found: Dict[str, str] = {}
+def _constants(body: list[ast.stmt]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for node in body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)
@@ -67,14 +76,20 @@ def _constants(body: List[ast.stmt]) -> Dict[str, str]:
 class Stubs(unittest.TestCase):
     maxDiff = None
 
-    def trees(self, module: str) -> Tuple[ast.Module, ast.Module]:
+    def trees(self, module: str) -> tuple[ast.Module, ast.Module]:
         return _tree(_stub(module)), _tree(os.path.join(API_FOLDER, module + ".py"))
 
-    def compare(self, stub: Dict[str, ast.FunctionDef], ours: Dict[str, ast.FunctionDef],
-                where: str) -> None:
-        self.assertEqual({where + name: _signature(node) for name, node in stub.items()},
-                         {where + name: _signature(node) for name, node in ours.items()
-                          if name in stub or not name.startswith("__")})
+    def compare(
+        self, stub: dict[str, ast.FunctionDef], ours: dict[str, ast.FunctionDef], where: str
+    ) -> None:
+        self.assertEqual(
+            {where + name: _signature(node) for name, node in stub.items()},
+            {
+                where + name: _signature(node)
+                for name, node in ours.items()
+                if name in stub or not name.startswith("__")
+            },
+        )
 
     def test_every_function_of_sublime_has_the_signature_of_the_stub(self) -> None:
         stub, ours = self.trees("sublime")
@@ -103,19 +118,20 @@ class Stubs(unittest.TestCase):
 
     def test_every_constant_has_the_value_of_the_stub(self) -> None:
         stub, ours = self.trees("sublime")
-        self.assertEqual({name: value for name, value in _constants(stub.body).items()},
-                         {name: value for name, value in _constants(ours.body).items()
-                          if _public(name)})
+        self.assertEqual(
+            {name: value for name, value in _constants(stub.body).items()},
+            {name: value for name, value in _constants(ours.body).items() if _public(name)},
+        )
 
     def test_every_enumeration_has_the_members_of_the_stub(self) -> None:
         stub, ours = (_classes(tree) for tree in self.trees("sublime"))
         for name, node in stub.items():
-            if any("IntFlag" in ast.dump(base) or "IntEnum" in ast.dump(base)
-                   for base in node.bases):
+            if any(
+                "IntFlag" in ast.dump(base) or "IntEnum" in ast.dump(base) for base in node.bases
+            ):
                 with self.subTest(name):
                     self.assertEqual(_constants(node.body), _constants(ours[name].body))
 
     def test_the_stubs_are_those_of_the_build_that_is_imitated(self) -> None:
         with open(_stub("sublime"), encoding="utf-8") as file:
             self.assertIn("build 4200", file.read(300))
-

@@ -1,4 +1,5 @@
 """The API's own values: regions, selections, phantoms, decorations, text, and what is missing."""
+
 from __future__ import annotations
 
 import gc
@@ -12,8 +13,9 @@ class Regions(EngineTestCase):
     def test_regions_follow_the_editors_algebra(self) -> None:
         region = self.sublime.Region
         backwards = region(5, 2)
-        self.assertEqual((backwards.begin(), backwards.end(), backwards.b, len(backwards)),
-                         (2, 5, 2, 3))
+        self.assertEqual(
+            (backwards.begin(), backwards.end(), backwards.b, len(backwards)), (2, 5, 2, 3)
+        )
         self.assertEqual(list(backwards), [5, 2])
         self.assertTrue(5 in backwards and 2 in backwards and region(3, 4) in backwards)
         self.assertFalse(region(0, 2).intersects(region(2, 4)))
@@ -48,8 +50,9 @@ class Texts(EngineTestCase):
     def test_find_looks_for_expressions_and_literals(self) -> None:
         self.assertEqual(self.view.find(r"t\w+", 0), self.sublime.Region(4, 7))
         self.assertEqual(self.view.find("t.", 0, self.sublime.LITERAL), self.sublime.Region(-1))
-        self.assertEqual([self.view.substr(each) for each in self.view.find_all(r"^\w+")],
-                         ["one", "four"])
+        self.assertEqual(
+            [self.view.substr(each) for each in self.view.find_all(r"^\w+")], ["one", "four"]
+        )
 
     def test_tabs_become_spaces_where_the_setting_says_so(self) -> None:
         self.view.settings().set("translate_tabs_to_spaces", True)
@@ -63,8 +66,10 @@ class Texts(EngineTestCase):
         self.view.sel().clear()
         self.view.sel().add(0)
         self.view.run_command("insert", {"characters": "12"})
-        self.assertEqual(self.view.transform_region_from(self.sublime.Region(4, 7), before),
-                         self.sublime.Region(6, 9))
+        self.assertEqual(
+            self.view.transform_region_from(self.sublime.Region(4, 7), before),
+            self.sublime.Region(6, 9),
+        )
 
 
 class Selections(EngineTestCase):
@@ -84,8 +89,14 @@ class Selections(EngineTestCase):
 
     def test_regions_are_sorted_merged_and_clamped(self) -> None:
         self.selection.clear()
-        self.selection.add_all([self.sublime.Region(10, 99), self.sublime.Region(0, 4),
-                                self.sublime.Region(3, 6), self.sublime.Region(6, 8)])
+        self.selection.add_all(
+            [
+                self.sublime.Region(10, 99),
+                self.sublime.Region(0, 4),
+                self.sublime.Region(3, 6),
+                self.sublime.Region(6, 8),
+            ]
+        )
         self.assertEqual(self.pairs(), [(0, 6), (6, 8), (10, 15)])
 
     def test_a_selection_is_read_from_the_editor_each_time(self) -> None:
@@ -130,11 +141,13 @@ class Decorations(EngineTestCase):
                 self.view.add_regions("key", regions, **wrong)
 
     def phantom(self, content: str, callback: Any = None) -> Any:
-        return self.sublime.Phantom(self.sublime.Region(3), content,
-                                    self.sublime.LAYOUT_BLOCK, callback)
+        return self.sublime.Phantom(
+            self.sublime.Region(3), content, self.sublime.LAYOUT_BLOCK, callback
+        )
 
     def test_a_phantom_that_stays_the_same_keeps_its_place_and_one_with_a_new_callback_not(
-            self) -> None:
+        self,
+    ) -> None:
         phantoms = self.sublime.PhantomSet(self.view, "key")
         callback = print
         phantoms.update([self.phantom("a", callback)])
@@ -187,29 +200,37 @@ class Decorations(EngineTestCase):
 class Application(EngineTestCase):
     def test_what_is_not_offered_says_its_name(self) -> None:
         view = self.view_with("")
-        for call, name in ((lambda: view.scope_name(0), "View.scope_name"),
-                           (lambda: self.window.hwnd(), "Window.hwnd"),
-                           (self.sublime.ui_info, "ui_info")):
+        for call, name in (
+            (lambda: view.scope_name(0), "View.scope_name"),
+            (lambda: self.window.hwnd(), "Window.hwnd"),
+            (self.sublime.ui_info, "ui_info"),
+        ):
             with self.assertRaisesRegex(NotImplementedError, name):
                 call()
 
     def test_variables_are_expanded_as_in_build_files(self) -> None:
         variables = {"folder": "/x", "file": "/x/y"}
         self.assertEqual(
-            self.sublime.expand_variables(["$folder/${file} \\$a ${no:else}", {"k": "$folder"}],
-                                          variables), ["/x//x/y $a else", {"k": "/x"}])
+            self.sublime.expand_variables(
+                ["$folder/${file} \\$a ${no:else}", {"k": "$folder"}], variables
+            ),
+            ["/x//x/y $a else", {"k": "/x"}],
+        )
 
     def test_the_variables_of_a_window_name_its_folder_and_file(self) -> None:
         view = self.open("some.file.py")
         found = self.window.extract_variables()
-        self.assertEqual((found["folder"], found["file"], found["file_base_name"],
-                          found["file_extension"]),
-                         (self.work, view.file_name(), "some.file", "py"))
+        self.assertEqual(
+            (found["folder"], found["file"], found["file_base_name"], found["file_extension"]),
+            (self.work, view.file_name(), "some.file", "py"),
+        )
 
     def test_wrappers_are_equal_by_id(self) -> None:
         view = self.view_with("")
-        self.assertEqual({view, self.window}, {self.sublime.View(view.id()),
-                                               self.sublime.Window(self.window.id())})
+        self.assertEqual(
+            {view, self.window},
+            {self.sublime.View(view.id()), self.sublime.Window(self.window.id())},
+        )
 
     def test_once_the_api_is_gone_every_call_raises(self) -> None:
         self.editor.api.shut_down()

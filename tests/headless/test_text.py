@@ -1,4 +1,5 @@
 """Points, rows and the three units of columns."""
+
 from __future__ import annotations
 
 import random
@@ -43,7 +44,7 @@ class Texts(unittest.TestCase):
         for _round in range(500):
             low = dice.randrange(len(text) + 1)
             high = min(len(text), low + dice.randrange(6))
-            text.starts  # the index exists before the edit
+            self.assertEqual(text.starts[0], 0)  # the index exists before the edit
             inserted = "".join(dice.choice("x\n\U0001f600") for _ in range(dice.randrange(5)))
             text.replace(low, high, inserted)
             self.assertEqual(text.starts, Text(text.characters).starts)

@@ -1,4 +1,5 @@
 """Deferred test cases, seen from a script: what a step may yield and how a test fails."""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,6 +14,7 @@ from .engine import EngineTestCase
 class Deferred(EngineTestCase):
     def run_case(self, body: Any, **more: Any) -> unittest.TestResult:
         from unittesting import DeferrableTestCase  # type: ignore[import-not-found]
+
         case = type("Case", (DeferrableTestCase,), {"test_body": body, **more})
         result = unittest.TestResult()
         case("test_body").run(result)
@@ -35,6 +37,7 @@ class Deferred(EngineTestCase):
 
     def test_a_step_waits_for_conditions_milliseconds_and_the_worker(self) -> None:
         from unittesting import AWAIT_WORKER
+
         sublime, seen = self.sublime, []
 
         def body(case: Any) -> Any:

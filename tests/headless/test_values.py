@@ -1,4 +1,5 @@
 """JSON across the editor's border."""
+
 from __future__ import annotations
 
 import unittest

@@ -1,4 +1,5 @@
 """Windows: groups, sheets, layouts, previews, panels and questions."""
+
 from __future__ import annotations
 
 from .engine import EngineTestCase
@@ -59,8 +60,7 @@ class Groups(EngineTestCase):
     def test_added_tabs_are_selected_side_by_side(self) -> None:
         first = self.open("a.txt")
         second = self.open("b.txt", flags=self.sublime.ADD_TO_SELECTION)
-        self.assertEqual([sheet.view() for sheet in self.window.selected_sheets()],
-                         [first, second])
+        self.assertEqual([sheet.view() for sheet in self.window.selected_sheets()], [first, second])
         self.assertTrue(first.sheet().is_selected())
 
     def test_closing_the_active_tab_shows_its_neighbour(self) -> None:
@@ -126,13 +126,15 @@ class Panels(EngineTestCase):
     def test_an_input_panel_gives_the_text_or_is_cancelled(self) -> None:
         done = []  # type: ignore[var-annotated]
         state = self.editor.window(self.window.id())
-        view = self.window.show_input_panel("Name", "initial", done.append, None,
-                                            lambda: done.append("cancelled"))
+        view = self.window.show_input_panel(
+            "Name", "initial", done.append, None, lambda: done.append("cancelled")
+        )
         self.assertEqual((self.text(view), view.element()), ("initial", "input:input"))
         self.assertTrue(view.settings().get("is_widget"))
         self.editor.ui(state.answer, text="typed")
-        self.window.show_input_panel("Name", "", done.append, None,
-                                     lambda: done.append("cancelled"))
+        self.window.show_input_panel(
+            "Name", "", done.append, None, lambda: done.append("cancelled")
+        )
         self.editor.ui(state.answer)
         self.assertEqual(done, ["typed", "cancelled"])
 
@@ -140,7 +142,15 @@ class Panels(EngineTestCase):
         self.sublime.run_command("new_window")
         window = self.sublime.active_window()
         window.run_command("close_window")
-        self.assertEqual((window.is_valid(), bool(window), window.views(), window.folders(),
-                          window.active_view(), window.num_groups()),
-                         (False, True, [], [], None, 0))
+        self.assertEqual(
+            (
+                window.is_valid(),
+                bool(window),
+                window.views(),
+                window.folders(),
+                window.active_view(),
+                window.num_groups(),
+            ),
+            (False, True, [], [], None, 0),
+        )
         self.assertFalse(bool(self.sublime.Window(0)))
