@@ -27,7 +27,7 @@ class UnknownSession(Exception):
 
 
 class StreamEnded(Exception):
-    """The stream was ended, and everything that waited has been given."""
+    """The stream was replaced; or its session ended, and everything that waited has been given."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,9 @@ class Stream:
 
     def _take(self) -> Event | None:
         self._wake.clear()
+        if self._session.stream is not self:
+            # One message goes out on one stream, and that is now the one that replaced this.
+            return None
         self._session.delivered(self._position)
         event = self._session.after(self._position)
         if event is not None:

@@ -131,6 +131,17 @@ class Resumption(unittest.TestCase):
         self.assertEqual(await next_of(second), b"a")
 
     @in_loop
+    async def test_a_replaced_stream_leaves_everything_to_its_successor(self) -> None:
+        first = self.session.attach(None)
+        self.session.send(b"a")
+        second = self.session.attach(None)
+        self.session.send(b"b")
+        with self.assertRaises(StreamEnded):
+            await first.next(60)
+        self.assertEqual(self.session.undelivered(), [b"a", b"b"])
+        self.assertEqual([await next_of(second), await next_of(second)], [b"a", b"b"])
+
+    @in_loop
     async def test_a_stream_that_says_what_it_saw_gets_exactly_what_it_missed(self) -> None:
         for message in (b"1", b"2", b"3", b"4"):
             self.session.send(message)
