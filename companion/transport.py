@@ -17,9 +17,11 @@ from . import mcp
 from .jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    Id,
     Message,
     Request,
     RpcError,
+    encode,
     encode_result,
     parse,
 )
@@ -27,6 +29,7 @@ from .log import logger
 from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSession
 
 PATH = "/mcp"
+METHODS = ("POST", "GET", "DELETE")
 # Bytes of a request body: an openDiff of a very large file passes; a refusal would end the CLI's
 # connection for good (contract B3.30).
 MAX_BODY = 64 * 1024 * 1024
@@ -50,6 +53,12 @@ class _Refused(Exception):
         self.status = status
         self.sentence = sentence
 
+    def response(self) -> web.Response:
+        response = web.Response(status=self.status, text=self.sentence + "\n")
+        if self.status == 405:
+            response.headers["Allow"] = ", ".join(METHODS)
+        return response
+
 
 class Endpoint:
     """One MCP server: its token, its sessions, and the desk where the tools' work is done.
@@ -64,7 +73,8 @@ class Endpoint:
         self._sessions = sessions
         self._desk = desk
         self._on_stream = on_stream
-        self._port = 0
+        self._hosts: frozenset[str] = frozenset()
+        self._origins: frozenset[str] = frozenset()
 
     @asynccontextmanager
     async def listening(self, port: int = 0) -> AsyncIterator[int]:
@@ -74,17 +84,27 @@ class Endpoint:
         """
         # A client that leaves cancels its handler: so a stream knows at once that it is alone.
         server = web.Server(
-            self._handle, request_factory=_request, handler_cancellation=True, access_log=None
+            self._handle,
+            request_factory=_request,
+            handler_cancellation=True,
+            auto_decompress=False,
+            access_log=None,
         )
         runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", port).start()
-            self._port = runner.addresses[0][1]
-            yield self._port
+            port = runner.addresses[0][1]
+            self._hosts = frozenset(f"{name}:{port}" for name in HOST_NAMES)
+            self._origins = frozenset(f"http://{host}" for host in self._hosts)
+            yield port
         finally:
             self._sessions.end_all()
+            transports = [connection.transport for connection in server.connections]
             await runner.cleanup()
+            # A client that reads nothing would keep its socket open beyond the end of the loop.
+            for transport in filter(None, transports):
+                transport.abort()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the server."""
@@ -96,32 +116,30 @@ class Endpoint:
                 return await self._get(request)
             return self._delete(request)
         except _Refused as refused:
-            return web.Response(status=refused.status, text=refused.sentence + "\n")
+            return refused.response()
         except RpcError as error:
             return _json(error.encode(), status=400)
         except web.HTTPRequestEntityTooLarge:
             return _too_large()
         except Exception:
             logger.exception("a request failed")
-            sorry = RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.")
-            return _json(sorry.encode(), status=500)
+            return _json(_sorry().encode(), status=500)
 
     def _guard(self, request: web.BaseRequest) -> None:
         """Everything that is decided before a byte of the body is read."""
-        hosts = [f"{name}:{self._port}" for name in HOST_NAMES]
-        if request.headers.get("Host", "").lower() not in hosts:
+        if request.headers.get("Host", "").lower() not in self._hosts:
             raise _Refused(
                 403, "Expected a Host header that names this server by its loopback name."
             )
         origin = request.headers.get("Origin")
-        if origin is not None and origin.lower() not in ["http://" + host for host in hosts]:
+        if origin is not None and origin.lower() not in self._origins:
             raise _Refused(403, "Expected no Origin header: web pages may not talk to this server.")
         given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
         if not hmac.compare_digest(given, self._authorization):
             raise _Refused(401, "Expected the bearer token of the discovery file.")
         if request.path != PATH:
             raise _Refused(404, f"Expected the path {PATH}.")
-        if request.method not in ("POST", "GET", "DELETE"):
+        if request.method not in METHODS:
             raise _Refused(405, "Expected one of the methods POST, GET and DELETE.")
         version = request.headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version not in mcp.VERSIONS:
@@ -133,6 +151,8 @@ class Endpoint:
     async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.content_type != "application/json":
             raise _Refused(415, "Expected Content-Type: application/json.")
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise _Refused(415, "Expected a body without Content-Encoding.")
         if not _accepts(request, "application/json"):
             raise _Refused(406, "Expected an Accept header that admits application/json.")
         if request.content_length is not None and request.content_length > MAX_BODY:
@@ -145,7 +165,16 @@ class Endpoint:
         session = self._session(request)
         if isinstance(message, list):
             return await self._batch(message, session)
-        return _reply(await mcp.handle(message, self._desk, session))
+        return _reply(await self._answer(message, session))
+
+    async def _answer(self, message: Message, session: Session) -> bytes | None:
+        """The boundary of every message: a bug of ours costs one answer and not the connection,
+        which any status but 2xx would end for good (contract B3.20)."""
+        try:
+            return await mcp.handle(message, self._desk, session)
+        except Exception:
+            logger.exception("a message failed")
+            return _sorry(message.id).encode() if isinstance(message, Request) else None
 
     def _initialize(self, request: Request) -> web.Response:
         version, result = mcp.negotiate(request)
@@ -154,7 +183,7 @@ class Endpoint:
         logger.info(
             "a CLI connected: %s", client.get("version") if isinstance(client, dict) else "?"
         )
-        response = _json(encode_result(request.id, result))
+        response = _json(encode_result(request.id, encode(result)))
         response.headers["Mcp-Session-Id"] = session.id
         return response
 
@@ -171,7 +200,7 @@ class Endpoint:
             if isinstance(message, RpcError):
                 replies.append(message.encode())
             else:
-                reply = await mcp.handle(message, self._desk, session)
+                reply = await self._answer(message, session)
                 replies.extend([] if reply is None else [reply])
         return _reply(b"[" + b",".join(replies) + b"]" if replies else None)
 
@@ -243,6 +272,10 @@ def _json(body: bytes, status: int = 200) -> web.Response:
     return web.Response(status=status, body=body, content_type="application/json")
 
 
+def _sorry(id: Id | None = None) -> RpcError:
+    return RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.", id)
+
+
 def _reply(body: bytes | None) -> web.Response:
     return web.Response(status=202) if body is None else _json(body)
 
@@ -262,5 +295,6 @@ def _request(message, payload, protocol, writer, task):  # type: ignore[no-untyp
         writer,
         task,
         asyncio.get_running_loop(),
-        client_max_size=MAX_BODY,
+        # Older versions of aiohttp refuse a body of exactly this size, newer ones do not.
+        client_max_size=MAX_BODY + 1,
     )
