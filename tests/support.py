@@ -4,7 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from typing import Any, Awaitable, Callable
+import http.client
+import json
+import socket
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, TypeVar
+
+from GeminiCompanion.companion.editor import Editor, EditorError, Proposal
+
+# Seconds after which whatever is waited for will not come any more.
+PATIENCE = 20.0
+JSON_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+}
+
+T = TypeVar("T")
+
+
+def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
+    """Return once the condition holds. Raises AssertionError where it does not in time."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} seconds in vain")
+        time.sleep(0.002)
+
+
+async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
+    """`wait_for` in a loop, which goes on meanwhile."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} seconds in vain")
+        await asyncio.sleep(0.002)
 
 
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -32,3 +68,230 @@ class Clock:
         self._now += seconds
         for _ in range(10):
             await asyncio.sleep(0)
+
+
+class Background:
+    """A thread whose loop keeps an async context manager open from `start` to `stop`.
+
+    `value` is what the manager gave.
+    """
+
+    def __init__(self, manager: Callable[[], AsyncContextManager[Any]]) -> None:
+        self.value: Any = None
+        self._manager = manager
+        self._started: Future[None] = Future()
+        self._stop: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()))
+
+    def start(self) -> Any:
+        self._thread.start()
+        self._started.result(PATIENCE)
+        return self.value
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop)
+        self._thread.join(PATIENCE)
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """What the function gives when it is called in the loop."""
+
+        async def call() -> T:
+            return function(*arguments)
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(PATIENCE)
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        self._stop = stopped.set
+        async with self._manager() as self.value:
+            self._started.set_result(None)
+            await stopped.wait()
+
+
+class FakeEditor(Editor):
+    """`diffs` are those that are open, by window, session and path; `told` is what the user saw.
+
+    With a `refusal` it can do nothing, and says so in these words.
+    """
+
+    def __init__(self) -> None:
+        self.diffs: dict[tuple[int, str, str], str] = {}
+        self.told: list[str] = []
+        self.refusal = ""
+
+    async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        if self.refusal:
+            raise EditorError(self.refusal)
+        self.diffs[window_id, proposal.session_id, proposal.path] = proposal.content
+
+    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
+        if self.refusal:
+            raise EditorError(self.refusal)
+        return self.diffs.pop((window_id, session_id, path), None)
+
+    def tell(self, sentence: str) -> None:
+        self.told.append(sentence)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of a stream: its members by name, as text, and the message in it."""
+
+    fields: Mapping[str, str]
+
+    @property
+    def id(self) -> int:
+        return int(self.fields["id"])
+
+    @property
+    def message(self) -> Any:
+        return json.loads(self.fields["data"])
+
+
+class Client:
+    """A CLI that says exactly what it is told to say. `headers` go with every request."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.port = port
+        self.headers: dict[str, str] = {"Authorization": "Bearer " + token}
+
+    def request(
+        self, method: str, body: Any = None, path: str = "/mcp", **headers: str | None
+    ) -> Answer:
+        """`Content_Type=None` leaves a header out. Only a POST has those of JSON by itself."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, self._merged(method, headers))
+            response = connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+    def post(self, value: Any, **headers: str | None) -> Answer:
+        """Bytes go as they are, everything else as JSON."""
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
+        return self.request("POST", body, **headers)
+
+    def call(self, method: str, params: Any = None) -> Any:
+        """The JSON-RPC answer to a request."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+        return self.post(message).json()
+
+    def tool(self, name: str, **arguments: Any) -> Any:
+        """The tool's result."""
+        return self.call("tools/call", {"name": name, "arguments": arguments})["result"]
+
+    def initialize(self, version: str = "2025-06-18") -> Any:
+        """Begin a session, with which all further requests go; gives the result."""
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test"}}
+        message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+        answer = self.post(message)
+        self.headers["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
+        self.headers["MCP-Protocol-Version"] = answer.json()["result"]["protocolVersion"]
+        return answer.json()["result"]
+
+    @property
+    def session_id(self) -> str:
+        return self.headers["Mcp-Session-Id"]
+
+    def stream(self, **headers: str | None) -> EventStream:
+        return EventStream(self.port, self._merged("GET", headers))
+
+    def send_raw(self, data: bytes) -> socket.socket:
+        """A connection over which the bytes went; the caller closes it."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        connection.sendall(data)
+        return connection
+
+    def head(self, method: str = "POST", **headers: str | None) -> bytes:
+        """The first lines of a raw request, with the headers of `request`."""
+        merged = self._merged(method, {"Host": f"127.0.0.1:{self.port}", **headers})
+        lines = [f"{method} /mcp HTTP/1.1"] + [f"{name}: {merged[name]}" for name in merged]
+        return "\r\n".join(lines + ["", ""]).encode()
+
+    def _merged(self, method: str, headers: Mapping[str, str | None]) -> dict[str, str]:
+        own = {"Accept": "text/event-stream"} if method == "GET" else {}
+        merged: dict[str, str | None] = {**self.headers, **own}
+        if method == "POST":
+            merged.update(JSON_HEADERS)
+        for name, value in headers.items():
+            merged[_header(name, merged)] = value
+        return {name: value for name, value in merged.items() if value is not None}
+
+
+def _header(name: str, known: Mapping[str, Any]) -> str:
+    wanted = name.replace("_", "-")
+    return next((it for it in known if it.lower() == wanted.lower()), wanted)
+
+
+class EventStream:
+    """A GET stream. `retry` is what it said beside events, in milliseconds."""
+
+    def __init__(self, port: int, headers: Mapping[str, str]) -> None:
+        self.retry: int | None = None
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self._connection.request("GET", "/mcp", headers=dict(headers))
+        self._response = self._connection.getresponse()
+        self.status = self._response.status
+        self.headers = self._response.headers
+
+    def __enter__(self) -> EventStream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def next(self) -> Event | None:
+        """The next event, or None where the stream ended as HTTP wants it.
+
+        Raises http.client.IncompleteRead where it just broke off, OSError where nothing came.
+        """
+        fields: dict[str, str] = {}
+        for line in iter(self._response.readline, b""):
+            text = line.decode("utf-8").rstrip("\n")
+            name, _, value = text.partition(": ")
+            if not text and fields:
+                return Event(fields)
+            if name == "retry":
+                self.retry = int(value)
+            elif text and not text.startswith(":"):
+                fields[name] = value
+        return None
+
+    def comment(self) -> str:
+        """The next comment; events before it are skipped."""
+        lines = (line.decode("utf-8") for line in iter(self._response.readline, b""))
+        return next(line for line in lines if line.startswith(":"))
+
+    def close(self) -> None:
+        self._response.close()
+        self._connection.close()
+
+
+def read_head(connection: socket.socket) -> bytes:
+    """The first line and the headers of what comes next on the connection."""
+    data = b""
+    while not data.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        if not byte:
+            break
+        data += byte
+    return data
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes on the connection before it ends; closes it."""
+    with connection:
+        return b"".join(iter(lambda: connection.recv(65536), b""))
