@@ -75,8 +75,9 @@ def encode(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def encode_result(id: Id, result: object) -> bytes:
-    return encode({"jsonrpc": "2.0", "id": id, "result": result})
+def encode_result(id: Id, result: bytes) -> bytes:
+    """The answer to a request; `result` is JSON already, for some results never change."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:

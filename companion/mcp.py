@@ -40,6 +40,7 @@ ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+EMPTY = encode({})
 SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
 
 
@@ -145,7 +146,7 @@ TOOLS = (
     ),
 )
 _TOOLS = {tool.name: (tool, jsonschema.Draft7Validator(tool.schema)) for tool in TOOLS}
-_TOOL_LIST = {"tools": [tool.listing() for tool in TOOLS]}
+_TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
 
 
 def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
@@ -179,7 +180,7 @@ async def handle(message: Message, desk: Desk, session: Session) -> bytes | None
     return None
 
 
-async def _answer(request: Request, desk: Desk, session: Session) -> Mapping[str, Any]:
+async def _answer(request: Request, desk: Desk, session: Session) -> bytes:
     method = _METHODS.get(request.method)
     if method is None:
         raise RpcError(
@@ -189,15 +190,15 @@ async def _answer(request: Request, desk: Desk, session: Session) -> Mapping[str
     return await method(request.params, desk, session)
 
 
-async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
-    return {}
+async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+    return EMPTY
 
 
-async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
     return _TOOL_LIST
 
 
-async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
     if params.get("level") not in LOG_LEVELS:
         raise RpcError(
             INVALID_PARAMS,
@@ -205,10 +206,10 @@ async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) ->
                 ", ".join(LOG_LEVELS), params.get("level")
             ),
         )
-    return {}
+    return EMPTY
 
 
-async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) -> Mapping[str, Any]:
+async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or name not in _TOOLS:
         raise RpcError(
@@ -220,17 +221,19 @@ async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) ->
     if problem is not None:
         return _bad_arguments(tool, problem, session)
     try:
-        return {"content": await tool.run(desk, session, arguments)}
+        return encode({"content": await tool.run(desk, session, arguments)})
     except EditorError as error:
-        return {"content": _text(str(error)), "isError": True}
+        return _tool_error(str(error))
 
 
-def _bad_arguments(
-    tool: Tool, problem: jsonschema.ValidationError, session: Session
-) -> Mapping[str, Any]:
+def _tool_error(sentence: str) -> bytes:
+    return encode({"content": _text(sentence), "isError": True})
+
+
+def _bad_arguments(tool: Tool, problem: jsonschema.ValidationError, session: Session) -> bytes:
     sentence = f"{tool.name}: {_describe(problem)}."
     if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
-        return {"content": _text(sentence), "isError": True}
+        return _tool_error(sentence)
     raise RpcError(INVALID_PARAMS, sentence)
 
 
@@ -243,7 +246,7 @@ def _describe(problem: jsonschema.ValidationError) -> str:
     return f"{where}: {problem.message}"
 
 
-_METHODS: dict[str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[Mapping[str, Any]]]] = {
+_METHODS: dict[str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[bytes]]] = {
     "ping": _ping,
     "tools/list": _list_tools,
     "tools/call": _call_tool,

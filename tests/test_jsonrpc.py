@@ -191,7 +191,7 @@ class Encoding(unittest.TestCase):
 
     def test_a_result_and_a_notification_have_the_wire_form_of_json_rpc(self) -> None:
         self.assertEqual(
-            json.loads(jsonrpc.encode_result("a", {})), {"jsonrpc": "2.0", "id": "a", "result": {}}
+            json.loads(jsonrpc.encode_result("a", b"{}")), {"jsonrpc": "2.0", "id": "a", "result": {}}
         )
         self.assertEqual(
             json.loads(jsonrpc.encode_notification("m", {"a": 1})),

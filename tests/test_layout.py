@@ -25,8 +25,8 @@ RANKS = {
     "sublime_host": 10,
     "plugin": 11,
 }  # fmt: skip
-# Where a catch-all may stand: the three boundaries.
-BOUNDARIES = {"transport": 1, "sublime_editor": 1, "service": 1}
+# Where a catch-all may stand: a request, a message in it, a UI callback, the thread.
+BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 1}
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
