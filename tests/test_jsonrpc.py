@@ -189,10 +189,7 @@ class Encoding(unittest.TestCase):
     def test_an_error_without_a_known_id_says_null(self) -> None:
         self.assertIn(b'"id":null', RpcError(jsonrpc.PARSE_ERROR, "No.").encode())
 
-    def test_a_result_and_a_notification_have_the_wire_form_of_json_rpc(self) -> None:
-        self.assertEqual(
-            json.loads(jsonrpc.encode_result("a", b"{}")), {"jsonrpc": "2.0", "id": "a", "result": {}}
-        )
+    def test_a_notification_has_the_wire_form_of_json_rpc(self) -> None:
         self.assertEqual(
             json.loads(jsonrpc.encode_notification("m", {"a": 1})),
             {"jsonrpc": "2.0", "method": "m", "params": {"a": 1}},
