@@ -70,8 +70,7 @@ class McpTestCase(unittest.TestCase):
 
 class Initialize(unittest.TestCase):
     def negotiate(self, version: Any) -> tuple[str, dict[str, Any]]:
-        agreed, result = mcp.negotiate(Request(1, "initialize", {"protocolVersion": version}))
-        return agreed, json.loads(result)
+        return mcp.negotiate(Request(1, "initialize", {"protocolVersion": version}))
 
     def test_every_known_revision_is_echoed(self) -> None:
         for version in ("2025-03-26", "2025-06-18", "2025-11-25"):
