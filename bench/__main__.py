@@ -8,6 +8,9 @@ the ratios of each round:
                             does unasked, with event streams
   SDK server, JSON bodies   the same with `enableJsonResponse`, which is what ours does
   bare aiohttp              a handler that parses a JSON body and answers with a fixed one as long
+
+Latency: from `Companion.select` to the byte on the event stream, in one process, less the 50 ms
+that the companion waits for the user to stop moving.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ import sys
 import time
 from typing import List
 
-from . import table, throughput
+from . import latency, table, throughput
 
 
 def main() -> int:
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput,):
+    for section in (throughput, latency):
         print(f"measuring {section.__name__.split('.')[-1]} ...", file=sys.stderr, flush=True)
         rows.extend(section.measure())
     seconds = time.monotonic() - began

@@ -113,7 +113,7 @@ def run_apart(port: int, scripts: List[List[bytes]], seconds: float) -> Count:
         [sys.executable, "-m", "bench.load"],
         input=json.dumps([port, texts, seconds]),
         stdout=subprocess.PIPE,
-        universal_newlines=True,
+        text=True,
         timeout=seconds + 3 * PATIENCE,
         check=True,
     )

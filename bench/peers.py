@@ -11,7 +11,7 @@ import tempfile
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List
 
 from .load import CONNECTIONS
 
@@ -55,6 +55,12 @@ class Peer:
         body = json.dumps(message, separators=(",", ":")).encode("ascii")
         lines = ["POST /mcp HTTP/1.1"] + ["%s: %s" % it for it in self._headers(len(body)).items()]
         return "\r\n".join(lines + ["", ""]).encode("ascii") + body
+
+    def stream_request(self) -> bytes:
+        """The bytes of the GET that opens the session's event stream."""
+        headers = {**self._headers(0), "accept": "text/event-stream"}
+        lines = ["GET /mcp HTTP/1.1"] + ["%s: %s" % it for it in headers.items()]
+        return "\r\n".join(lines + ["", ""]).encode("ascii")
 
     def scripts(self, dialogue: str) -> List[List[bytes]]:
         return [[self.request(it) for it in script] for script in DIALOGUES[dialogue]]

@@ -52,13 +52,18 @@ def median_row(
     return Row(name, median, f"{median:,.{digits}f}{unit}", spread(values, unit, digits), aim)
 
 
+def millisecond_row(name: str, seconds: float, detail: str, aim: Optional[Aim] = None) -> Row:
+    """`seconds` shown as milliseconds; the aim is in milliseconds too."""
+    return Row(name, seconds * 1e3, f"{seconds * 1e3:,.2f} ms", detail, aim)
+
+
 def missing(name: str, why: str) -> Row:
     return Row(name, None, "not measured", why)
 
 
 def render(rows: Sequence[Row]) -> str:
     """The rows in columns, under a headline."""
-    head = ["measurement", "median", "spread", "aim", ""]
+    head = ["measurement", "measured", "spread", "aim", ""]
     lines = [head] + [row.cells() for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     rule = ["-" * width for width in widths]

@@ -15,7 +15,7 @@ from .table import Aim, Row, median_row, missing
 ROUNDS = 5
 # Seconds of load on one server in one round, and before the first: V8 compiles what is hot.
 SECONDS = 0.6
-WARM_UP = 0.6
+WARM_UP = 1.5
 
 SDK_AIM = Aim(4.0, True, "at least 4")
 BARE_AIM = Aim(0.7, True, "at least 0.7")

@@ -1,0 +1,84 @@
+"""How long a selection takes to reach the CLI, beyond the debounce that the companion waits."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import Iterator, List, Tuple
+from unittest import mock
+
+from companion.context import Cursor, OpenFile
+from companion.service import Companion
+from companion.workspace import DEBOUNCE
+
+from .fake_editor import FakeEditor
+from .peers import Peer, initialized
+from .serve_companion import WINDOW, started
+from .table import Row, millisecond_row
+
+EVENTS = 200
+# Seconds for one update to come.
+PATIENCE = 5.0
+
+
+def measure() -> Iterator[Row]:
+    """The median and the 99th percentile, in milliseconds."""
+    late = sorted(_delays())
+    detail = f"{EVENTS} events, {late[0] * 1e3:.2f} to {late[-1] * 1e3:.2f} ms"
+    name = "selection to SSE byte, beyond the debounce"
+    yield millisecond_row(f"{name}: p50", late[len(late) // 2], detail)
+    yield millisecond_row(f"{name}: p99", late[len(late) * 99 // 100], detail)
+
+
+def _delays() -> List[float]:
+    """Seconds beyond the debounce, one number for each selection."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file.py")
+        with open(path, "w"):
+            pass
+        with _companion(folder) as (companion, peer):
+            companion.focus_file(WINDOW, OpenFile(1, path, Cursor(1, 1)))
+            with _stream(peer) as stream:
+                return [_delay(companion, stream, path, line) for line in range(2, EVENTS + 2)]
+
+
+@contextmanager
+def _companion(folder: str) -> Iterator[Tuple[Companion, Peer]]:
+    """A companion of this process and a session with it; its discovery file is in the folder."""
+    companion = Companion(FakeEditor(), os.getpid())
+    with mock.patch.dict(os.environ, TMPDIR=folder):
+        variables = started(companion, folder)
+    try:
+        port = int(variables["GEMINI_CLI_IDE_SERVER_PORT"])
+        yield companion, initialized(port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
+    finally:
+        companion.stop()
+
+
+def _delay(companion: Companion, stream: socket.socket, path: str, line: int) -> float:
+    file = OpenFile(1, path, Cursor(line, 1), "selected text")
+    began = time.perf_counter()
+    companion.select(WINDOW, file)
+    _receive(stream, b'"line":%d,' % line)
+    return time.perf_counter() - began - DEBOUNCE
+
+
+def _stream(peer: Peer) -> socket.socket:
+    """The session's event stream, after the context of now has come."""
+    stream = socket.create_connection(("127.0.0.1", peer.port), PATIENCE)
+    stream.sendall(peer.stream_request())
+    _receive(stream, b'"line":1,')
+    return stream
+
+
+def _receive(stream: socket.socket, wanted: bytes) -> None:
+    """Read until the wanted bytes came. Raises ConnectionError, socket.timeout."""
+    received = b""
+    while wanted not in received:
+        data = stream.recv(65536)
+        if not data:
+            raise ConnectionError("the stream ended")
+        received += data
