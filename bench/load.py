@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: keep-alive connections, each with one request at a time.
+"""A load generator in a process of its own: keep-alive connections, one request at a time each.
 
 `python -m bench.load` reads one plan as JSON from standard input and writes one count as JSON. It
 knows of HTTP only where an answer ends, so that it stays faster than every server it measures.

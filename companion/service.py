@@ -105,8 +105,8 @@ class Companion:
         except ImportError as error:
             logger.exception("a library is missing")
             self._editor.tell(
-                f'The library "{error.name}" is missing. Run "Package Control: Satisfy Libraries" from'
-                " the command palette and restart Sublime Text."
+                f'The library "{error.name}" is missing. Run "Package Control: Satisfy Libraries"'
+                " from the command palette and restart Sublime Text."
             )
         except Exception:
             logger.exception("the companion's thread ended")

@@ -1,9 +1,10 @@
 """Two texts side by side in fixed columns, for a terminal; knows no editor."""
+
 from __future__ import annotations
 
 import difflib
 import unicodedata
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Set
 
 # Unchanged lines shown around a change.
 CONTEXT = 3
@@ -28,8 +29,15 @@ def rows(old: str, new: str) -> List[Row]:
     for tag, low, high, first, last in matcher.get_opcodes():
         for offset in range(max(high - low, last - first)):
             a, b = low + offset, first + offset
-            result.append(Row(before[a] if a < high else None, after[b] if b < last else None,
-                              a + 1, b + 1, tag != "equal"))
+            result.append(
+                Row(
+                    before[a] if a < high else None,
+                    after[b] if b < last else None,
+                    a + 1,
+                    b + 1,
+                    tag != "equal",
+                )
+            )
     return result
 
 
@@ -50,8 +58,8 @@ def picture(old: str, new: str, width: int, colour: bool) -> List[str]:
     return result
 
 
-def _near_changes(everything: List[Row]) -> "set[int]":
-    near = set()
+def _near_changes(everything: List[Row]) -> Set[int]:
+    near: Set[int] = set()
     for index, row in enumerate(everything):
         if row.changed:
             near.update(range(index - CONTEXT, index + CONTEXT + 1))

@@ -1,4 +1,5 @@
 """The interactive front: shows proposed diffs in a terminal and takes decisions from its keys."""
+
 from __future__ import annotations
 
 import os
@@ -53,7 +54,8 @@ class Front:
 
     def welcome(self) -> None:
         folders = [folder for window in self.editor.windows for folder in window.folders]
-        say("The editor runs on %s. In another terminal, type:" % (", ".join(folders) or "no folder"))
+        where = ", ".join(folders) or "no folder"
+        say("The editor runs on %s. In another terminal, type:" % where)
         say("    cd %s && gemini" % shlex.quote(folders[0] if folders else os.getcwd()))
         say("    /ide enable        (in Gemini CLI, once)")
         say(HELP)
@@ -185,10 +187,15 @@ class Front:
     def _look_at_messages(self) -> None:
         question = self._question()
         texts = [window.status_message for window in self.editor.windows] + [
-            self.editor.status_message]
+            self.editor.status_message
+        ]
         if question is not None and question.items:
-            texts.append("Choose by number: " + ", ".join(
-                "%d %s" % (number, item) for number, item in enumerate(question.items, 1)))
+            texts.append(
+                "Choose by number: "
+                + ", ".join(
+                    "%d %s" % (number, item) for number, item in enumerate(question.items, 1)
+                )
+            )
         for text in texts:
             if text and text not in self.messages:
                 say(text)

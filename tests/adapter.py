@@ -8,10 +8,9 @@ import tempfile
 from typing import Any, Generator
 
 import sublime
-from unittesting import DeferrableTestCase
-
 from GeminiCompanion import plugin
 from GeminiCompanion.companion import sublime_diff
+from unittesting import DeferrableTestCase
 
 from .fake_cli import FakeCli
 

@@ -1,11 +1,11 @@
 """A CLI of a few lines: connects to a window's server as Gemini CLI does, off the UI thread.
 
-    cli = FakeCli(environment)              # the variables of a window's terminal
-    yield cli.connected                     # initialize, initialized and the stream are done
-    answer = cli.call("openDiff", filePath=path, newContent="...")   # a Future
-    yield answer.done
-    yield lambda: cli.notifications         # what came on the stream, as (method, params)
-    cli.close()
+cli = FakeCli(environment)              # the variables of a window's terminal
+yield cli.connected                     # initialize, initialized and the stream are done
+answer = cli.call("openDiff", filePath=path, newContent="...")   # a Future
+yield answer.done
+yield lambda: cli.notifications         # what came on the stream, as (method, params)
+cli.close()
 """
 
 from __future__ import annotations

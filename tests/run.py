@@ -15,5 +15,12 @@ if __name__ == "__main__":
         path for name in ("plugin", "sublime") for path in glob.glob(f"{HERE}/test_{name}*.py")
     ]
     # The fault handler wants a main thread's signals, and this thread is none.
-    options = ["-p", "no:faulthandler", "-p", "no:cacheprovider", "--rootdir", os.path.dirname(HERE)]
+    options = [
+        "-p",
+        "no:faulthandler",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        os.path.dirname(HERE),
+    ]
     sys.exit(pytest.main(options + (sys.argv[1:] or files)))

@@ -53,7 +53,9 @@ class Order(ContextTestCase):
         stamps = [entry["timestamp"] for entry in self.store.open_files()]
         self.assertEqual(stamps, [1020, 1010])
 
-    def test_the_newest_stamp_is_larger_even_where_the_clock_stands_still_or_goes_back(self) -> None:
+    def test_the_newest_stamp_is_larger_even_where_the_clock_stands_still_or_goes_back(
+        self,
+    ) -> None:
         for view_id, clock in ((1, 5000), (2, 5000), (3, 100)):
             self.now = clock
             self.store.focus(OpenFile(view_id, f"/{view_id}"))

@@ -69,7 +69,17 @@ class WellFormedMessages(unittest.TestCase):
 
 class BodiesThatAreNoJson(Refusals):
     def test_malformed_json_is_a_parse_error(self) -> None:
-        for body in (b"", b" ", b"{", b"{'a': 1}", b'{"a": 1,}', b"{} {}", b"nul", b"\x00", b'"\n"'):
+        for body in (
+            b"",
+            b" ",
+            b"{",
+            b"{'a': 1}",
+            b'{"a": 1,}',
+            b"{} {}",
+            b"nul",
+            b"\x00",
+            b'"\n"',
+        ):
             with self.subTest(body=body):
                 self.refused(body, jsonrpc.PARSE_ERROR, "Expected JSON")
 
@@ -115,7 +125,12 @@ class BodiesThatAreNoJson(Refusals):
 
 class BodiesThatAreNoMessage(Refusals):
     def test_a_value_that_is_no_object_is_an_invalid_request_and_is_named(self) -> None:
-        for value, name in ((None, "null"), (True, "a boolean"), (1.5, "a number"), ("x", "a string")):
+        for value, name in (
+            (None, "null"),
+            (True, "a boolean"),
+            (1.5, "a number"),
+            ("x", "a string"),
+        ):
             with self.subTest(value=value):
                 self.refused_value(value, "message object", name)
 
@@ -126,7 +141,12 @@ class BodiesThatAreNoMessage(Refusals):
         self.refused_value({"id": "x", "method": "ping"}, "jsonrpc", id="x")
 
     def test_an_id_that_is_neither_string_nor_integer_is_an_invalid_request(self) -> None:
-        for id, name in ((True, "a boolean"), (1.0, "a number"), ([], "an array"), ({}, "an object")):
+        for id, name in (
+            (True, "a boolean"),
+            (1.0, "a number"),
+            ([], "an array"),
+            ({}, "an object"),
+        ):
             with self.subTest(id=id):
                 self.refused_value({"jsonrpc": "2.0", "id": id, "method": "ping"}, '"id"', name)
 

@@ -106,7 +106,9 @@ class Layout(unittest.TestCase):
         running = {
             name: subprocess.Popen([sys.executable, "-c", code, ROOT, name]) for name in core
         }
-        self.assertEqual({name: each.wait(60) for name, each in running.items() if each.wait(60)}, {})
+        self.assertEqual(
+            {name: each.wait(60) for name, each in running.items() if each.wait(60)}, {}
+        )
 
     def test_catch_alls_stand_at_the_named_boundaries_only(self) -> None:
         found: dict[str, int] = {}

@@ -8,7 +8,6 @@ import unittest
 from typing import Any
 
 import jsonschema
-
 from GeminiCompanion.companion import __version__, jsonrpc, mcp
 from GeminiCompanion.companion.editor import EditorError
 from GeminiCompanion.companion.jsonrpc import Notification, Request, Response, RpcError
@@ -155,7 +154,9 @@ class ToolList(McpTestCase):
 
     @in_loop
     async def test_the_list_has_no_further_page(self) -> None:
-        self.assertEqual(list((await self.answer("tools/list", {"cursor": "x"}))["result"]), ["tools"])
+        self.assertEqual(
+            list((await self.answer("tools/list", {"cursor": "x"}))["result"]), ["tools"]
+        )
 
     @in_loop
     async def test_every_tool_has_a_description_and_a_valid_schema_of_an_object(self) -> None:

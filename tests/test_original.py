@@ -30,7 +30,9 @@ class OriginalTestCase(unittest.TestCase):
 
 class Text(OriginalTestCase):
     def test_utf_8_is_read_as_it_is(self) -> None:
-        self.assertEqual(self.read("a\nü \U0001f600\n".encode()), Original("a\nü \U0001f600\n", True))
+        self.assertEqual(
+            self.read("a\nü \U0001f600\n".encode()), Original("a\nü \U0001f600\n", True)
+        )
 
     def test_the_last_line_keeps_its_end_or_its_lack_of_one(self) -> None:
         for data in (b"", b"\n", b"a", b"a\n", b"a\n\n"):

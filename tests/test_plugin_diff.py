@@ -22,9 +22,7 @@ class OpenDiff(AdapterTestCase):
         left = sublime_diff._partner(right)
         self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
         self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
-        self.assertLess(
-            self.window.get_view_index(left)[0], self.window.get_view_index(right)[0]
-        )
+        self.assertLess(self.window.get_view_index(left)[0], self.window.get_view_index(right)[0])
         self.assertFalse(right.is_dirty())
 
     def test_both_sides_can_be_seen(self) -> Steps:

@@ -11,6 +11,7 @@ import unittest
 from typing import Any
 
 from GeminiCompanion import companion
+
 from headless.commands import command_name
 from headless.values import parse
 
@@ -74,7 +75,7 @@ class Resources(unittest.TestCase):
         text = read("GeminiCompanion.sublime-settings")
         for key in parse(text):
             with self.subTest(key):
-                self.assertRegex(text, r'//[^\n]*\n\t"%s"' % key)
+                self.assertRegex(text, rf'//[^\n]*\n\t"{key}"')
                 self.assertIn(f"`{key}`", read("README.md"))
 
     def test_version_and_changelog_agree(self) -> None:

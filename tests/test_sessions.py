@@ -35,7 +35,9 @@ class OneSession(unittest.TestCase):
         for message in (b"a", b"b", b"c"):
             self.session.send(message)
         events = [await stream.next(1) for _ in range(3)]
-        self.assertEqual([(it.id, it.message) for it in events if it], [(1, b"a"), (2, b"b"), (3, b"c")])
+        self.assertEqual(
+            [(it.id, it.message) for it in events if it], [(1, b"a"), (2, b"b"), (3, b"c")]
+        )
 
     @in_loop
     async def test_a_waiting_stream_wakes_when_something_is_sent(self) -> None:
@@ -71,7 +73,9 @@ class OneSession(unittest.TestCase):
         self.session.send(b"decision")
         self.session.send(b"new", passing=True)
         stream = self.session.attach(None)
-        self.assertEqual([await next_of(stream) for _ in range(3)], [b"decision", b"new", b"(silence)"])
+        self.assertEqual(
+            [await next_of(stream) for _ in range(3)], [b"decision", b"new", b"(silence)"]
+        )
 
     def test_a_passing_event_is_never_an_undelivered_decision(self) -> None:
         self.session.send(b"context", passing=True)

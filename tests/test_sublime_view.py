@@ -6,6 +6,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion.companion import sublime_layout, sublime_view
+from GeminiCompanion.companion.context import Cursor
 
 from .adapter import AdapterTestCase
 
@@ -37,7 +38,7 @@ class Describe(AdapterTestCase):
         view = yield from self.open("a.py", "one\ntwo\n")
         view.sel().clear()
         view.sel().add(sublime.Region(6, 1))
-        self.assertEqual((sublime_view.cursor(view).line, sublime_view.cursor(view).character), (1, 2))
+        self.assertEqual(sublime_view.cursor(view), Cursor(1, 2))
 
     def test_many_selections_end_at_the_limit(self) -> Steps:
         view = yield from self.open("a.py", "ab " * 9000)

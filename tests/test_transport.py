@@ -113,7 +113,11 @@ class WhoMayTalk(TransportTestCase):
     def test_any_other_host_is_refused(self) -> None:
         hosts = ["evil.example", f"evil.example:{self.port}", "127.0.0.1", "localhost", "[::1]"]
         hosts += [f"127.0.0.1:{self.port + 1}", f"127.0.0.1.evil.example:{self.port}", "::1"]
-        hosts += [f"127.0.0.1:{self.port}.evil.example", f"x@127.0.0.1:{self.port}", f":{self.port}"]
+        hosts += [
+            f"127.0.0.1:{self.port}.evil.example",
+            f"x@127.0.0.1:{self.port}",
+            f":{self.port}",
+        ]
         for host in hosts:
             with self.subTest(host=host):
                 self.assert_refused(self.client.post(PING, Host=host), 403, "Host")
@@ -191,7 +195,11 @@ class WhatMayBeAsked(TransportTestCase):
                 self.assert_refused(answer, 415, "application/json")
 
     def test_json_may_come_with_parameters_and_in_capitals(self) -> None:
-        for value in ("application/json; charset=utf-8", "APPLICATION/JSON", "application/json;x=y"):
+        for value in (
+            "application/json; charset=utf-8",
+            "APPLICATION/JSON",
+            "application/json;x=y",
+        ):
             with self.subTest(value=value):
                 self.assertEqual(self.client.post(PING, Content_Type=value).status, 200)
 

@@ -1,10 +1,10 @@
 """The real Gemini CLI in a pseudo-terminal, read as a person would read its screen.
 
-    cli = GeminiCli(home, folder, model.url, {"TMPDIR": ...})
-    cli.wait_for("1 open file")
-    cli.say("/ide status")
-    cli.press("1")
-    cli.close()
+cli = GeminiCli(home, folder, model.url, {"TMPDIR": ...})
+cli.wait_for("1 open file")
+cli.say("/ide status")
+cli.press("1")
+cli.close()
 """
 
 from __future__ import annotations

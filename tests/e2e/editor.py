@@ -1,4 +1,4 @@
-"""The headless editor in a process of its own, driven by `remote.py` through Sublime's API alone."""
+"""The headless editor in a process of its own, driven through Sublime's API by `remote.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 class Editor:
-    """`editor.do("open", path)` runs the function of that name in remote.py and gives its answer."""
+    """`editor.do("open", path)` runs that function of remote.py and gives its answer."""
 
     def __init__(self, folder: str, data: str, temp: str, *packages: str) -> None:
         named = [item for package in packages for item in ("--package", package)]

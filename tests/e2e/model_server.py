@@ -15,7 +15,7 @@ import json
 import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Deque
+from typing import Any
 
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 # One object that satisfies every side question of the CLI.
@@ -31,7 +31,7 @@ SIDE_ANSWER = {
 class ModelServer:
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
-        self._calls: Deque[dict[str, Any]] = deque()
+        self._calls: deque[dict[str, Any]] = deque()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -88,7 +88,7 @@ class ModelServer:
         last = request["contents"][-1]["parts"]
         if self._calls and not any("functionResponse" in part for part in last):
             return _candidate(self._calls.popleft())
-        return _candidate({"text": "The end of turn %d." % len(self.requests)})
+        return _candidate({"text": f"The end of turn {len(self.requests)}."})
 
 
 def _candidate(part: dict[str, Any]) -> dict[str, Any]:

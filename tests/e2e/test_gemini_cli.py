@@ -78,7 +78,7 @@ class Context(Session):
         self.cli.say("what do I look at")
         self.cli.wait_for("The end of turn")
         prompt = next(text for text in self.model.prompts() if "what do I look at" in text)
-        self.assertIn('"path": "%s"' % path, prompt)
+        self.assertIn(f'"path": "{path}"', prompt)
         self.assertIn('"line": 2', prompt)
         self.assertIn('"character": 7', prompt)
         self.assertIn('"selectedText": "second"', prompt)
