@@ -32,6 +32,7 @@ class ModelServer:
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
         self._calls: deque[dict[str, Any]] = deque()
+        self._asked = threading.Condition()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -68,6 +69,14 @@ class ModelServer:
         """The next prompt of the user makes the model call this tool."""
         self._calls.append({"functionCall": {"name": tool, "args": arguments}})
 
+    def wait_for_prompt(self, text: str, timeout: float = 30) -> str:
+        """The first prompt with this text in it, as soon as it is there."""
+        with self._asked:
+            asked = self._asked.wait_for(lambda: any(text in it for it in self.prompts()), timeout)
+        if not asked:
+            raise TimeoutError(f"no prompt with {text!r} among {self.prompts()!r}")
+        return next(prompt for prompt in self.prompts() if text in prompt)
+
     def prompts(self) -> list[str]:
         """All text that the main turns sent, one entry a request."""
         return [
@@ -84,7 +93,9 @@ class ModelServer:
             return _candidate({"text": json.dumps(SIDE_ANSWER)})
         if not request.get("tools"):
             return _candidate({"text": "Nothing."})
-        self.requests.append(request)
+        with self._asked:
+            self.requests.append(request)
+            self._asked.notify_all()
         last = request["contents"][-1]["parts"]
         if self._calls and not any("functionResponse" in part for part in last):
             return _candidate(self._calls.popleft())
