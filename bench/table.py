@@ -44,6 +44,12 @@ def spread(values: Sequence[float], unit: str, digits: int = 0) -> str:
     return f"{min(values):,.{digits}f} to {max(values):,.{digits}f}{unit}"
 
 
+def quantile(values: Sequence[float], percent: int) -> float:
+    """The value that `percent` in a hundred do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
 def median_row(
     name: str, values: Sequence[float], unit: str, digits: int = 0, aim: Optional[Aim] = None
 ) -> Row:

@@ -1,0 +1,80 @@
+"""What the package costs the editor it lives in: each event, the load, the memory.
+
+The editor is the headless one, in a process of its own for each run. Its API is cheaper than the
+genuine one's, so these numbers are the package's own share.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from typing import Any, Dict, Iterator, List
+
+from .table import Aim, Row, median_row, millisecond_row, missing, quantile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOADS = 5
+# Seconds for one editor to do its work and leave.
+PATIENCE = 120.0
+
+EVENT_AIM = Aim(100.0, False, "at most 100 us")
+DISCOVERY_AIM = Aim(500.0, False, "at most 500 ms")
+MEMORY = "memory added by the package"
+
+
+def measure() -> Iterator[Row]:
+    for name, seconds in _report("events.py", []):
+        yield _event_row(name, seconds)
+    with tempfile.TemporaryDirectory() as empty:
+        runs = [_report("load.py", ["--package", empty], ROOT) for _ in range(LOADS)]
+    yield from _load_rows(runs)
+
+
+def _report(script: str, options: List[str], *arguments: str) -> Any:
+    """What a script of bench/inside reports from a new editor with one folder.
+
+    Raises subprocess.SubprocessError."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        workspace = os.path.join(folder, "workspace")
+        os.mkdir(workspace)
+        subprocess.run(
+            [sys.executable, "-m", "headless", workspace]
+            + options
+            + ["--exec", os.path.join(ROOT, "bench", "inside", script), "--"]
+            + [*arguments, report],
+            cwd=ROOT,
+            env={**os.environ, "TMPDIR": folder},
+            stdout=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=True,
+        )
+        with open(report) as file:
+            return json.load(file)
+
+
+def _event_row(name: str, seconds: List[float]) -> Row:
+    micros = [second * 1e6 for second in seconds]
+    median = statistics.median(micros)
+    detail = f"p99 {quantile(micros, 99):,.0f} us"
+    return Row(f"selection event, {name}", median, f"{median:,.0f} us", detail, EVENT_AIM)
+
+
+def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
+    for key, name, aim in (
+        ("published", "plugin_loaded to discovery file", DISCOVERY_AIM),
+        ("import", "editor's thread held: import of the plugin", None),
+        ("callback", "editor's thread held: longest callback after that", None),
+        ("gap", "editor's thread held: longest gap between 1 ms ticks", None),
+    ):
+        values = [run[key] for run in runs]
+        detail = f"{min(values) * 1e3:,.1f} to {max(values) * 1e3:,.1f} ms"
+        yield millisecond_row(name, statistics.median(values), detail, aim)
+    if runs[0]["memory"] is None:
+        yield missing(MEMORY, "needs /proc")
+    else:
+        yield median_row(MEMORY, [run["memory"] / 1024**2 for run in runs], " MiB", 1)

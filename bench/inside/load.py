@@ -1,0 +1,114 @@
+"""Runs inside an editor that does not have the package yet: loads it and watches the editor.
+
+`python -m headless FOLDER --package EMPTY --exec bench/inside/load.py -- REPOSITORY REPORT`:
+writes REPORT, a JSON object of seconds and bytes. The one thing here that is not Sublime's own API
+is how the package is loaded, for which Sublime has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import threading
+import time
+from typing import Callable, Dict, List, Optional
+
+import sublime
+
+from headless import running
+
+# Seconds for the discovery file to come, between looks for it, and for the editor to calm down.
+PATIENCE = 30.0
+LOOK = 0.001
+CALM = 1.0
+# Milliseconds between ticks of the editor's thread.
+TICK = 1
+
+
+class Ticker:
+    """Ticks on the editor's thread until `stop`; `longest` seconds lay between two ticks."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._last: Optional[float] = None
+        self._stopped = False
+        self._tick()
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        if self._last is not None:
+            self.longest = max(self.longest, now - self._last)
+        self._last = now
+        if not self._stopped:
+            sublime.set_timeout(self._tick, TICK)
+
+
+def main(repository: str, report: str) -> None:
+    editor = running.current()
+    package = editor.packages.at(repository)
+    editor.packages.add(package)
+    before = resident()
+    # Apart from the rest of the load, which finds the module imported.
+    imported = timed(lambda: importlib.import_module("GeminiCompanion.plugin"))
+    ticker = Ticker()
+    editor.queues.ui.reset_statistics()
+    began = time.perf_counter()
+    editor.queues.ui.post(lambda: editor.plugins.load(package))
+    published = _published() - began
+    time.sleep(CALM)
+    ticker.stop()
+    result: Dict[str, Optional[float]] = {
+        "import": imported,
+        "published": published,
+        "callback": editor.queues.ui.longest,
+        "gap": ticker.longest,
+        "memory": None if before is None else (resident() or 0) - before,
+    }
+    with open(report, "w") as file:
+        json.dump(result, file)
+
+
+def timed(run: Callable[[], object]) -> float:
+    """Seconds that it holds the editor's thread."""
+    seconds: List[float] = []
+    done = threading.Event()
+
+    def held() -> None:
+        began = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - began)
+        done.set()
+
+    sublime.set_timeout(held, 0)
+    if not done.wait(PATIENCE):
+        raise TimeoutError("the editor's thread is busy")
+    return seconds[0]
+
+
+def _published() -> float:
+    """The moment at which the discovery file is there. Raises TimeoutError."""
+    folder = os.path.join(os.environ["TMPDIR"], "gemini", "ide")
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if os.path.isdir(folder) and any(it.endswith(".json") for it in os.listdir(folder)):
+            return time.perf_counter()
+        time.sleep(LOOK)
+    raise TimeoutError("no discovery file")
+
+
+def resident() -> Optional[int]:
+    """Bytes of this process in memory, None where the system has no /proc."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
