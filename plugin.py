@@ -125,7 +125,7 @@ class GeminiCompanionAcceptDiffCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         view = sublime_diff.current(self.window)
         if view is not None:
-            _host.decide(self.window, view, accept=True)
+            _host.accept(self.window, view)
 
 
 class GeminiCompanionRejectDiffCommand(sublime_plugin.WindowCommand):

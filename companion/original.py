@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .editor import EditorError
 
@@ -24,12 +25,14 @@ class Original:
     """What stands on disk. `text` has `\\n` line ends whatever the file has (contract B2.16).
 
     `exists` is False for a new file. `note` is a sentence where the text cannot be shown as it is,
-    else empty.
+    else empty. `digest` is that of the bytes, empty where there are none: equal ones say that the
+    file is as it was.
     """
 
     text: str
     exists: bool
     note: str = ""
+    digest: str = ""
 
 
 def read(path: str) -> Original:
@@ -44,11 +47,20 @@ def read(path: str) -> Original:
             kind = "a folder" if stat.S_ISDIR(mode) else "a device"
             raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
         with open(path, "rb") as file:
-            return _decode(file.read())
+            data = file.read()
+        return replace(_decode(data), digest=hashlib.sha256(data).hexdigest())
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
         return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
+
+
+def read_or_note(path: str) -> Original:
+    """The same, with a note for what can never become a text file either."""
+    try:
+        return read(path)
+    except EditorError as error:
+        return Original("", exists=True, note=str(error))
 
 
 def _decode(data: bytes) -> Original:

@@ -7,6 +7,7 @@ erases the stamp (`take`) has claimed the decision, exactly once (docs/adr/0003)
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -20,6 +21,9 @@ from .sublime_layout import make_room, take_room_back
 STAMP = "gemini_companion_diff"
 PATH = "gemini_companion_diff_path"
 SESSION = "gemini_companion_diff_session"
+# Whether the proposal was empty from the start, and what the file was like when it was shown.
+EMPTY = "gemini_companion_diff_empty"
+DIGEST = "gemini_companion_diff_digest"
 # Each view of a pair holds the other's id under this name.
 PARTNER = "gemini_companion_diff_partner"
 # On the window: the ids of its right views, so that ten thousand tabs need no search.
@@ -62,22 +66,53 @@ def open(
     older = find(window, proposal.session_id, proposal.path)
     replaced = take(older) if older is not None else None
     _remember_focus(window, keyboard)
-    left_group, right_group = make_room(window)
-    right = _new_view(window, right_group, os.path.basename(proposal.path) + " (proposed)")
-    left = _new_view(window, left_group, _left_name(proposal.path, original))
-    _fill(left, original.note or original.text, proposal.path)
-    _fill(right, proposal.content, proposal.path)
-    left.set_read_only(True)
-    right.set_reference_document(original.text)
-    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
-    left.settings().set(PARTNER, right.id())
-    right.settings().set(PARTNER, left.id())
-    _stamp(window, right, proposal)
+    with ExitStack() as undo:
+        right = _open_pair(window, proposal, original, undo)
+        # From here on it is whole; whatever failed before has left nothing behind.
+        undo.pop_all()
+    right.settings().set(STAMP, True)
+    window.settings().set(DIFFS, _ids(window) + [right.id()])
     if replaced is not None:
         close(window, replaced, None)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
+
+
+def _open_pair(
+    window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack
+) -> sublime.View:
+    """The right view, with the left one beside it."""
+    left_group, right_group = make_room(window)
+    right = _new_view(window, right_group)
+    right.set_name(os.path.basename(proposal.path) + " (proposed)")
+    undo.callback(right.close)
+    left = _new_view(window, left_group)
+    undo.callback(left.close)
+    left.settings().set(PARTNER, right.id())
+    settings = right.settings()
+    settings.set(PARTNER, left.id())
+    settings.set(PATH, proposal.path)
+    settings.set(SESSION, proposal.session_id)
+    settings.set(EMPTY, not proposal.content)
+    settings.set("mini_diff", True)
+    _fill(right, proposal.content, proposal.path)
+    show_original(right, original)
+    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
+    return right
+
+
+def show_original(view: sublime.View, original: Original) -> None:
+    """Fill the left side, and compare the right one with it, from now on."""
+    left, path = _partner(view), path_of(view)
+    if left.is_valid():
+        kind = " (on disk)" if original.exists else " (new file)"
+        left.set_name(os.path.basename(path) + kind)
+        left.set_read_only(False)
+        _fill(left, original.note or original.text, path)
+        left.set_read_only(True)
+    view.set_reference_document(original.text)
+    view.settings().set(DIGEST, original.digest)
 
 
 def all(window: sublime.Window) -> Iterator[sublime.View]:
@@ -90,6 +125,11 @@ def all(window: sublime.Window) -> Iterator[sublime.View]:
 
 def is_diff(view: sublime.View) -> bool:
     return view.is_valid() and view.settings().get(STAMP) is True
+
+
+def path_of(view: sublime.View) -> str:
+    """The path of a diff, as the CLI sent it."""
+    return str(view.settings().get(PATH))
 
 
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
@@ -119,8 +159,31 @@ def take(view: sublime.View) -> Taken | None:
         return None
     settings.erase(STAMP)
     text = view.substr(sublime.Region(0, view.size()))
-    session_id, path = str(settings.get(SESSION)), str(settings.get(PATH))
-    return Taken(view, _partner(view), session_id, path, text)
+    session_id = str(settings.get(SESSION))
+    return Taken(view, _partner(view), session_id, path_of(view), text)
+
+
+def doubts(view: sublime.View, present: Original) -> list[str]:
+    """What speaks against accepting the diff now, a sentence each; `present` is the file as it is.
+
+    The CLI writes what it is given over the file, whatever has become of that meanwhile.
+    """
+    settings, path = view.settings(), path_of(view)
+    found = []
+    if present.digest != settings.get(DIGEST):
+        found.append("The file has changed on disk since the diff was opened.")
+    if any(_is_dirty(window, path) for window in sublime.windows()):
+        found.append("The file has unsaved changes in another tab, which will conflict.")
+    if view.size() == 0 and not settings.get(EMPTY):
+        found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
+    if present.exists and present.note:
+        found.append(present.note + " Gemini CLI would write it in UTF-8.")
+    return found
+
+
+def _is_dirty(window: sublime.Window, path: str) -> bool:
+    view = window.find_open_file(path)
+    return view is not None and view.is_dirty()
 
 
 def close(window: sublime.Window, taken: Taken, keyboard: sublime.View | None) -> None:
@@ -156,7 +219,7 @@ def fill(view: sublime.View, edit: sublime.Edit) -> None:
     """The body of the command that puts a waiting text into its view."""
     text = _texts.pop(view.id(), None)
     if text is not None:
-        view.insert(edit, 0, text)
+        view.replace(edit, sublime.Region(0, view.size()), text)
 
 
 def _partner(view: sublime.View) -> sublime.View:
@@ -179,16 +242,11 @@ def _remember_focus(window: sublime.Window, keyboard: sublime.View | None) -> No
         window.settings().set(FOCUS_BEFORE, keyboard.id() if keyboard is not None else 0)
 
 
-def _new_view(window: sublime.Window, group: int, name: str) -> sublime.View:
+def _new_view(window: sublime.Window, group: int) -> sublime.View:
     window.focus_group(group)
     view = window.new_file()
     view.set_scratch(True)
-    view.set_name(name)
     return view
-
-
-def _left_name(path: str, original: Original) -> str:
-    return os.path.basename(path) + (" (on disk)" if original.exists else " (new file)")
 
 
 def _fill(view: sublime.View, text: str, path: str) -> None:
@@ -208,15 +266,6 @@ def _fill(view: sublime.View, text: str, path: str) -> None:
     syntax = sublime.find_syntax_for_file(path, text[: text.find("\n") + 1])
     if syntax is not None:
         view.assign_syntax(syntax)
-
-
-def _stamp(window: sublime.Window, view: sublime.View, proposal: Proposal) -> None:
-    settings = view.settings()
-    settings.set(PATH, proposal.path)
-    settings.set(SESSION, proposal.session_id)
-    settings.set("mini_diff", True)
-    settings.set(STAMP, True)
-    window.settings().set(DIFFS, _ids(window) + [view.id()])
 
 
 def _is_on_top(window: sublime.Window, view: sublime.View) -> bool:

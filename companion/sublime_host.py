@@ -10,8 +10,9 @@ from typing import Any, Mapping
 
 import sublime
 
-from . import discovery, log, sublime_diff, sublime_terminal, sublime_view
+from . import discovery, log, original, sublime_diff, sublime_terminal, sublime_view
 from .log import logger
+from .original import Original
 from .service import Companion
 from .sublime_editor import SETTINGS as SETTINGS
 from .sublime_editor import SublimeEditor
@@ -126,6 +127,38 @@ class Host:
     def closed(self, view: sublime.View) -> None:
         if self.companion is not None:
             self.companion.close_file(view.id())
+
+    def accept(self, window: sublime.Window, view: sublime.View) -> None:
+        """Accept a diff; where something speaks against it, ask first."""
+        path = sublime_diff.path_of(view)
+
+        def look() -> None:
+            present = original.read_or_note(path)
+            sublime.set_timeout(lambda: self._accept(window, view, present), 0)
+
+        # A disk can be slow, and the UI thread must not wait for it.
+        sublime.set_timeout_async(look, 0)
+
+    def _accept(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
+        doubts = sublime_diff.doubts(view, present) if sublime_diff.is_diff(view) else []
+        if not doubts:
+            self.decide(window, view, accept=True)
+            return
+
+        def answer(index: int) -> None:
+            if index == 0:
+                sublime_diff.show_original(view, present)
+                sublime_diff.show(window, view)
+            elif index == 1:
+                self.decide(window, view, accept=True)
+
+        sentence = " ".join(doubts)
+        items = [
+            ["Go back and see the difference", sentence],
+            ["Accept all the same", "Gemini CLI writes the text over the file."],
+        ]
+        window.show_quick_panel(items, answer, placeholder=sentence)
+        self.editor.tell(sentence)
 
     def decide(self, window: sublime.Window, view: sublime.View, accept: bool) -> None:
         """Accept or reject a diff, if nobody else has, and close it."""

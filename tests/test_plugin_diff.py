@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion.companion import sublime_diff
@@ -196,6 +197,85 @@ class Decision(AdapterTestCase):
         yield lambda: not right.is_valid()
         yield 30
         self.assertEqual(self.window.num_groups(), len(layout["cells"]))
+
+
+class Doubt(AdapterTestCase):
+    """What speaks against accepting is asked before anything is sent."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.questions: list[Any] = []
+        asked = mock.patch.object(sublime.Window, "show_quick_panel", self.ask)
+        asked.start()
+        self.addCleanup(asked.stop)
+
+    def ask(self, items: Any, on_select: Any, **options: Any) -> None:
+        self.questions.append((options["placeholder"], on_select))
+
+    def accept(self, right: sublime.View) -> Steps:
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: self.questions
+
+    def test_a_file_that_changed_on_disk_is_asked_about_and_can_be_seen(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        right.run_command("append", {"characters": "mine\n"})
+        self.write("a.py", "somebody else\n")
+        yield from self.accept(right)
+        sentence, answer = self.questions.pop()
+        self.assertIn("changed on disk", sentence)
+        self.assertEqual(cli.received("ide/diffAccepted"), [])
+        answer(0)
+        self.assertEqual(text_of(sublime_diff._partner(right)), "somebody else\n")
+        self.assertEqual(text_of(right), "new\nmine\n")
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(self.questions, [])
+
+    def test_unsaved_changes_in_another_tab_are_asked_about(self) -> Steps:
+        view = yield from self.open("a.py", "old\n")
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, view.file_name(), "new\n")
+        view.run_command("append", {"characters": "unsaved\n"})
+        yield from self.accept(right)
+        sentence, answer = self.questions.pop()
+        self.assertIn("unsaved changes", sentence)
+        answer(-1)
+        self.assertTrue(sublime_diff.is_diff(right))
+        self.assertEqual(cli.received("ide/diffAccepted"), [])
+
+    def test_an_emptied_proposal_is_asked_about(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        self.window.focus_view(right)
+        self.window.run_command("select_all")
+        self.window.run_command("left_delete")
+        yield from self.accept(right)
+        self.assertIn("emptied", self.questions[0][0])
+
+    def test_a_proposal_that_was_empty_is_accepted_without_a_question(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "")
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(self.questions, [])
+
+    def test_a_file_in_another_encoding_is_asked_about_and_can_be_accepted_all_the_same(
+        self,
+    ) -> Steps:
+        cli = yield from self.connect()
+        path = os.path.join(self.folder, "latin.txt")
+        with open(path, "wb") as file:
+            file.write(b"gr\xfc\xdfe\n")
+        right = yield from self.diff(cli, path, "new\n")
+        yield from self.accept(right)
+        sentence, answer = self.questions.pop()
+        self.assertIn("UTF-8", sentence)
+        answer(1)
+        yield lambda: cli.received("ide/diffAccepted")
 
 
 class Commands(AdapterTestCase):
