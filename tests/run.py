@@ -17,12 +17,6 @@ if __name__ == "__main__":
     # With -O pytest warns that assert statements do nothing: these tests have none.
     options = ["-W", "ignore:assertions not in test modules"]
     # The fault handler wants a main thread's signals, and this thread is none.
-    options = [
-        "-p",
-        "no:faulthandler",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        os.path.dirname(HERE),
-    ]
+    options += ["-p", "no:faulthandler", "-p", "no:cacheprovider"]
+    options += ["--rootdir", os.path.dirname(HERE)]
     sys.exit(pytest.main(options + (sys.argv[1:] or files)))
