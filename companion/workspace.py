@@ -133,19 +133,24 @@ class Workspace(Desk):
         )
 
     def _publish(self) -> None:
-        if self.publication is not None:
-            self.publication.remove()
         try:
-            self.publication = Publication(self.advertisement)
+            if self.publication is None:
+                self.publication = Publication(self.advertisement)
+            else:
+                self.publication.change_folders(self.advertisement.folders)
         except DiscoveryError as error:
             # The terminals' variables lead to the port all the same.
-            self.publication = None
+            self._unpublish()
             logger.error("%s", error)
             self._editor.tell(str(error))
 
-    def _leave(self) -> None:
+    def _unpublish(self) -> None:
         if self.publication is not None:
             self.publication.remove()
+            self.publication = None
+
+    def _leave(self) -> None:
+        self._unpublish()
         if self._update is not None:
             self._update.cancel()
         for session in self.sessions:
@@ -186,7 +191,9 @@ class Workspace(Desk):
             session.send(message)
 
     def _session_ended(self, session: Session) -> None:
-        self._keep(session.undelivered())
+        # Where the window closes there will be no next CLI.
+        if not self._closed.is_set():
+            self._keep(session.undelivered())
 
     def _keep(self, messages: list[bytes]) -> None:
         """Decisions whose CLI is gone go to the newest one here, or wait for the next."""
