@@ -34,15 +34,6 @@ def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
         time.sleep(0.002)
 
 
-async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
-    """`wait_for` in a loop, which goes on meanwhile."""
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {timeout} seconds in vain")
-        await asyncio.sleep(0.002)
-
-
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Run a test that is a coroutine in a loop of its own, under any test runner."""
 
