@@ -68,11 +68,14 @@ class Response:
 
 Message = Union[Request, Notification, Response]
 
+# Kept, because `json.dumps` makes a new one for every call that has options.
+_encoder = json.JSONEncoder(separators=(",", ":"))
+
 
 def encode(value: object) -> bytes:
     """JSON in UTF-8. Only ASCII is written: so even a lone surrogate out of an editor's buffer
     reaches the other side as it is, where raw UTF-8 could not carry it."""
-    return json.dumps(value, separators=(",", ":")).encode("ascii")
+    return _encoder.encode(value).encode("ascii")
 
 
 def encode_result(id: Id, result: bytes) -> bytes:
@@ -101,7 +104,9 @@ def parse(body: bytes) -> Message | list[Message | RpcError]:
 def _load(body: bytes) -> Any:
     try:
         text = body.decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded_int)
+        if text.startswith("\ufeff"):
+            raise ValueError("it begins with a BOM, which JSON has not")
+        value = _decoder.decode(text)
         # An escape can spell half of a surrogate pair, which is no Unicode text.
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -124,6 +129,10 @@ def _bounded_int(digits: str) -> int:
     if len(digits) > MAX_INTEGER_DIGITS:
         raise ValueError(f"a number has {len(digits)} digits, more than {MAX_INTEGER_DIGITS}")
     return int(digits)
+
+
+# Made once: json.loads would make one for each call that has parameters.
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_int)
 
 
 def _message_or_error(value: Any) -> Message | RpcError:
