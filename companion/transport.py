@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import socket
 from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator, Callable
 
@@ -93,8 +94,10 @@ class Endpoint:
         runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
         await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", port).start()
-            port = runner.addresses[0][1]
+            # Made here, for asyncio would pass over the error that kept it from being made.
+            listener = socket.create_server(("127.0.0.1", port))
+            await web.SockSite(runner, listener).start()
+            port = listener.getsockname()[1]
             self._hosts = frozenset(f"{name}:{port}" for name in HOST_NAMES)
             self._origins = frozenset(f"http://{host}" for host in self._hosts)
             yield port
