@@ -128,7 +128,8 @@ class Companion:
         windows = Windows(self._editor, self._pid, self._set_environments)
 
         def drain() -> None:
-            while self._calls:
+            # Only those that are here now: calls that keep coming must not keep the loop.
+            for _ in range(len(self._calls)):
                 self._calls.popleft()(windows)
 
         def wake() -> None:
