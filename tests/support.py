@@ -173,7 +173,7 @@ class Client:
     def post(self, value: Any, **headers: str | None) -> Answer:
         """Bytes go as they are, everything else as JSON."""
         body = value if isinstance(value, bytes) else json.dumps(value).encode()
-        return self.request("POST", body, **headers)
+        return self.request("POST", body, "/mcp", **headers)
 
     def call(self, method: str, params: Any = None) -> Any:
         """The JSON-RPC answer to a request."""
@@ -244,11 +244,21 @@ class EventStream:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def next(self) -> Event | None:
-        """The next event, or None where the stream ended as HTTP wants it.
+    def next(self) -> Event:
+        """The next event. Raises AssertionError where the stream ended."""
+        event = self._read()
+        if event is None:
+            raise AssertionError("the stream ended")
+        return event
+
+    def ended(self) -> bool:
+        """Whether the stream ended as HTTP wants it, without a further event.
 
         Raises http.client.IncompleteRead where it just broke off, OSError where nothing came.
         """
+        return self._read() is None
+
+    def _read(self) -> Event | None:
         fields: dict[str, str] = {}
         for line in iter(self._response.readline, b""):
             text = line.decode("utf-8").rstrip("\n")

@@ -314,8 +314,9 @@ class BadCalls(McpTestCase):
     async def test_an_unknown_tool_is_refused_in_every_revision_with_those_that_are_known(
         self,
     ) -> None:
+        names: tuple[Any, ...] = ("writeFile", "opendiff", "", None, 5, ["openDiff"], {})
         for version in mcp.VERSIONS:
-            for name in ("writeFile", "opendiff", "", None, 5, ["openDiff"], {}):
+            for name in names:
                 with self.subTest(version=version, name=name):
                     answer = await self.call(name, {}, version)
                     self.assert_error(

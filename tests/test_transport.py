@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 import unittest
-from typing import Any, AsyncIterator
+from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
 from GeminiCompanion.companion import jsonrpc, log, mcp, transport
@@ -321,13 +321,13 @@ class Bodies(TransportTestCase):
 
     def test_a_client_that_leaves_within_its_body_disturbs_nobody(self) -> None:
         head = self.client.head(Content_Length="1000")
-        with self.assertNoLogs():
+        with self.nothing_logged():
             self.client.send_raw(head + b'{"half":').close()
             self.assert_goes_on()
 
     @contextlib.contextmanager
-    def assertNoLogs(self) -> Any:  # type: ignore[override]
-        """As in newer versions of unittest: nothing of ours is logged from warnings upward."""
+    def nothing_logged(self) -> Iterator[None]:
+        """Nothing of ours is logged from warnings upward."""
         recent = log.RecentLines()
         recent.setLevel("WARNING")
         log.logger.addHandler(recent)
@@ -379,7 +379,8 @@ class Initialize(TransportTestCase):
         self.assert_refused(answer, 400, "Mcp-Session-Id")
 
     def test_a_client_info_of_any_shape_is_taken(self) -> None:
-        for info in (None, "x", [], {"version": None}, {"name": "a", "version": "%s %d"}):
+        shapes: tuple[Any, ...] = (None, "x", [], {"version": None}, {"version": "%s %d"})
+        for info in shapes:
             with self.subTest(info=info):
                 params = {"protocolVersion": "2025-06-18", "clientInfo": info}
                 answer = self.client.post({**PING, "method": "initialize", "params": params})
@@ -588,7 +589,7 @@ class Streams(TransportTestCase):
             first.next()
             with self.client.stream() as second:
                 second.next()
-                self.assertIsNone(first.next())
+                self.assertTrue(first.ended())
                 self.send(b"1")
                 self.assertEqual(self.messages(second, 1), [1])
 
@@ -667,7 +668,7 @@ class Streams(TransportTestCase):
             answer = self.client.request("DELETE")
             self.assertEqual((answer.status, answer.body), (204, b""))
             self.assertEqual(self.messages(stream, 1), [1])
-            self.assertIsNone(stream.next())
+            self.assertTrue(stream.ended())
         self.assertEqual(self.client.post(PING).status, 404)
         self.assertEqual(self.client.request("DELETE").status, 404)
         wait_for(lambda: len(self.ended) == 1)
@@ -687,8 +688,9 @@ class TheEnd(TransportTestCase):
             two.next()
             self.send(b"1")
             self.background.stop()
-            self.assertEqual(one.next().message, 1)  # type: ignore[union-attr]
-            self.assertEqual([one.next(), two.next()], [None, None])
+            self.assertEqual(one.next().message, 1)
+            self.assertTrue(one.ended())
+            self.assertTrue(two.ended())
         self.assertEqual(len(self.ended), 2)
 
     def test_nothing_listens_afterwards(self) -> None:

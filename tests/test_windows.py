@@ -97,9 +97,8 @@ class Lifetime(WindowsTestCase):
 
     def test_the_token_of_one_window_opens_no_other(self) -> None:
         self.set_windows(1, 2)
-        ports = [self.client(it).port for it in (1, 2)]
-        client = self.client(1)
-        self.assertEqual(Client(ports[1], client.headers["Authorization"]).request("GET").status, 401)
+        other = Client(self.client(2).port, self.told[-1][1]["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        self.assertEqual(other.request("GET").status, 401)
 
     def test_a_window_that_is_gone_takes_its_server_and_file_and_no_others(self) -> None:
         self.set_windows(1, 2)
@@ -168,10 +167,7 @@ class Events(WindowsTestCase):
 
     def names(self, stream: EventStream) -> list[str]:
         """The open files of the next context."""
-        event = stream.next()
-        if event is None:
-            self.fail("the stream ended")
-        files = event.message["params"]["workspaceState"]["openFiles"]
+        files = stream.next().message["params"]["workspaceState"]["openFiles"]
         return [os.path.basename(file["path"]) for file in files]
 
     def test_files_are_told_to_their_own_window_alone(self) -> None:
@@ -191,7 +187,7 @@ class Events(WindowsTestCase):
             selected = self.file(1, "a", cursor=Cursor(2, 3), selected_text="x")
             self.background.call(self.windows.select, 1, selected)
             event = stream.next()
-            active = event and event.message["params"]["workspaceState"]["openFiles"][0]
+            active = event.message["params"]["workspaceState"]["openFiles"][0]
             self.assertEqual(active["cursor"], {"line": 2, "character": 3})
             self.assertEqual(active["selectedText"], "x")
             self.background.call(self.windows.close_file, 1)
@@ -199,7 +195,8 @@ class Events(WindowsTestCase):
 
     def test_a_view_that_moves_to_another_window_is_only_there(self) -> None:
         with self.client(1).stream() as one, self.client(2).stream() as two:
-            self.names(one), self.names(two)
+            self.names(one)
+            self.names(two)
             self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
             self.names(one)
             self.background.call(self.windows.close_file, 1)
@@ -211,12 +208,12 @@ class Events(WindowsTestCase):
             self.names(stream)
             self.background.call(self.windows.set_trusted, True)
             event = stream.next()
-            state = event and event.message["params"]["workspaceState"]
+            state = event.message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], True)
         self.set_windows(1, 2, 3)
         with self.client(3).stream() as stream:
             event = stream.next()
-            state = event and event.message["params"]["workspaceState"]
+            state = event.message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], True)
 
     def test_decisions_reach_the_session_in_their_window(self) -> None:
@@ -226,7 +223,7 @@ class Events(WindowsTestCase):
             id = client.session_id
             self.background.call(self.windows.accept_diff, 2, id, PATH, "text")
             self.background.call(self.windows.reject_diff, 2, id, PATH)
-            methods = [event.message["method"] for event in (stream.next(), stream.next()) if event]
+            methods = [stream.next().message["method"] for _ in range(2)]
         self.assertEqual(methods, ["ide/diffAccepted", "ide/diffRejected"])
 
     def test_word_of_windows_that_are_gone_is_ignored(self) -> None:
