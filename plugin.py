@@ -194,7 +194,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
-    """Stop the server and start it anew, with new ports and tokens."""
+    """Stop the server and start it anew; connected CLIs come back by themselves."""
 
     def run(self) -> None:
         _host.stop()

@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import socket
 import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from . import private
 from .log import logger
 
 NAME = re.compile(r"gemini-ide-server-(\d+)-(\d+)\.json")
 # The prefix is what keeps a half-written file out of NAME, and so out of the CLI's sight.
-UNFINISHED = re.compile(r"\.unfinished-(\d+)-[0-9a-f]+")
+UNFINISHED = re.compile(re.escape(private.UNFINISHED) + r"(\d+)-[0-9a-f]+")
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
 # Seconds to wait for a port of this machine to answer; loopback answers or refuses at once.
 PROBE_TIMEOUT = 0.2
@@ -88,9 +88,11 @@ class Publication:
 
     def _write(self) -> None:
         try:
-            _make_private(os.path.dirname(os.path.dirname(self.path)))
-            _make_private(os.path.dirname(self.path))
-            _write_private(self.path, self.advertisement.encode())
+            private.make_folder(os.path.dirname(os.path.dirname(self.path)))
+            private.make_folder(os.path.dirname(self.path))
+            private.write(self.path, self.advertisement.encode())
+        except private.NotPrivate as error:
+            raise DiscoveryError(f"Gemini CLI cannot find this editor: {error}") from error
         except OSError as error:
             raise DiscoveryError(
                 f"Gemini CLI cannot find this editor: {self.path} could not be written"
@@ -101,41 +103,6 @@ class Publication:
         """Take the file away; plain os calls, so that it works while the editor quits."""
         with suppress(OSError):
             os.unlink(self.path)
-
-
-def _make_private(path: str) -> None:
-    """Make sure of a folder of ours that nobody else can enter. Raises OSError, DiscoveryError."""
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    status = os.lstat(path)
-    if not stat.S_ISDIR(status.st_mode):
-        raise DiscoveryError(
-            f"Gemini CLI cannot find this editor: {path} should be a folder and is not; remove it."
-        )
-    if sys.platform == "win32":
-        return
-    if status.st_uid != os.getuid():
-        raise DiscoveryError(
-            f"Gemini CLI cannot find this editor: {path} belongs to another user, who could read"
-            " the token. Set TMPDIR to a folder of your own for Sublime Text and for the CLI."
-        )
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        os.chmod(path, 0o700)
-
-
-def _write_private(path: str, data: bytes) -> None:
-    """Create or replace the file so that no moment shows it half written or to others."""
-    name = f".unfinished-{os.getpid()}-{secrets.token_hex(8)}"
-    unfinished = os.path.join(os.path.dirname(path), name)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(unfinished, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(unfinished)
-        raise
 
 
 def remove_all(pid: int) -> None:

@@ -25,16 +25,18 @@ JOIN = 2.0
 
 
 class Companion:
-    """The inbound port. `pid` is the editor's process.
+    """The inbound port. `pid` is the editor's process; `state_path` a file of this user's for what
+    outlives a stop, None where nothing does.
 
     `environments` holds the variables for the terminals of each window by the window's id. It is
     replaced whole and never changed, so any thread may read it.
     """
 
-    def __init__(self, editor: Editor, pid: int) -> None:
+    def __init__(self, editor: Editor, pid: int, state_path: str | None = None) -> None:
         self.environments: Mapping[int, Mapping[str, str]] = {}
         self._editor = editor
         self._pid = pid
+        self._state_path = state_path
         self._thread = threading.Thread(target=self._run, name="GeminiCompanion", daemon=True)
         # A caller appends its call and then looks for the loop; the loop shows itself and then
         # drains: so no call is forgotten, and nobody needs a lock.
@@ -125,7 +127,7 @@ class Companion:
         from .windows import Windows
 
         loop = get_running_loop()
-        windows = Windows(self._editor, self._pid, self._set_environments)
+        windows = Windows(self._editor, self._pid, self._set_environments, self._state_path)
 
         def drain() -> None:
             # Only those that are here now: calls that keep coming must not keep the loop.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterator
 
 from .log import logger
+from .state import SavedSession
 
 # Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
@@ -89,11 +90,27 @@ class Session:
 
     def undelivered(self) -> list[bytes]:
         """The decisions that no stream took."""
-        return [
-            event.message
-            for event in self._events
-            if event.id > self._delivered and not event.passing
-        ]
+        return [event.message for event in self._waiting()]
+
+    def _waiting(self) -> list[Event]:
+        return [it for it in self._events if it.id > self._delivered and not it.passing]
+
+    def saved(self) -> SavedSession:
+        waiting = tuple((event.id, event.message.decode("ascii")) for event in self._waiting())
+        awaiting = tuple(sorted(self.awaiting))
+        return SavedSession(self.id, self.protocol_version, self._last_id, awaiting, waiting)
+
+    @classmethod
+    def restored(cls, saved: SavedSession) -> Session:
+        """The session as it was: ids go on where they were, or a stream that resumes after one of
+        them would miss what came since."""
+        session = cls(saved.id, saved.protocol_version)
+        session.awaiting.update(saved.awaiting)
+        session._last_id = saved.last_id
+        for id, message in saved.undelivered:
+            session._events.append(Event(id, message.encode("ascii"), passing=False))
+        session._delivered = min([id - 1 for id, _ in saved.undelivered] + [saved.last_id])
+        return session
 
 
 class Stream:
@@ -159,10 +176,24 @@ class Sessions:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
         session = Session(uuid.uuid4().hex, protocol_version)
+        self._add(session)
+        return session
+
+    def restore(self, saved: SavedSession) -> None:
+        """Take up a session of before; it has the grace time to come back."""
+        self._add(Session.restored(saved))
+
+    def _add(self, session: Session) -> None:
         self._sessions[session.id] = session
         session.last_seen = asyncio.get_running_loop().time()
         self._watch(session, GRACE)
-        return session
+
+    def end_absent(self, seconds: float) -> None:
+        """End the sessions that have been without a stream for so long."""
+        latest = asyncio.get_running_loop().time() - seconds
+        for session in self:
+            if session.stream is None and session.last_seen < latest:
+                self.end(session.id)
 
     def get(self, id: str | None) -> Session:
         """The session, which counts as seen now. Raises UnknownSession."""

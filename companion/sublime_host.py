@@ -45,7 +45,8 @@ class Host:
         self.log = log.start(str(settings.get("log_level")))
         self._windows = {}
         self._generation += 1
-        self.companion = Companion(self.editor, os.getppid())
+        state_path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+        self.companion = Companion(self.editor, os.getppid(), state_path)
         self._settings_changed()
         self.companion.start()
         self._poll(self._generation)

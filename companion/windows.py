@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Callable, Mapping
+from typing import Callable, Iterable, Mapping
 
-from . import discovery
+from . import discovery, state
 from .context import OpenFile
 from .editor import Editor
 from .log import logger
+from .state import SavedWorkspace
 from .status import Status
 from .workspace import Workspace
+
+# Seconds from a change to the saved state: some changes come together.
+SAVE_DELAY = 0.2
 
 Environments = Mapping[int, Mapping[str, str]]
 
@@ -20,15 +24,24 @@ class Windows:
     """One workspace for each window, by the window's id.
 
     `on_environments` is given the variables for the terminals of every window, whenever they are
-    others; the mapping is never changed afterwards.
+    others; the mapping is never changed afterwards. `state_path` is where to keep what outlives
+    this run; None keeps nothing.
     """
 
     def __init__(
-        self, editor: Editor, pid: int, on_environments: Callable[[Environments], None]
+        self,
+        editor: Editor,
+        pid: int,
+        on_environments: Callable[[Environments], None],
+        state_path: str | None = None,
     ) -> None:
         self._editor = editor
         self._pid = pid
         self._on_environments = on_environments
+        self._state_path = state_path
+        self._saved: list[SavedWorkspace] = []
+        self._save_timer: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Future[None] | None = None
         self._is_trusted: bool | None = None
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
@@ -38,13 +51,29 @@ class Windows:
         """Serve until `stop`; `on_ready` is called when windows may be told."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, discovery.sweep, self._pid)
+        if self._state_path is not None:
+            self._saved = await loop.run_in_executor(None, state.load, self._state_path)
         try:
             on_ready()
             await self._stopped.wait()
         finally:
-            self.set_windows({})
-            if self._tasks:
-                await asyncio.wait(list(self._tasks.values()))
+            await self._end()
+
+    async def _end(self) -> None:
+        """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
+        workspaces, self._workspaces = self._workspaces, {}
+        keep = self._all_saved(workspaces.values())
+        for workspace in workspaces.values():
+            workspace.close(reject=self._state_path is None)
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+        if self._save_timer is not None:
+            self._save_timer.cancel()
+        if self._saving is not None:
+            await self._saving
+        if self._state_path is not None:
+            state.save(self._state_path, keep)
+        self._on_environments({})
 
     def stop(self) -> None:
         self._stopped.set()
@@ -89,9 +118,13 @@ class Windows:
         return tuple(workspace.status() for workspace in self._workspaces.values())
 
     def _open(self, window_id: int, folders: tuple[str, ...]) -> None:
-        workspace = Workspace(window_id, folders, self._editor, self._is_trusted)
+        workspace = Workspace(window_id, folders, self._editor, self._is_trusted, self._changed)
+        saved = next((each for each in self._saved if each.folders == folders), None)
+        if saved is not None:
+            self._saved.remove(saved)
+            workspace.restore(saved)
         self._workspaces[window_id] = workspace
-        task = asyncio.ensure_future(workspace.run(self._pid, on_open=self._refresh))
+        task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
         task.add_done_callback(partial(self._closed, workspace))
 
@@ -111,6 +144,25 @@ class Windows:
         if workspace is not None:
             change(workspace)
             workspace.context_changed()
+
+    def _changed(self) -> None:
+        """A workspace has another port, or something else that outlives this run."""
+        self._refresh()
+        if self._state_path is not None and self._save_timer is None and self._workspaces:
+            self._save_timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save)
+
+    def _save(self) -> None:
+        self._save_timer = None
+        if self._saving is not None and not self._saving.done():
+            self._changed()
+            return
+        keep = self._all_saved(self._workspaces.values())
+        loop = asyncio.get_running_loop()
+        self._saving = loop.run_in_executor(None, state.save, str(self._state_path), keep)
+
+    def _all_saved(self, workspaces: Iterable[Workspace]) -> list[SavedWorkspace]:
+        open_now = [each.saved() for each in workspaces if each.advertisement.port]
+        return open_now + self._saved
 
     def _refresh(self) -> None:
         self._on_environments(

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any, Callable, Mapping
 
 from .context import ContextStore
@@ -16,11 +19,15 @@ from .jsonrpc import encode_notification
 from .log import logger
 from .mcp import Desk
 from .sessions import Session, Sessions
+from .state import SavedWorkspace
 from .status import Status
 from .transport import Endpoint
 
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
 DEBOUNCE = 0.05
+# Seconds without a stream after which a session makes way for the next one of its window: more
+# than a client takes to come back to a stream that broke off.
+ABSENT = 5.0
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
 
@@ -35,6 +42,7 @@ class Workspace(Desk):
         folders: tuple[str, ...],
         editor: Editor,
         is_trusted: bool | None = None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.window_id = window_id
         self.context = ContextStore()
@@ -43,38 +51,67 @@ class Workspace(Desk):
         self.publication: Publication | None = None
         self._editor = editor
         self._is_trusted = is_trusted
+        self._on_change = on_change
+        self._wanted_port = 0
+        self._rejects = True
         self._closed = asyncio.Event()
         self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
         self._undelivered: list[bytes] = []
 
-    async def run(self, pid: int, on_open: Callable[[], None]) -> None:
-        """Serve until `close`; `on_open` is called when the server can be found. Raises OSError.
+    def restore(self, saved: SavedWorkspace) -> None:
+        """Be the endpoint of before, for CLIs that still know it: same port where it can be had,
+        same token, same sessions. To be called before `run`."""
+        self.advertisement = replace(self.advertisement, token=saved.token)
+        self._wanted_port = saved.port
+        self._undelivered = [message.encode("ascii") for message in saved.undelivered]
+        for session in saved.sessions:
+            self.sessions.restore(session)
+
+    def saved(self) -> SavedWorkspace:
+        return SavedWorkspace(
+            self.advertisement.folders,
+            self.advertisement.port,
+            self.advertisement.token,
+            tuple(session.saved() for session in self.sessions),
+            tuple(message.decode("ascii") for message in self._undelivered),
+            time.time(),
+        )
+
+    async def run(self, pid: int) -> None:
+        """Serve until `close`. Raises OSError.
 
         `pid` is the editor's process. The discovery file never outlives the socket.
         """
         endpoint = Endpoint(
             self.advertisement.token, self.sessions, self, on_stream=self._stream_began
         )
-        async with endpoint.listening() as port:
-            folders = self.advertisement.folders
-            self.advertisement = Advertisement(pid, port, self.advertisement.token, folders)
+        async with AsyncExitStack() as stack:
+            port = await self._listen(endpoint, stack)
+            self.advertisement = replace(self.advertisement, pid=pid, port=port)
             self._publish()
-            try:
-                on_open()
-                await self._closed.wait()
-            finally:
-                self._leave()
+            stack.callback(self._leave)
+            self._on_change()
+            await self._closed.wait()
 
-    def close(self) -> None:
+    async def _listen(self, endpoint: Endpoint, stack: AsyncExitStack) -> int:
+        try:
+            return await stack.enter_async_context(endpoint.listening(self._wanted_port))
+        except OSError:
+            if not self._wanted_port:
+                raise
+            # Somebody else has it now; the CLIs of before have to be enabled anew.
+            return await stack.enter_async_context(endpoint.listening(0))
+
+    def close(self, reject: bool = True) -> None:
+        """Stop serving; diffs without a decision are rejected, unless somebody takes over."""
+        self._rejects = reject
         self._closed.set()
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
         advertisement = self.advertisement
         if folders != advertisement.folders:
-            self.advertisement = Advertisement(
-                advertisement.pid, advertisement.port, advertisement.token, folders
-            )
+            self.advertisement = replace(advertisement, folders=folders)
             if advertisement.port:
                 self._publish()
 
@@ -108,11 +145,13 @@ class Workspace(Desk):
         except EditorError:
             session.awaiting.discard(path)
             raise
+        self._on_change()
 
     async def close_diff(self, session: Session, path: str) -> str | None:
         if path not in session.awaiting:
             return None
         session.awaiting.discard(path)
+        self._on_change()
         return await asyncio.shield(self._editor.close_diff(self.window_id, session.id, path))
 
     def accept(self, session_id: str, path: str, text: str) -> None:
@@ -153,7 +192,7 @@ class Workspace(Desk):
         self._unpublish()
         if self._update is not None:
             self._update.cancel()
-        for session in self.sessions:
+        for session in self.sessions if self._rejects else []:
             for path in list(session.awaiting):
                 self.reject(session.id, path)
 
@@ -177,9 +216,12 @@ class Workspace(Desk):
         else:
             self._last_update = update
             self.sessions.broadcast(update)
+        # A CLI that lost its connection comes back as another session (contract B1.11).
+        self.sessions.end_absent(ABSENT)
         kept, self._undelivered = self._undelivered, []
         for message in kept:
             session.send(message)
+        self._on_change()
 
     def _decide(self, session_id: str, path: str, method: str, params: Mapping[str, Any]) -> None:
         message = encode_notification(method, params)
@@ -189,6 +231,7 @@ class Workspace(Desk):
         else:
             session.awaiting.discard(path)
             session.send(message)
+        self._on_change()
 
     def _session_ended(self, session: Session) -> None:
         # Where the window closes there will be no next CLI.
@@ -204,3 +247,4 @@ class Workspace(Desk):
             else:
                 self._undelivered.append(message)
                 self._editor.tell("Gemini CLI is away: your decision waits for the next one.")
+        self._on_change()

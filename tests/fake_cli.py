@@ -31,6 +31,7 @@ class FakeCli:
         # What broke the stream off; None while it lives and after a graceful end.
         self.stream_error: Exception | None = None
         self._stream_began = threading.Event()
+        self._last_event: dict[str, str] = {}
         self._stream: http.client.HTTPConnection | None = None
         self._pool = ThreadPoolExecutor(1)
         self._started = self._pool.submit(self._start, version)
@@ -54,6 +55,12 @@ class FakeCli:
         updates = self.received("ide/contextUpdate")
         files: list[dict[str, Any]] = updates[-1]["workspaceState"]["openFiles"]
         return files
+
+    def resume(self) -> None:
+        """Come back to a stream that ended, as the SDK does: after the last event that arrived."""
+        self.stream_ended.clear()
+        self._stream_began.clear()
+        threading.Thread(target=self._read_stream, daemon=True).start()
 
     def close(self) -> None:
         """Leave as the CLI does: without a word."""
@@ -88,11 +95,14 @@ class FakeCli:
 
     def _read_stream(self) -> None:
         self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        self._stream.request("GET", "/mcp", headers={**self.headers, "Accept": "text/event-stream"})
+        headers = {**self.headers, "Accept": "text/event-stream", **self._last_event}
+        self._stream.request("GET", "/mcp", headers=headers)
         response = self._stream.getresponse()
         try:
             for line in iter(response.readline, b""):
                 self._stream_began.set()
+                if line.startswith(b"id: "):
+                    self._last_event = {"Last-Event-ID": line[4:].strip().decode()}
                 if line.startswith(b"data: "):
                     message = json.loads(line[6:])
                     self.notifications.append((message["method"], message["params"]))

@@ -12,18 +12,19 @@ from typing import Iterator
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # docs/architecture.md, "The ladder".
 RANKS = {
-    "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0,
-    "discovery": 1, "original": 1, "sessions": 1,
-    "mcp": 2,
-    "transport": 3,
-    "workspace": 4,
-    "windows": 5,
-    "service": 6,
-    "sublime_view": 7, "sublime_layout": 7, "sublime_terminal": 7,
-    "sublime_diff": 8,
-    "sublime_editor": 9,
-    "sublime_host": 10,
-    "plugin": 11,
+    "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
+    "discovery": 1, "original": 1, "state": 1,
+    "sessions": 2,
+    "mcp": 3,
+    "transport": 4,
+    "workspace": 5,
+    "windows": 6,
+    "service": 7,
+    "sublime_view": 8, "sublime_layout": 8, "sublime_terminal": 8,
+    "sublime_diff": 9,
+    "sublime_editor": 10,
+    "sublime_host": 11,
+    "plugin": 12,
 }  # fmt: skip
 # Where a catch-all may stand: a request, a message in it, a UI callback, the thread.
 BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 1}

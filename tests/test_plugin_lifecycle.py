@@ -70,6 +70,44 @@ class Lifecycle(AdapterTestCase):
         yield cli.stream_ended.is_set
         self.assertIsNone(cli.stream_error)
 
+    def test_a_cli_comes_back_after_a_reload_and_gets_the_decision_once(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        before = dict(plugin._host.environment(self.window))
+        plugin.plugin_unloaded()
+        yield cli.stream_ended.is_set
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        self.assertEqual(plugin._host.environment(self.window), before)
+        cli.resume()
+        yield cli.connected
+        right.run_command("append", {"characters": "mine\n"})
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(
+            cli.received("ide/diffAccepted"), [{"filePath": path, "content": "new\nmine\n"}]
+        )
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_a_decision_made_before_the_cli_is_back_waits_for_it(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        for _ in range(2):
+            plugin.plugin_unloaded()
+            plugin.plugin_loaded()
+            yield lambda: plugin._host.environment(self.window)
+            if right.is_valid():
+                self.window.focus_view(right)
+                self.window.run_command("gemini_companion_accept_diff")
+                yield lambda: not right.is_valid()
+        cli.resume()
+        yield lambda: cli.received("ide/diffAccepted")
+        yield 100
+        self.assertEqual(len(cli.received("ide/diffAccepted")), 1)
+
     def test_it_can_be_loaded_again_and_again(self) -> Steps:
         for _ in range(5):
             plugin.plugin_unloaded()

@@ -399,9 +399,9 @@ class Served(FilesTestCase):
 
     @contextlib.asynccontextmanager
     async def serving(self, folders: tuple[str, ...]) -> AsyncIterator[None]:
-        self.workspace = Workspace(WINDOW, folders, self.editor)
         opened = asyncio.Event()
-        running = asyncio.ensure_future(self.workspace.run(PID, opened.set))
+        self.workspace = Workspace(WINDOW, folders, self.editor, on_change=opened.set)
+        running = asyncio.ensure_future(self.workspace.run(PID))
         await asyncio.wait_for(opened.wait(), 20)
         try:
             yield

@@ -85,12 +85,27 @@ def text(path: str) -> str:
     return view.substr(sublime.Region(0, view.size())) if view is not None else ""
 
 
+def connected() -> int:
+    """How many CLIs the package says are connected."""
+    window().destroy_output_panel("gemini_companion")
+    window().run_command("gemini_companion_status")
+    _wait(lambda: _panel("gemini_companion"), "no status")
+    word = _panel("gemini_companion").split()[2]
+    return int(word) if word.isdigit() else 0
+
+
+def _panel(name: str) -> str:
+    panel = window().find_output_panel(name)
+    return panel.substr(sublime.Region(0, panel.size())) if panel is not None else ""
+
+
 def reload_package() -> None:
     """What an upgrade does; the one thing here that is no API of Sublime's."""
     from headless.host import current
 
-    host = current()
-    host.editor.ui.call(lambda: host.reload("GeminiCompanion"))
+    editor = current()
+    package = next(each for each in editor.packages.ordered() if each.name == "GeminiCompanion")
+    editor.ui(editor.plugins.reload, package)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,29 @@ class InTheEditor(Session):
         self.editor.wait_for("text", "new\n", path)
 
 
+class Faults(Session):
+    def test_a_package_upgraded_while_a_diff_is_open_goes_unnoticed(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "mine\n")
+        self.editor.do("reload_package")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\nmine\n")
+        self.cli.wait_connected()
+
+    def test_a_decision_in_the_terminal_after_an_upgrade_finds_the_diff(self) -> None:
+        path = self.write("b.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.editor.do("append", path, "mine\n")
+        self.editor.do("reload_package")
+        self.editor.wait_for("connected", 1)
+        self.cli.press("1")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n2\nmine\n")
+
+
 class InTheTerminal(Session):
     def test_write_file_is_allowed(self) -> None:
         path = self.write("a.py", b"old\n")

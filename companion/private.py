@@ -1,0 +1,52 @@
+"""Files and folders that only this user can enter or read; knows nothing of what is in them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from contextlib import suppress
+
+# The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
+UNFINISHED = ".unfinished-"
+
+
+class NotPrivate(Exception):
+    """Somebody else could read what is written there; the text is a sentence for the user."""
+
+
+def make_folder(path: str) -> None:
+    """Make sure of a folder of ours that nobody else can enter. Raises OSError, NotPrivate."""
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotPrivate(f"{path} should be a folder and is not; remove it.")
+    if sys.platform == "win32":
+        return
+    if status.st_uid != os.getuid():
+        raise NotPrivate(
+            f"{path} belongs to another user, who could read the token. Set TMPDIR to a folder of"
+            " your own for Sublime Text and for the CLI."
+        )
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        os.chmod(path, 0o700)
+
+
+def write(path: str, data: bytes) -> None:
+    """Create or replace a file so that no moment shows it half written or to others.
+
+    Raises OSError.
+    """
+    name = f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}"
+    unfinished = os.path.join(os.path.dirname(path), name)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(unfinished, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
