@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, AsyncContextManager, Awaitable, Callable, Mapping, TypeVar
+from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapping, TypeVar
 
 from GeminiCompanion.companion.editor import Editor, EditorError, Proposal
 
@@ -237,6 +237,7 @@ class EventStream:
         self._response = self._connection.getresponse()
         self.status = self._response.status
         self.headers = self._response.headers
+        self._lines = self._read_lines()
 
     def __enter__(self) -> EventStream:
         return self
@@ -254,14 +255,13 @@ class EventStream:
     def ended(self) -> bool:
         """Whether the stream ended as HTTP wants it, without a further event.
 
-        Raises http.client.IncompleteRead where it just broke off, OSError where nothing came.
+        Raises ConnectionError where it just broke off, OSError where nothing came.
         """
         return self._read() is None
 
     def _read(self) -> Event | None:
         fields: dict[str, str] = {}
-        for line in iter(self._response.readline, b""):
-            text = line.decode("utf-8").rstrip("\n")
+        for text in self._lines:
             name, _, value = text.partition(": ")
             if not text and fields:
                 return Event(fields)
@@ -273,8 +273,21 @@ class EventStream:
 
     def comment(self) -> str:
         """The next comment; events before it are skipped."""
-        lines = (line.decode("utf-8") for line in iter(self._response.readline, b""))
-        return next(line for line in lines if line.startswith(":"))
+        return next(text for text in self._lines if text.startswith(":"))
+
+    def _read_lines(self) -> Iterator[str]:
+        """The lines of the chunked body: http.client takes one that broke off for a whole one."""
+        rest = b""
+        while True:
+            size = self._response.fp.readline()
+            if not size:
+                raise ConnectionError("the stream broke off")
+            data = self._response.fp.read(int(size, 16))
+            self._response.fp.readline()
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            yield from (line.decode("utf-8") for line in lines)
 
     def close(self) -> None:
         self._response.close()

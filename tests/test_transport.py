@@ -639,7 +639,7 @@ class Streams(TransportTestCase):
     def test_a_silent_stream_is_kept_open_by_comments(self) -> None:
         with mock.patch.object(transport, "KEEP_ALIVE", 0.01), self.client.stream() as stream:
             stream.next()
-            self.assertEqual([stream.comment(), stream.comment()], [": keep-alive\n"] * 2)
+            self.assertEqual([stream.comment(), stream.comment()], [": keep-alive"] * 2)
             self.send(b"1")
             self.assertEqual(self.messages(stream, 1), [1])
 
