@@ -56,9 +56,6 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_new_window(self, window: sublime.Window) -> None:
         _host.look_at_windows()
 
-    def on_pre_close_window(self, window: sublime.Window) -> None:
-        _host.window_closes(window)
-
     def on_load_project(self, window: sublime.Window) -> None:
         _host.look_at_windows()
 
@@ -107,7 +104,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
 def _accept_instead_of_save(view: sublime.View, name: str) -> tuple[str, dict[str, Any]] | None:
     """A proposal has no file to save to; the user who saves it means that it is good."""
-    if name != "save" or not sublime_diff.is_diff(view):
+    if name != "save" or not (sublime_diff.is_diff(view) or sublime_diff.is_original(view)):
         return None
     window = view.window()
     if window is None or not sublime.load_settings(SETTINGS).get("accept_on_save", True):
@@ -137,7 +134,7 @@ class GeminiCompanionRejectDiffCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         view = sublime_diff.current(self.window)
         if view is not None:
-            _host.decide(self.window, view, accept=False)
+            _host.decide(view, accept=False)
 
 
 class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
@@ -158,7 +155,7 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
     """Start Gemini CLI in a folder of the window; asks which where there are several."""
 
     def is_enabled(self) -> bool:
-        return _host.companion is not None
+        return _host.is_running
 
     def run(self) -> None:
         folders = self.window.folders() or [self._fallback()]
@@ -181,7 +178,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
     """Show whether a CLI is connected to this window, and what it needs otherwise."""
 
     def is_enabled(self) -> bool:
-        return _host.companion is not None
+        return _host.is_running
 
     def run(self) -> None:
         if _host.companion is not None:

@@ -16,11 +16,13 @@ class Proposal:
 
     `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
     the CLI uses it as the key of the answer (contract B1.2). `content` has `\\n` line ends.
+    `live_sessions` are those whose CLI is there: a diff of any other waits for nobody.
     """
 
     session_id: str
     path: str
     content: str
+    live_sessions: frozenset[str] = frozenset()
 
 
 class Editor(ABC):
@@ -30,7 +32,8 @@ class Editor(ABC):
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         """Show the proposal beside the file; returns as soon as it can be seen.
 
-        Replaces a diff that the same session has open for the same path. Raises EditorError.
+        Replaces a diff that the same session, or one that is gone, has open for the same path.
+        Raises EditorError.
         """
 
     @abstractmethod

@@ -41,6 +41,10 @@ def start(level: str) -> RecentLines:
     logger.handlers[:] = [recent, console]
     # Other packages configure the root logger of the host, which they share with us.
     logger.propagate = False
+    set_level(level)
+    return recent
+
+
+def set_level(level: str) -> None:
     levels = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
     logger.setLevel(levels.get(level, logging.INFO))
-    return recent

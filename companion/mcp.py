@@ -145,7 +145,33 @@ TOOLS = (
         _close_diff,
     ),
 )
-_TOOLS = {tool.name: (tool, jsonschema.Draft7Validator(tool.schema)) for tool in TOOLS}
+
+
+class _Arguments:
+    """What one tool takes. Its schema asks for names, types and "not empty" and nothing else, so
+    jsonschema, the dearest part of a call, sees good arguments of one shape only once."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._validator = jsonschema.Draft7Validator(schema)
+        self._good: set[object] = set()
+
+    def problem(self, arguments: Any) -> jsonschema.ValidationError | None:
+        shape = _shape(arguments)
+        if shape in self._good:
+            return None
+        problem = next(self._validator.iter_errors(arguments), None)
+        if problem is None:
+            self._good.add(shape)
+        return problem
+
+
+def _shape(arguments: Any) -> object:
+    if not isinstance(arguments, dict):
+        return type(arguments)
+    return tuple((name, type(value), not value) for name, value in arguments.items())
+
+
+_TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
 _TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
 
 
@@ -216,8 +242,8 @@ async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) ->
             INVALID_PARAMS,
             "Expected one of the tools {}; got {!r}.".format(", ".join(_TOOLS), name),
         )
-    tool, validator = _TOOLS[name]
-    problem = next(validator.iter_errors(arguments), None)
+    tool, expected = _TOOLS[name]
+    problem = expected.problem(arguments)
     if problem is not None:
         return _bad_arguments(tool, problem, session)
     try:

@@ -66,7 +66,8 @@ def read_or_note(path: str) -> Original:
 def _decode(data: bytes) -> Original:
     mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
     try:
-        text = data[len(mark) :].decode(encoding)
+        # The CLI keeps UTF-8's mark as the first character (contract B2.17), and so does this.
+        text = data[0 if encoding == "utf-8" else len(mark) :].decode(encoding)
     except UnicodeDecodeError:
         if b"\0" in data:
             return Original("", exists=True, note=f"The file is binary; {len(data)} bytes.")

@@ -6,6 +6,7 @@ bounded), and does nothing once the companion has stopped. What is handed over i
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from contextlib import suppress
@@ -52,6 +53,11 @@ class Companion:
         if self._thread.is_alive():
             self._thread.join(join)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody listens to what is told here."""
+        return self._thread.is_alive()
+
     def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
         """These windows exist, each with its folders (absolute paths); all others are gone."""
         self._post(lambda it: it.set_windows(windows))
@@ -59,6 +65,10 @@ class Companion:
     def set_trusted(self, is_trusted: bool | None) -> None:
         """What `isTrusted` says; None leaves it out."""
         self._post(lambda it: it.set_trusted(is_trusted))
+
+    def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
+        """The window has these diffs, by session and path, and no others."""
+        self._post(lambda it: it.set_diffs(window_id, diffs))
 
     def add_file(self, window_id: int, file: OpenFile) -> None:
         """A tab has the file; nobody needs to have looked at it."""
@@ -99,11 +109,7 @@ class Companion:
     def _run(self) -> None:
         """The boundary of the thread: what gets here is our bug, or a library that is missing."""
         try:
-            # Here, and not at the top: these bring in aiohttp, whose import would hold up the
-            # editor's thread for as long as some hundred keystrokes take.
-            from asyncio import run
-
-            run(self._serve())
+            asyncio.run(self._serve())
         except ImportError as error:
             logger.exception("a library is missing")
             self._editor.tell(
@@ -122,17 +128,17 @@ class Companion:
             self.environments = {}
 
     async def _serve(self) -> None:
-        from asyncio import get_running_loop
-
+        # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
+        # thread for as long as some keystrokes take.
         from .windows import Windows
 
-        loop = get_running_loop()
+        loop = asyncio.get_running_loop()
         windows = Windows(self._editor, self._pid, self._set_environments, self._state_path)
 
         def drain() -> None:
             # Only those that are here now: calls that keep coming must not keep the loop.
             for _ in range(len(self._calls)):
-                self._calls.popleft()(windows)
+                run_guarded(self._calls.popleft(), windows)
 
         def wake() -> None:
             loop.call_soon_threadsafe(drain)
@@ -145,3 +151,11 @@ class Companion:
 
     def _set_environments(self, environments: Mapping[int, Mapping[str, str]]) -> None:
         self.environments = environments
+
+
+def run_guarded(call: Callable[[Windows], None], windows: Windows) -> None:
+    """The boundary of what the editor tells: one call that fails keeps no other from its turn."""
+    try:
+        call(windows)
+    except Exception:
+        logger.exception("what the editor told could not be taken in")

@@ -7,6 +7,7 @@ erases the stamp (`take`) has claimed the decision, exactly once (docs/adr/0003)
 from __future__ import annotations
 
 import os
+import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Iterator
@@ -21,10 +22,17 @@ from .sublime_layout import make_room, take_room_back
 STAMP = "gemini_companion_diff"
 PATH = "gemini_companion_diff_path"
 SESSION = "gemini_companion_diff_session"
-# Whether the proposal was empty from the start, and what the file was like when it was shown.
+# Whose stamp it is: the view's own id, so that a clone's copy counts for nothing, and the id of the
+# window whose CLI asked, wherever the tab is dragged to.
+OWN = "gemini_companion_diff_view"
+WINDOW = "gemini_companion_diff_window"
+# Whether the proposal was empty from the start, what the file was like when it was shown, and the
+# view's count of changes then.
 EMPTY = "gemini_companion_diff_empty"
 DIGEST = "gemini_companion_diff_digest"
-# Each view of a pair holds the other's id under this name.
+CHANGES = "gemini_companion_diff_changes"
+# On both views of a pair: a name that no other pair has, and the other's id.
+PAIR = "gemini_companion_diff_pair"
 PARTNER = "gemini_companion_diff_partner"
 # On the window: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
@@ -43,8 +51,12 @@ _texts: dict[int, str] = {}
 
 @dataclass(frozen=True)
 class Taken:
-    """A claimed diff: its two views, whose it was, and the text as the user left it."""
+    """A claimed diff: its views, whose it was, and the text as the user left it.
 
+    `window` is that of the CLI that asked; the views may be in another by now.
+    """
+
+    window: sublime.Window
     view: sublime.View
     original: sublime.View
     session_id: str
@@ -52,59 +64,100 @@ class Taken:
     text: str
 
 
-def open(
+# ----- opening
+
+
+def open_diff(
     window: sublime.Window,
     proposal: Proposal,
     original: Original,
     keyboard: sublime.View | None,
     take_focus: bool,
 ) -> None:
-    """Show the proposal beside the original. A diff of the same session and path makes way for it.
+    """Show the proposal beside the original. A diff of the same session and path makes way for it,
+    and so does one whose CLI is gone.
 
     `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
     """
-    older = find(window, proposal.session_id, proposal.path)
-    replaced = take(older) if older is not None else None
-    _remember_focus(window, keyboard)
+    older = [view for view in diffs(window) if _makes_way(view, proposal)]
+    if not list(diffs(window)):
+        window.settings().set(FOCUS_BEFORE, keyboard.id() if keyboard is not None else 0)
     with ExitStack() as undo:
         right = _open_pair(window, proposal, original, undo)
         # From here on it is whole; whatever failed before has left nothing behind.
         undo.pop_all()
     right.settings().set(STAMP, True)
     window.settings().set(DIFFS, _ids(window) + [right.id()])
-    if replaced is not None:
-        close(window, replaced, None)
+    for view in older:
+        _make_way(view, proposal)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
+
+
+def _makes_way(view: sublime.View, proposal: Proposal) -> bool:
+    session_id = view.settings().get(SESSION)
+    gone = session_id not in proposal.live_sessions
+    return path_of(view) == proposal.path and (session_id == proposal.session_id or gone)
+
+
+def _make_way(view: sublime.View, proposal: Proposal) -> None:
+    """Close an older diff. What the user typed into one whose CLI is gone stays, as a new tab."""
+    edited = view.change_count() != view.settings().get(CHANGES)
+    taken = take(view)
+    if taken is not None and edited and taken.session_id != proposal.session_id:
+        view.erase_phantoms(STAMP)
+        view.set_name(os.path.basename(taken.path) + " (your edits of an older proposal)")
+        view.set_scratch(False)
+        if taken.original.is_valid():
+            taken.original.close()
+        if view.window() == taken.window:
+            # Among the user's own tabs; here it would cover the new diff.
+            taken.window.set_view_index(view, 0, taken.window.num_views_in_group(0))
+    elif taken is not None:
+        close(taken, None)
 
 
 def _open_pair(
     window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack
 ) -> sublime.View:
     """The right view, with the left one beside it."""
+    if not list(diffs(window)):
+        undo.callback(take_room_back, window)
     left_group, right_group = make_room(window)
     right = _new_view(window, right_group)
-    right.set_name(os.path.basename(proposal.path) + " (proposed)")
     undo.callback(right.close)
+    right.set_name(os.path.basename(proposal.path) + " (proposed)")
     left = _new_view(window, left_group)
     undo.callback(left.close)
-    left.settings().set(PARTNER, right.id())
     settings = right.settings()
-    settings.set(PARTNER, left.id())
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
-    settings.set("mini_diff", True)
+    settings.set(PAIR, uuid.uuid4().hex)
+    left.settings().set(PAIR, settings.get(PAIR))
     _fill(right, proposal.content, proposal.path)
+    _join(window, left, right)
+    settings.set(CHANGES, right.change_count())
     show_original(right, original)
-    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
     return right
+
+
+def _join(window: sublime.Window, left: sublime.View, right: sublime.View) -> None:
+    """Let both know of each other, and dress the right one: ids, phantoms and change marks are
+    what does not survive a restart."""
+    left.settings().set(PARTNER, right.id())
+    settings = right.settings()
+    settings.set(PARTNER, left.id())
+    settings.set(OWN, right.id())
+    settings.set(WINDOW, window.id())
+    settings.set("mini_diff", True)
+    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
 
 
 def show_original(view: sublime.View, original: Original) -> None:
     """Fill the left side, and compare the right one with it, from now on."""
-    left, path = _partner(view), path_of(view)
+    left, path = partner(view), path_of(view)
     if left.is_valid():
         kind = " (on disk)" if original.exists else " (new file)"
         left.set_name(os.path.basename(path) + kind)
@@ -115,8 +168,41 @@ def show_original(view: sublime.View, original: Original) -> None:
     view.settings().set(DIGEST, original.digest)
 
 
-def all(window: sublime.Window) -> Iterator[sublime.View]:
-    """The right views of the window's undecided diffs, oldest first."""
+def adopt(window: sublime.Window) -> list[tuple[str, str]]:
+    """Take up the diffs that the editor restored with the window, tabs with text and settings only;
+    gives session and path of each diff there is now. A left side that is alone is closed."""
+    if not _ids(window):
+        return []
+    pairs: dict[str, list[sublime.View]] = {}
+    for view in window.views():
+        name = view.settings().get(PAIR)
+        if isinstance(name, str):
+            pairs.setdefault(name, []).append(view)
+    found = [view for views in pairs.values() for view in _adopt_pair(window, views)]
+    window.settings().set(DIFFS, [view.id() for view in found])
+    return [(str(view.settings().get(SESSION)), path_of(view)) for view in found]
+
+
+def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
+    rights = [view for view in views if view.settings().get(STAMP) is True]
+    lefts = [view for view in views if view not in rights]
+    for right in rights[:1]:
+        if not is_diff(right):
+            for left in lefts[:1]:
+                _join(window, left, right)
+                right.set_reference_document(left.substr(sublime.Region(0, left.size())))
+            right.settings().set(OWN, right.id())
+            right.settings().set(WINDOW, window.id())
+    for left in lefts if not rights else lefts[1:]:
+        left.close()
+    return rights[:1]
+
+
+# ----- finding
+
+
+def diffs(window: sublime.Window) -> Iterator[sublime.View]:
+    """The right views of the window's undecided diffs, oldest first, wherever they are now."""
     for view_id in _ids(window):
         view = sublime.View(view_id)
         if is_diff(view):
@@ -124,7 +210,13 @@ def all(window: sublime.Window) -> Iterator[sublime.View]:
 
 
 def is_diff(view: sublime.View) -> bool:
-    return view.is_valid() and view.settings().get(STAMP) is True
+    settings = view.settings()
+    return view.is_valid() and settings.get(STAMP) is True and settings.get(OWN) == view.id()
+
+
+def is_original(view: sublime.View) -> bool:
+    """Whether it is the left side of a diff."""
+    return is_diff(partner(view)) and not is_diff(view)
 
 
 def path_of(view: sublime.View) -> str:
@@ -132,11 +224,21 @@ def path_of(view: sublime.View) -> str:
     return str(view.settings().get(PATH))
 
 
+def partner(view: sublime.View) -> sublime.View:
+    """The other view of the pair; one that is not valid where there is none.
+
+    An id may be another view's after a restart; the pair's name is not.
+    """
+    name = view.settings().get(PAIR)
+    other = _view(view.settings(), PARTNER)
+    same = name is not None and other.is_valid() and other.settings().get(PAIR) == name
+    return other if same else sublime.View(0)
+
+
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
     """The right view of the diff that the session has open for the path."""
-    for view in all(window):
-        settings = view.settings()
-        if settings.get(PATH) == path and settings.get(SESSION) == session_id:
+    for view in diffs(window):
+        if path_of(view) == path and view.settings().get(SESSION) == session_id:
             return view
     return None
 
@@ -145,22 +247,14 @@ def current(window: sublime.Window) -> sublime.View | None:
     """The right view of the diff that the user means: the one with the keyboard on either side,
     else the one that can be seen. So commands work while a terminal has the keyboard."""
     active = window.active_view()
-    meant = [] if active is None else [active, _partner(active)]
-    for view in meant + [view for view in all(window) if _is_on_top(window, view)]:
+    meant = [] if active is None else [active, partner(active)]
+    for view in meant + [view for view in diffs(window) if _is_on_top(window, view)]:
         if is_diff(view):
             return view
     return None
 
 
-def take(view: sublime.View) -> Taken | None:
-    """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
-    settings = view.settings()
-    if settings.get(STAMP) is not True:
-        return None
-    settings.erase(STAMP)
-    text = view.substr(sublime.Region(0, view.size()))
-    session_id = str(settings.get(SESSION))
-    return Taken(view, _partner(view), session_id, path_of(view), text)
+# ----- deciding
 
 
 def doubts(view: sublime.View, present: Original) -> list[str]:
@@ -176,8 +270,8 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         found.append("The file has unsaved changes in another tab, which will conflict.")
     if view.size() == 0 and not settings.get(EMPTY):
         found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
-    if present.exists and present.note:
-        found.append(present.note + " Gemini CLI would write it in UTF-8.")
+    if present.note:
+        found.append(present.note + " Gemini CLI writes UTF-8 text over it.")
     return found
 
 
@@ -186,22 +280,35 @@ def _is_dirty(window: sublime.Window, path: str) -> bool:
     return view is not None and view.is_dirty()
 
 
-def close(window: sublime.Window, taken: Taken, keyboard: sublime.View | None) -> None:
+def take(view: sublime.View) -> Taken | None:
+    """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
+    if not is_diff(view):
+        return None
+    settings = view.settings()
+    settings.erase(STAMP)
+    window_id = settings.get(WINDOW)
+    window = sublime.Window(window_id if isinstance(window_id, int) else 0)
+    text = view.substr(sublime.Region(0, view.size()))
+    session_id = str(settings.get(SESSION))
+    return Taken(window, view, partner(view), session_id, path_of(view), text)
+
+
+def close(taken: Taken, keyboard: sublime.View | None) -> None:
     """Close both views of a diff that was taken; show the next one, or the window as it was.
 
     `keyboard` is the view in which the user types; only if it is one of these two, it changes.
     """
-    pair = (taken.original, taken.view)
-    for view in pair:
+    window, both = taken.window, (taken.original, taken.view)
+    for view in both:
         if view.is_valid():
             view.close()
-    waiting = list(all(window))
+    waiting = list(diffs(window))
     window.settings().set(DIFFS, [view.id() for view in waiting])
     if waiting:
         show(window, waiting[-1])
     else:
         take_room_back(window)
-    if keyboard in pair:
+    if keyboard in both:
         keyboard = None if waiting else _view(window.settings(), FOCUS_BEFORE)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
@@ -209,7 +316,7 @@ def close(window: sublime.Window, taken: Taken, keyboard: sublime.View | None) -
 
 def show(window: sublime.Window, view: sublime.View) -> None:
     """Bring both views of a diff to the top of their groups; the right one has the keyboard."""
-    left = _partner(view)
+    left = partner(view)
     if left.is_valid() and not _is_on_top(window, left):
         window.focus_view(left)
     window.focus_view(view)
@@ -222,9 +329,7 @@ def fill(view: sublime.View, edit: sublime.Edit) -> None:
         view.replace(edit, sublime.Region(0, view.size()), text)
 
 
-def _partner(view: sublime.View) -> sublime.View:
-    """The other view of the pair; one that is not valid where there is none."""
-    return _view(view.settings(), PARTNER)
+# ----- views
 
 
 def _view(settings: sublime.Settings, name: str) -> sublime.View:
@@ -235,11 +340,6 @@ def _view(settings: sublime.Settings, name: str) -> sublime.View:
 def _ids(window: sublime.Window) -> list[int]:
     ids = window.settings().get(DIFFS)
     return [id for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
-
-
-def _remember_focus(window: sublime.Window, keyboard: sublime.View | None) -> None:
-    if not any(True for _ in all(window)):
-        window.settings().set(FOCUS_BEFORE, keyboard.id() if keyboard is not None else 0)
 
 
 def _new_view(window: sublime.Window, group: int) -> sublime.View:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import suppress
 from functools import partial
 from typing import Callable, TypeVar
@@ -32,8 +33,7 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        loop = asyncio.get_running_loop()
-        present = await loop.run_in_executor(None, original.read, proposal.path)
+        present = await _in_thread(partial(original.read, proposal.path))
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
     async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
@@ -49,7 +49,7 @@ class SublimeEditor(Editor):
             raise EditorError("The editor's window is closed.")
         take_focus = bool(sublime.load_settings(SETTINGS).get("focus_diff", False))
         keyboard = self.keyboard_in(window)
-        sublime_diff.open(window, proposal, present, keyboard, take_focus)
+        sublime_diff.open_diff(window, proposal, present, keyboard, take_focus)
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
@@ -62,8 +62,25 @@ class SublimeEditor(Editor):
         taken = sublime_diff.take(view) if view is not None else None
         if taken is None:
             return None
-        sublime_diff.close(window, taken, self.keyboard_in(window))
+        sublime_diff.close(taken, self.keyboard_in(window))
         return taken.text
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Run `work`, which may wait for a disk, on a thread of its own that nobody has to wait for at
+    the end, as the loop does for its executor. Raises what it raises."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            outcome = partial(future.set_result, work())
+        except EditorError as error:
+            outcome = partial(future.set_exception, error)
+        _settle(loop, future, outcome)
+
+    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
+    return await future
 
 
 async def _on_ui_thread(work: Callable[[], T]) -> T:
@@ -74,12 +91,11 @@ async def _on_ui_thread(work: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def settle(call: Callable[[], None]) -> None:
-        if not future.done():
-            call()
-
     def run() -> None:
         """The boundary of UI callbacks: a failure becomes the answer, and a line in the log."""
+        if future.done():
+            # Nobody waits any more: the companion stops.
+            return
         try:
             outcome = partial(future.set_result, work())
         except EditorError as error:
@@ -88,8 +104,15 @@ async def _on_ui_thread(work: Callable[[], T]) -> T:
             logger.exception("the editor failed")
             sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
             outcome = partial(future.set_exception, sorry)
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, outcome)
+        _settle(loop, future, outcome)
 
     sublime.set_timeout(run, 0)
     return await future
+
+
+def _settle(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], outcome: Callable[[], None]
+) -> None:
+    """Give the outcome to whoever still waits; a loop that is closed has nobody."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(lambda: None if future.done() else outcome())

@@ -6,6 +6,7 @@ All of it runs on the UI thread, unless a method says otherwise.
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Mapping
 
 import sublime
@@ -20,8 +21,8 @@ from .sublime_editor import SublimeEditor
 # Milliseconds between looks at which windows and folders there are: neither every closed window
 # nor a changed folder has an event.
 POLL = 1000
-# Tabs described at a time, so that a window with thousands does not hold up its thread.
-CHUNK = 100
+# Tabs described at a time, so that a window with thousands does not hold up the UI thread.
+CHUNK = 20
 CHANGE_TAG = "GeminiCompanion"
 
 
@@ -65,6 +66,10 @@ class Host:
         if companion is not None:
             companion.stop(join=0.2)
 
+    @property
+    def is_running(self) -> bool:
+        return self.companion is not None and self.companion.is_running
+
     def look_at_windows(self) -> None:
         """Tell the companion of windows and folders that are new, and of windows that are gone."""
         if self.companion is None:
@@ -75,12 +80,9 @@ class Host:
             self._windows = windows
             self.companion.set_windows(windows)
             for window_id in new:
-                self._add_files(sublime.Window(window_id))
-
-    def window_closes(self, window: sublime.Window) -> None:
-        if self.companion is not None:
-            self._windows = {it: self._windows[it] for it in self._windows if it != window.id()}
-            self.companion.set_windows(self._windows)
+                window = sublime.Window(window_id)
+                self.companion.set_diffs(window_id, sublime_diff.adopt(window))
+                self._add_files(window, window.views())
 
     def activated(self, view: sublime.View) -> None:
         self.look_at_windows()
@@ -92,8 +94,9 @@ class Host:
         # The palette has the keyboard only for a moment; a terminal's panel keeps it.
         if element is None or element.endswith(":output"):
             self.editor.keyboard = view
-        if sublime_diff.is_diff(view):
-            self._show_pair(view)
+        window = view.window()
+        if window is not None and sublime_diff.is_diff(view):
+            sublime_diff.show(window, view)
         self._focus(view)
 
     def changed(self, view: sublime.View) -> None:
@@ -121,9 +124,8 @@ class Host:
 
     def closes(self, view: sublime.View) -> None:
         """The view is about to be closed by the user: for a diff, that is a rejection."""
-        window = view.window()
-        if window is not None and sublime_diff.is_diff(view):
-            self.decide(window, view, accept=False)
+        if sublime_diff.is_diff(view):
+            self.decide(view, accept=False)
 
     def closed(self, view: sublime.View) -> None:
         if self.companion is not None:
@@ -137,13 +139,13 @@ class Host:
             present = original.read_or_note(path)
             sublime.set_timeout(lambda: self._accept(window, view, present), 0)
 
-        # A disk can be slow, and the UI thread must not wait for it.
-        sublime.set_timeout_async(look, 0)
+        # A disk can be slow: neither the UI thread nor the worker of all packages may wait for it.
+        threading.Thread(target=look, name="GeminiCompanion file", daemon=True).start()
 
     def _accept(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
         doubts = sublime_diff.doubts(view, present) if sublime_diff.is_diff(view) else []
         if not doubts:
-            self.decide(window, view, accept=True)
+            self.decide(view, accept=True)
             return
 
         def answer(index: int) -> None:
@@ -151,7 +153,7 @@ class Host:
                 sublime_diff.show_original(view, present)
                 sublime_diff.show(window, view)
             elif index == 1:
-                self.decide(window, view, accept=True)
+                self.decide(view, accept=True)
 
         sentence = " ".join(doubts)
         items = [
@@ -161,19 +163,27 @@ class Host:
         window.show_quick_panel(items, answer, placeholder=sentence)
         self.editor.tell(sentence)
 
-    def decide(self, window: sublime.Window, view: sublime.View, accept: bool) -> None:
+    def decide(self, view: sublime.View, accept: bool) -> None:
         """Accept or reject a diff, if nobody else has, and close it."""
         companion = self.companion
-        taken = sublime_diff.take(view) if companion is not None else None
-        if companion is None or taken is None:
+        if companion is None or not companion.is_running:
+            self.editor.tell('It has stopped. Run "Gemini Companion: Restart", then decide.')
             return
+        taken = sublime_diff.take(view)
+        if taken is None:
+            return
+        if not taken.window.is_valid():
+            view.set_scratch(False)
+            self.editor.tell("The window of its CLI is closed; the text stays here, as a new tab.")
+            return
+        window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:
-            companion.accept_diff(window.id(), taken.session_id, taken.path, taken.text)
+            companion.accept_diff(window_id, session_id, path, taken.text)
         else:
-            companion.reject_diff(window.id(), taken.session_id, taken.path)
-        keyboard = self.editor.keyboard_in(window)
+            companion.reject_diff(window_id, session_id, path)
+        keyboard = self.editor.keyboard_in(taken.window)
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
-        sublime.set_timeout(lambda: sublime_diff.close(window, taken, keyboard), 0)
+        sublime.set_timeout(lambda: sublime_diff.close(taken, keyboard), 0)
 
     def terminus_arguments(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None
@@ -209,10 +219,12 @@ class Host:
 
     def _poll(self, generation: int) -> None:
         if generation == self._generation:
-            self.look_at_windows()
+            # First the next look, so that one that fails is not the last.
             sublime.set_timeout(lambda: self._poll(generation), POLL)
+            self.look_at_windows()
 
     def _settings_changed(self) -> None:
+        log.set_level(str(sublime.load_settings(SETTINGS).get("log_level")))
         if self.companion is not None:
             is_trusted = sublime.load_settings(SETTINGS).get("is_trusted")
             self.companion.set_trusted(is_trusted if isinstance(is_trusted, bool) else None)
@@ -228,22 +240,10 @@ class Host:
         if companion is not None and window is not None and file is not None:
             companion.focus_file(window.id(), file)
 
-    def _show_pair(self, view: sublime.View) -> None:
-        window = view.window()
-        if window is not None:
-            sublime_diff.show(window, view)
-
-    def _add_files(self, window: sublime.Window) -> None:
+    def _add_files(self, window: sublime.Window, views: list[sublime.View]) -> None:
         """Tell of the tabs that were there before us, the active one as focused."""
-        views = window.views()
-
-        def add(start: int) -> None:
-            for view in views[start : start + CHUNK]:
-                if view.is_valid():
-                    self.appeared(view)
-            if start + CHUNK < len(views):
-                sublime.set_timeout_async(lambda: add(start + CHUNK), 0)
-            else:
-                logger.info("window %d: %d tabs", window.id(), len(views))
-
-        sublime.set_timeout_async(lambda: add(0), 0)
+        for view in views[:CHUNK]:
+            if view.is_valid():
+                self.appeared(view)
+        if views[CHUNK:]:
+            sublime.set_timeout(lambda: self._add_files(window, views[CHUNK:]), 0)

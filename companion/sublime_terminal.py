@@ -70,7 +70,7 @@ def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
             config.get("default") if default else config.get("name", "").lower() == name.lower()
         )
         if enabled and here and wanted:
-            env: Mapping[str, str] = config.get("env", {})
+            env: Mapping[str, str] = config.get("env") or {}
             return env
     return {}
 

@@ -43,7 +43,7 @@ STALLED = 30.0
 # Milliseconds after which a client comes back to a stream that ended.
 RETRY = 500
 # Seconds that connections get to finish when the server stops.
-SHUTDOWN = 0.5
+SHUTDOWN = 0.2
 
 
 class _Refused(Exception):

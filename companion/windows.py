@@ -80,13 +80,21 @@ class Windows:
 
     def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
         for window_id in set(self._workspaces) - set(windows):
-            self._workspaces.pop(window_id).close()
+            closed = self._workspaces.pop(window_id)
+            closed.close()
+            if self._state_path is not None and closed.has_undelivered:
+                # For the next window with these folders.
+                self._saved.append(closed.saved())
         for window_id, folders in windows.items():
             if window_id in self._workspaces:
                 self._workspaces[window_id].change_folders(folders)
             else:
                 self._open(window_id, folders)
         self._refresh()
+
+    def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
+        if window_id in self._workspaces:
+            self._workspaces[window_id].reject_all_but(diffs)
 
     def set_trusted(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
@@ -132,7 +140,8 @@ class Windows:
         del self._tasks[workspace]
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._workspaces.pop(workspace.window_id, None)
+            if self._workspaces.get(workspace.window_id) is workspace:
+                del self._workspaces[workspace.window_id]
             logger.error("a window's server ended", exc_info=error)
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"

@@ -6,11 +6,13 @@ The loop owns all of it. Everything of one window is apart from every other.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any, Callable, Mapping
+from functools import partial
+from typing import Any, Awaitable, Callable, Iterable, Mapping, TypeVar
 
 from .context import ContextStore
 from .discovery import Advertisement, DiscoveryError, Publication
@@ -23,11 +25,14 @@ from .state import SavedWorkspace
 from .status import Status
 from .transport import Endpoint
 
+T = TypeVar("T")
+
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
 DEBOUNCE = 0.05
 # Seconds without a stream after which a session makes way for the next one of its window: more
 # than a client takes to come back to a stream that broke off.
 ABSENT = 5.0
+AWAY = "Gemini CLI is away; your decision is kept, and goes to it or to the next one."
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
 
@@ -58,6 +63,9 @@ class Workspace(Desk):
         self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
         self._undelivered: list[bytes] = []
+        # What the editor is asked for at the moment, and the order within each session.
+        self._under_way: set[asyncio.Future[Any]] = set()
+        self._turns: dict[str, asyncio.Lock] = {}
 
     def restore(self, saved: SavedWorkspace) -> None:
         """Be the endpoint of before, for CLIs that still know it: same port where it can be had,
@@ -107,6 +115,8 @@ class Workspace(Desk):
         """Stop serving; diffs without a decision are rejected, unless somebody takes over."""
         self._rejects = reject
         self._closed.set()
+        for task in list(self._under_way):
+            task.cancel()
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
         advertisement = self.advertisement
@@ -134,25 +144,67 @@ class Workspace(Desk):
             self._update.cancel()
         self._update = asyncio.get_running_loop().call_later(DEBOUNCE, self._send_context)
 
+    def reject_all_but(self, diffs: Iterable[tuple[str, str]]) -> None:
+        """The editor has these diffs; a session that waits for another would wait for ever."""
+        known = set(diffs)
+        for session in self.sessions:
+            for path in [it for it in session.awaiting if (session.id, it) not in known]:
+                self.reject(session.id, path)
+
+    @property
+    def has_undelivered(self) -> bool:
+        return bool(self._undelivered or any(it.undelivered() for it in self.sessions))
+
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
+        known = path in session.awaiting
         session.awaiting.add(path)
         try:
-            # The client may leave meanwhile; half a diff must not stay behind.
-            proposal = Proposal(session.id, path, content)
-            await asyncio.shield(self._editor.open_diff(self.window_id, proposal))
+            await self._in_turn(session, partial(self._open_diff, session, path, content))
         except EditorError:
-            session.awaiting.discard(path)
+            # One that was open before is open still.
+            if not known:
+                session.awaiting.discard(path)
             raise
-        self._on_change()
 
     async def close_diff(self, session: Session, path: str) -> str | None:
         if path not in session.awaiting:
             return None
+        return await self._in_turn(session, partial(self._close_diff, session, path))
+
+    async def _open_diff(self, session: Session, path: str, content: str) -> None:
+        live = frozenset(each.id for each in self.sessions if each.stream is not None)
+        proposal = Proposal(session.id, path, content, live)
+        await self._editor.open_diff(self.window_id, proposal)
+        for other in self.sessions:
+            # Its diff made way for this one.
+            if other is not session and other.stream is None and path in other.awaiting:
+                self.reject(other.id, path)
+        self._on_change()
+
+    async def _close_diff(self, session: Session, path: str) -> str | None:
         session.awaiting.discard(path)
         self._on_change()
-        return await asyncio.shield(self._editor.close_diff(self.window_id, session.id, path))
+        return await self._editor.close_diff(self.window_id, session.id, path)
+
+    async def _in_turn(self, session: Session, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work after what the session asked for before, and to its end even where the
+        client leaves meanwhile: half a diff must not stay behind."""
+
+        async def take_turn() -> T:
+            async with self._turns.setdefault(session.id, asyncio.Lock()):
+                return await work()
+
+        task = asyncio.ensure_future(take_turn())
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise EditorError("The editor's companion stops.") from None
+            raise
 
     def accept(self, session_id: str, path: str, text: str) -> None:
         """The user accepted; `text` is the proposal as edited, with `\\n` line ends."""
@@ -219,9 +271,7 @@ class Workspace(Desk):
         # A CLI that lost its connection comes back as another session (contract B1.11).
         self.sessions.end_absent(ABSENT)
         kept, self._undelivered = self._undelivered, []
-        for message in kept:
-            session.send(message)
-        self._on_change()
+        self._keep(kept)
 
     def _decide(self, session_id: str, path: str, method: str, params: Mapping[str, Any]) -> None:
         message = encode_notification(method, params)
@@ -231,20 +281,33 @@ class Workspace(Desk):
         else:
             session.awaiting.discard(path)
             session.send(message)
+            if session.stream is None and not self._closed.is_set():
+                self._editor.tell(AWAY)
         self._on_change()
 
     def _session_ended(self, session: Session) -> None:
+        self._turns.pop(session.id, None)
         # Where the window closes there will be no next CLI.
         if not self._closed.is_set():
             self._keep(session.undelivered())
 
     def _keep(self, messages: list[bytes]) -> None:
-        """Decisions whose CLI is gone go to the newest one here, or wait for the next."""
-        live = [session for session in self.sessions if session.stream is not None]
+        """Decisions whose CLI is gone go to the newest one here, or wait for the next.
+
+        Never to one that waits for a decision on the same path itself: it would take it for that.
+        """
         for message in messages:
+            path = path_of(message)
+            live = [it for it in self.sessions if it.stream is not None and path not in it.awaiting]
             if live:
                 live[-1].send(message)
             else:
                 self._undelivered.append(message)
-                self._editor.tell("Gemini CLI is away: your decision waits for the next one.")
+                self._editor.tell(AWAY)
         self._on_change()
+
+
+def path_of(message: bytes) -> str:
+    """The path of a decision."""
+    path: str = json.loads(message)["params"]["filePath"]
+    return path

@@ -28,9 +28,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         for cli in self.clis:
             cli.close()
-        for diff in list(sublime_diff.all(self.window)):
+        for diff in list(sublime_diff.diffs(self.window)):
             diff.close()
-        yield lambda: not list(sublime_diff.all(self.window))
+        yield lambda: not list(sublime_diff.diffs(self.window))
         for view in self.views:
             if view.is_valid():
                 view.set_scratch(True)
@@ -59,6 +59,18 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         yield cli.connected
         yield lambda: cli.received("ide/contextUpdate")
         return cli
+
+    def until_connected(self, count: int) -> Generator[Any, Any, None]:
+        """Until the companion knows of so many CLIs with a stream in the window."""
+
+        def connected() -> bool:
+            states: list[Any] = []
+            plugin._host.companion.status(states.extend)
+            self.states = getattr(self, "states", []) + [states]
+            mine = [s for seen in self.states for s in seen if s.window_id == self.window.id()]
+            return bool(mine) and mine[-1].connected == count
+
+        yield connected
 
     def diff(self, cli: FakeCli, path: str, text: str) -> Generator[Any, Any, sublime.View]:
         """`right = yield from self.diff(...)`: a diff that the CLI opened."""

@@ -10,6 +10,7 @@ cli.close()
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import threading
@@ -47,6 +48,19 @@ class FakeCli:
         params = {"name": tool, "arguments": arguments}
         return self._pool.submit(lambda: self._post("tools/call", params)["result"])
 
+    def post_together(self, *calls: tuple[str, dict[str, Any]]) -> Future[None]:
+        """Call tools one right after the other, without waiting for the answer to the first."""
+
+        def post() -> None:
+            with ThreadPoolExecutor(len(calls)) as pool:
+                for name, arguments in calls:
+                    params = {"name": name, "arguments": arguments}
+                    pool.submit(self._post, "tools/call", params)
+                    # One connection each: the first has to be on its way before the second.
+                    threading.Event().wait(0.01)
+
+        return self._pool.submit(post)
+
     def received(self, method: str) -> list[dict[str, Any]]:
         return [params for name, params in self.notifications if name == method]
 
@@ -65,7 +79,8 @@ class FakeCli:
     def close(self) -> None:
         """Leave as the CLI does: without a word."""
         if self._stream is not None and self._stream.sock is not None:
-            self._stream.sock.shutdown(2)
+            with contextlib.suppress(OSError):
+                self._stream.sock.shutdown(2)
         self._pool.shutdown(wait=False)
 
     def _start(self, version: str) -> None:

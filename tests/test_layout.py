@@ -26,8 +26,9 @@ RANKS = {
     "sublime_host": 11,
     "plugin": 12,
 }  # fmt: skip
-# Where a catch-all may stand: a request, a message in it, a UI callback, the thread.
-BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 1}
+# Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
+# the thread.
+BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2}
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 

@@ -332,3 +332,19 @@ class BadCalls(McpTestCase):
         self.desk = Broken()
         with self.assertRaises(ZeroDivisionError):
             await self.call("closeDiff", {"filePath": PATH})
+
+
+class Schemas(unittest.TestCase):
+    def test_they_ask_for_no_more_than_names_types_and_not_empty(self) -> None:
+        """What lets arguments of a shape that was good before pass without another look."""
+        known = {"$schema", "type", "properties", "required", "additionalProperties", "description"}
+        for tool in mcp.TOOLS:
+            self.assertLessEqual(set(tool.schema), known)
+            for schema in tool.schema["properties"].values():
+                self.assertLessEqual(set(schema), {"type", "description", "minLength"})
+                self.assertEqual(schema.get("minLength", 1), 1)
+
+    def test_arguments_are_looked_at_again_where_one_of_them_is_empty(self) -> None:
+        expected = mcp._TOOLS["closeDiff"][1]
+        for path, is_good in (("/a", True), ("/b", True), ("", False), ("/c", True)):
+            self.assertEqual(expected.problem({"filePath": path}) is None, is_good)

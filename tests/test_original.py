@@ -50,9 +50,11 @@ class Text(OriginalTestCase):
         text = "a\x0bb\x0cc\x85d\u2028e\x00f"
         self.assertEqual(self.read(text.encode()), Original(text, True))
 
+    def test_the_mark_of_utf_8_stays_as_it_does_in_a_proposal(self) -> None:
+        self.assertEqual(self.read(codecs.BOM_UTF8 + b"a\r\n"), Original("\ufeffa\n", True))
+
     def test_a_byte_order_mark_tells_the_encoding_and_is_left_out(self) -> None:
         for mark, encoding in (
-            (codecs.BOM_UTF8, "utf-8"),
             (codecs.BOM_UTF16_LE, "utf-16-le"),
             (codecs.BOM_UTF16_BE, "utf-16-be"),
             (codecs.BOM_UTF32_LE, "utf-32-le"),

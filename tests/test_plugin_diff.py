@@ -20,7 +20,7 @@ class OpenDiff(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = sublime_diff._partner(right)
+        left = sublime_diff.partner(right)
         self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
         self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
         self.assertLess(self.window.get_view_index(left)[0], self.window.get_view_index(right)[0])
@@ -29,7 +29,7 @@ class OpenDiff(AdapterTestCase):
     def test_both_sides_can_be_seen(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        for view in (right, sublime_diff._partner(right)):
+        for view in (right, sublime_diff.partner(right)):
             group = self.window.get_view_index(view)[0]
             self.assertEqual(self.window.active_view_in_group(group), view)
 
@@ -57,7 +57,7 @@ class OpenDiff(AdapterTestCase):
     def test_a_new_file_has_an_empty_left_side(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
-        self.assertEqual(text_of(sublime_diff._partner(right)), "")
+        self.assertEqual(text_of(sublime_diff.partner(right)), "")
 
     def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
         cli = yield from self.connect()
@@ -71,7 +71,7 @@ class OpenDiff(AdapterTestCase):
         first = yield from self.diff(cli, path, "one\n")
         second = yield from self.diff(cli, path, "two\n")
         yield lambda: not first.is_valid()
-        self.assertEqual(list(sublime_diff.all(self.window)), [second])
+        self.assertEqual(list(sublime_diff.diffs(self.window)), [second])
         self.assertEqual(text_of(second), "two\n")
         self.window.focus_view(second)
         self.window.run_command("gemini_companion_accept_diff")
@@ -93,7 +93,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = sublime_diff._partner(right)
+        left = sublime_diff.partner(right)
         right.run_command("append", {"characters": "mine\n"})
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
@@ -117,7 +117,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = sublime_diff._partner(right)
+        left = sublime_diff.partner(right)
         right.close()
         yield lambda: cli.received("ide/diffRejected")
         yield lambda: not left.is_valid()
@@ -153,7 +153,7 @@ class Decision(AdapterTestCase):
         opened = cli.call("openDiff", filePath=path, newContent="two\n")
         yield lambda: closed.done() and opened.done()
         yield 50
-        self.assertEqual([text_of(v) for v in sublime_diff.all(self.window)], ["two\n"])
+        self.assertEqual([text_of(v) for v in sublime_diff.diffs(self.window)], ["two\n"])
         self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_two_clis_get_their_own_decisions(self) -> Steps:
@@ -180,23 +180,127 @@ class Decision(AdapterTestCase):
         yield lambda: not first.is_valid()
         self.assertNotEqual(self.window.layout(), layout)
         self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: not list(sublime_diff.all(self.window))
+        yield lambda: not list(sublime_diff.diffs(self.window))
         yield lambda: self.window.layout() == layout
         self.assertEqual(self.window.active_view(), view)
         self.assertEqual(self.window.get_view_index(view)[0], 0)
 
-    def test_a_layout_that_the_user_changed_meanwhile_is_left_alone(self) -> Steps:
+    def test_dividers_that_the_user_moved_meanwhile_do_no_harm(self) -> Steps:
+        cli = yield from self.connect()
+        before = self.window.layout()
+        for _ in range(2):
+            right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+            layout = self.window.layout()
+            layout["rows"] = [row * 0.5 for row in layout["rows"][:-1]] + [1.0]
+            self.window.set_layout(layout)
+            self.window.focus_view(right)
+            self.window.run_command("gemini_companion_reject_diff")
+            yield lambda: not right.is_valid()  # noqa: B023
+            yield lambda: self.window.layout() == before
+
+    def test_groups_that_the_user_made_meanwhile_are_left_alone(self) -> Steps:
         cli = yield from self.connect()
         before = self.window.layout()
         self.addCleanup(self.window.set_layout, before)
         right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
         layout = self.window.layout()
-        layout["rows"] = [row * 0.9 for row in layout["rows"][:-1]] + [1.0]
+        layout["rows"] = [0.0, 0.2, 0.4, 1.0]
+        layout["cells"] = [[0, 0, 2, 1], [0, 1, 2, 2], [0, 2, 1, 3], [1, 2, 2, 3]]
         self.window.set_layout(layout)
         self.window.run_command("gemini_companion_reject_diff")
         yield lambda: not right.is_valid()
         yield 30
-        self.assertEqual(self.window.num_groups(), len(layout["cells"]))
+        self.assertEqual(self.window.num_groups(), 4)
+
+    def test_a_clone_of_the_proposal_decides_nothing(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        self.window.focus_view(right)
+        self.window.run_command("clone_file")
+        yield lambda: len(right.buffer().views()) == 2
+        clone = next(view for view in right.buffer().views() if view != right)
+        clone.close()
+        yield 50
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+        self.assertTrue(sublime_diff.is_diff(right))
+
+    def test_a_tab_dragged_to_another_window_still_answers_its_cli(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "a\n")
+        right = yield from self.diff(cli, path, "1\n")
+        groups = self.window.num_groups()
+        self.window.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        other.set_view_index(right, 0, 0)
+        yield lambda: right.window() == other
+        other.focus_view(right)
+        other.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        yield lambda: self.window.num_groups() == groups - 2
+        other.run_command("close_window")
+        yield lambda: len(sublime.windows()) == 1
+
+    def test_a_diff_whose_cli_is_gone_makes_way_and_what_was_typed_stays(self) -> Steps:
+        gone = yield from self.connect()
+        path = self.write("a.py", "a\n")
+        old = yield from self.diff(gone, path, "old proposal\n")
+        old.run_command("append", {"characters": "mine\n"})
+        self.views.append(old)
+        gone.close()
+        yield gone.stream_ended.is_set
+        cli = yield from self.connect()
+        yield from self.until_connected(1)
+        yield from self.diff(cli, path, "new proposal\n")
+        yield lambda: not sublime_diff.is_diff(old)
+        self.assertEqual(text_of(old), "old proposal\nmine\n")
+        self.assertFalse(old.is_scratch())
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], "new proposal\n")
+
+    def test_diffs_restored_with_other_ids_are_taken_up_and_nobody_elses_tab_is(self) -> Steps:
+        mine = yield from self.open("mine.py", "mine\n")
+        cli = yield from self.connect()
+        path = self.write("a.py", "a\n")
+        right = yield from self.diff(cli, path, "1\n")
+        left = sublime_diff.partner(right)
+        # As after a restart: the settings are those of before, the ids are others.
+        for view in (left, right):
+            view.settings().set(sublime_diff.PARTNER, mine.id())
+        right.settings().set(sublime_diff.OWN, 99999)
+        self.window.settings().set(sublime_diff.DIFFS, [99999])
+        right.erase_phantoms(sublime_diff.STAMP)
+        self.assertFalse(sublime_diff.is_diff(right))
+        self.assertFalse(sublime_diff.partner(right).is_valid())
+        found = sublime_diff.adopt(self.window)
+        self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
+        self.assertEqual(list(sublime_diff.diffs(self.window)), [right])
+        self.assertEqual(sublime_diff.partner(right), left)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        yield lambda: not left.is_valid()
+        self.assertTrue(mine.is_valid())
+
+    def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        left = sublime_diff.partner(right)
+        right.settings().erase(sublime_diff.STAMP)
+        right.settings().erase(sublime_diff.PAIR)
+        self.views.append(right)
+        self.assertEqual(sublime_diff.adopt(self.window), [])
+        yield lambda: not left.is_valid()
+
+    def test_a_diff_closed_while_it_opens_does_not_stay(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "a\n")
+        post = cli.post_together(
+            ("openDiff", {"filePath": path, "newContent": "1\n"}), ("closeDiff", {"filePath": path})
+        )
+        yield post.done
+        yield 50
+        self.assertEqual(list(sublime_diff.diffs(self.window)), [])
 
 
 class Doubt(AdapterTestCase):
@@ -228,7 +332,7 @@ class Doubt(AdapterTestCase):
         self.assertIn("changed on disk", sentence)
         self.assertEqual(cli.received("ide/diffAccepted"), [])
         answer(0)
-        self.assertEqual(text_of(sublime_diff._partner(right)), "somebody else\n")
+        self.assertEqual(text_of(sublime_diff.partner(right)), "somebody else\n")
         self.assertEqual(text_of(right), "new\nmine\n")
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")

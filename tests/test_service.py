@@ -16,7 +16,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion import log
+from GeminiCompanion.companion import discovery, log
 from GeminiCompanion.companion.context import OpenFile
 from GeminiCompanion.companion.editor import Proposal
 from GeminiCompanion.companion.service import JOIN, Companion
@@ -320,13 +320,11 @@ class Failures(ServiceTestCase):
         return subprocess.run(command, stdout=subprocess.PIPE, timeout=60).stdout.decode()
 
     def test_a_failure_of_the_thread_is_logged_and_told_with_what_to_do(self) -> None:
-        def broken(statuses: tuple[Status, ...]) -> None:
-            raise ZeroDivisionError("the reason")
-
-        self.companion.status(broken)
-        with self.assertLogs(log.logger, "ERROR") as logs:
+        broken = mock.patch.object(discovery, "sweep", side_effect=ZeroDivisionError("the reason"))
+        with self.assertLogs(log.logger, "ERROR") as logs, broken:
             self.companion.start()
             wait_for(lambda: not self.threads())
+        self.assertFalse(self.companion.is_running)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
         (sentence,) = self.editor.told
         self.assertIn("Gemini Companion: Show Log", sentence)
@@ -334,6 +332,18 @@ class Failures(ServiceTestCase):
         self.companion.set_windows({1: ()})
         self.companion.stop()
         self.assertEqual(self.files(), [])
+
+    def test_a_call_that_fails_is_logged_and_keeps_no_other_from_its_turn(self) -> None:
+        def broken(statuses: tuple[Status, ...]) -> None:
+            raise ZeroDivisionError("the reason")
+
+        heard: list[tuple[Status, ...]] = []
+        with self.assertLogs(log.logger, "ERROR") as logs:
+            self.start(1)
+            self.companion.status(broken)
+            self.companion.status(heard.append)
+            wait_for(lambda: heard)
+        self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
 
     def test_a_library_that_is_missing_is_told_by_name_with_what_to_do(self) -> None:
         program = """
@@ -358,6 +368,6 @@ for thread in threading.enumerate():
     def test_importing_the_service_brings_in_no_library(self) -> None:
         program = """
 import GeminiCompanion.companion.service
-print(sorted({"aiohttp", "jsonschema", "asyncio"} & set(sys.modules)))
+print(sorted({"aiohttp", "jsonschema"} & set(sys.modules)))
 """
         self.assertEqual(self.output(program).strip(), "[]")
