@@ -29,6 +29,7 @@ __all__ = [
     "GeminiCompanionRejectDiffCommand",
     "GeminiCompanionRestartCommand",
     "GeminiCompanionRunCliCommand",
+    "GeminiCompanionShowKeptCommand",
     "GeminiCompanionShowLogCommand",
     "GeminiCompanionStatusCommand",
     "plugin_loaded",
@@ -188,6 +189,21 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
         """On the companion's thread."""
         texts = [status.text() for status in statuses if status.window_id == self.window.id()]
         sublime.set_timeout(lambda: _show_panel(self.window, "".join(texts)), 0)
+
+
+class GeminiCompanionShowKeptCommand(sublime_plugin.WindowCommand):
+    """Show what the user accepted and no CLI could be told of yet; it is in no view any more."""
+
+    def is_enabled(self) -> bool:
+        return _host.is_running
+
+    def run(self) -> None:
+        if _host.companion is not None:
+            _host.companion.kept(self.window.id(), self._reply)
+
+    def _reply(self, kept: tuple[tuple[str, str], ...]) -> None:
+        """On the companion's thread."""
+        sublime.set_timeout(lambda: _host.show_kept(self.window, kept), 0)
 
 
 class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):

@@ -97,6 +97,11 @@ class Companion:
         """`reply` is called on the companion's thread, with the state of every window."""
         self._post(lambda it: reply(it.status()))
 
+    def kept(self, window_id: int, reply: Callable[[tuple[tuple[str, str], ...]], None]) -> None:
+        """`reply` is called on the companion's thread, with path and text of each accepted proposal
+        of the window that no CLI could be told of yet."""
+        self._post(lambda it: reply(it.kept(window_id)))
+
     def _post(self, call: Callable[[Windows], None]) -> None:
         """Crossing A: from any thread onto the loop, in order."""
         self._calls.append(call)

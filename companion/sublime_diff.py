@@ -322,6 +322,13 @@ def show(window: sublime.Window, view: sublime.View) -> None:
     window.focus_view(view)
 
 
+def open_text(window: sublime.Window, path: str, text: str) -> None:
+    """Open a text as a new tab, to be saved wherever the user likes."""
+    view = window.new_file()
+    view.set_name(os.path.basename(path))
+    _fill(view, text, path)
+
+
 def fill(view: sublime.View, edit: sublime.Edit) -> None:
     """The body of the command that puts a waiting text into its view."""
     text = _texts.pop(view.id(), None)

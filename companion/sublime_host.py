@@ -185,6 +185,19 @@ class Host:
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
         sublime.set_timeout(lambda: sublime_diff.close(taken, keyboard), 0)
 
+    def show_kept(self, window: sublime.Window, kept: tuple[tuple[str, str], ...]) -> None:
+        """Let the user choose one of the kept texts, and open it as a new tab."""
+        if not kept:
+            self.editor.tell("No accepted text waits for Gemini CLI in this window.")
+            return
+
+        def answer(index: int) -> None:
+            if index >= 0:
+                sublime_diff.open_text(window, *kept[index])
+
+        items = [[os.path.basename(path), path] for path, _ in kept]
+        window.show_quick_panel(items, answer, placeholder="Open which accepted text?")
+
     def terminus_arguments(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None
     ) -> dict[str, Any] | None:

@@ -122,6 +122,10 @@ class Windows:
         if window_id in self._workspaces:
             self._workspaces[window_id].reject(session_id, path)
 
+    def kept(self, window_id: int) -> tuple[tuple[str, str], ...]:
+        workspace = self._workspaces.get(window_id)
+        return workspace.kept() if workspace is not None else ()
+
     def status(self) -> tuple[Status, ...]:
         return tuple(workspace.status() for workspace in self._workspaces.values())
 

@@ -32,7 +32,10 @@ DEBOUNCE = 0.05
 # Seconds without a stream after which a session makes way for the next one of its window: more
 # than a client takes to come back to a stream that broke off.
 ABSENT = 5.0
-AWAY = "Gemini CLI is away; your decision is kept, and goes to it or to the next one."
+AWAY = (
+    "Gemini CLI is away; your decision is kept, and goes to it or to the next one. See"
+    ' "Gemini Companion: Show Kept Decisions".'
+)
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
 
@@ -222,6 +225,13 @@ class Workspace(Desk):
             sum(session.stream is not None for session in self.sessions),
             sum(len(session.awaiting) for session in self.sessions),
         )
+
+    def kept(self) -> tuple[tuple[str, str], ...]:
+        """Path and text of each accepted proposal that no CLI could be told of yet."""
+        away = [each for each in self.sessions if each.stream is None]
+        messages = [it for each in away for it in each.undelivered()] + self._undelivered
+        decisions = [json.loads(message)["params"] for message in messages]
+        return tuple((it["filePath"], it["content"]) for it in decisions if "content" in it)
 
     def _publish(self) -> None:
         try:

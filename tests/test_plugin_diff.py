@@ -282,6 +282,28 @@ class Decision(AdapterTestCase):
         yield lambda: not left.is_valid()
         self.assertTrue(mine.is_valid())
 
+    def test_a_text_accepted_while_the_cli_is_away_can_be_opened(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "a\n")
+        right = yield from self.diff(cli, path, "1\n")
+        cli.close()
+        yield cli.stream_ended.is_set
+        yield from self.until_connected(0)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: not right.is_valid()
+        questions: list[Any] = []
+        with mock.patch.object(
+            sublime.Window, "show_quick_panel", lambda *args, **_: questions.append(args)
+        ):
+            self.window.run_command("gemini_companion_show_kept")
+            yield lambda: questions
+        _, items, answer = questions[0]
+        self.assertEqual(items, [["a.py", path]])
+        answer(0)
+        self.views.append(self.window.active_view())
+        self.assertEqual(text_of(self.window.active_view()), "1\n")
+
     def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
