@@ -99,6 +99,8 @@ class Layout(unittest.TestCase):
                 self.assertNotIn("companion", set(outside(tree)))
 
     def test_each_core_module_imports_alone(self) -> None:
+        if "python" not in os.path.basename(sys.executable).lower():
+            self.skipTest("an editor's host is no interpreter that could be started")
         code = (
             "import sys, types; package = types.ModuleType('GeminiCompanion');"
             "package.__path__ = [sys.argv[1]]; sys.modules['GeminiCompanion'] = package;"

@@ -11,9 +11,8 @@ import unittest
 from typing import Any
 
 from GeminiCompanion import companion
-
-from headless.commands import command_name
-from headless.values import parse
+from GeminiCompanion.headless.commands import command_name
+from GeminiCompanion.headless.values import parse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILT_IN = {"edit_settings"}
@@ -91,6 +90,8 @@ class Resources(unittest.TestCase):
         self.assertEqual(read(".python-version").strip(), "3.8")
 
     def test_no_tracked_file_names_a_registry_or_a_path_of_this_machine(self) -> None:
+        if not os.path.isdir(os.path.join(ROOT, ".git")):
+            self.skipTest("a copy without its history does not say which files are tracked")
         names = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
         for name in names.stdout.decode().splitlines():
             path = os.path.join(ROOT, name)
