@@ -124,4 +124,6 @@ class FakeCli:
         except (OSError, ValueError, http.client.HTTPException) as error:
             self.stream_error = error
         finally:
+            response.close()
+            self._stream.close()
             self.stream_ended.set()
