@@ -65,9 +65,9 @@ class FakeCli:
         return [params for name, params in self.notifications if name == method]
 
     def context(self) -> list[dict[str, Any]]:
-        """The open files of the newest context."""
+        """The open files of the newest context; none before the first came."""
         updates = self.received("ide/contextUpdate")
-        files: list[dict[str, Any]] = updates[-1]["workspaceState"]["openFiles"]
+        files: list[dict[str, Any]] = updates[-1]["workspaceState"]["openFiles"] if updates else []
         return files
 
     def resume(self) -> None:
