@@ -82,6 +82,9 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_selection_modified_async(self, view: sublime.View) -> None:
         _host.changed(view)
 
+    def on_modified_async(self, view: sublime.View) -> None:
+        _host.edited(view)
+
     def on_pre_close(self, view: sublime.View) -> None:
         _host.closes(view)
 

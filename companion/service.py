@@ -86,6 +86,10 @@ class Companion:
         """The view is closed, or no longer in the window that it was in."""
         self._post(lambda it: it.close_file(view_id))
 
+    def edit_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
+        """The user changed the proposal; kept, should the editor go down before the decision."""
+        self._post(lambda it: it.edit_diff(window_id, session_id, path, text))
+
     def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
         """The user accepted the proposal; `text` is what he made of it, with `\\n` line ends."""
         self._post(lambda it: it.accept_diff(window_id, session_id, path, text))

@@ -17,6 +17,8 @@ from .state import SavedSession
 
 # Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
+# Code points of a proposal that is saved for a restart; one that is larger has to be asked anew.
+MAX_PROPOSAL = 1024 * 1024
 # Seconds a session lives without stream or request: the CLI never says that it leaves (B3.25).
 GRACE = 60.0
 # Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
@@ -47,13 +49,15 @@ class Event:
 class Session:
     """One client, from `initialize` to its end.
 
-    `awaiting` holds the paths of the diffs that the client has open and undecided, as it sent them.
+    `awaiting` holds the paths of the diffs that the client has open and undecided, as it sent them;
+    `proposals` their texts as the user had them last.
     """
 
     def __init__(self, id: str, protocol_version: str) -> None:
         self.id = id
         self.protocol_version = protocol_version
         self.awaiting: set[str] = set()
+        self.proposals: dict[str, str] = {}
         self.last_seen = 0.0
         self.stream: Stream | None = None
         self._events: deque[Event] = deque()
@@ -98,7 +102,14 @@ class Session:
     def saved(self) -> SavedSession:
         waiting = tuple((event.id, event.message.decode("ascii")) for event in self._waiting())
         awaiting = tuple(sorted(self.awaiting))
-        return SavedSession(self.id, self.protocol_version, self._last_id, awaiting, waiting)
+        proposals = tuple(
+            (path, self.proposals[path])
+            for path in awaiting
+            if len(self.proposals.get(path, "")) <= MAX_PROPOSAL and path in self.proposals
+        )
+        return SavedSession(
+            self.id, self.protocol_version, self._last_id, awaiting, waiting, proposals
+        )
 
     @classmethod
     def restored(cls, saved: SavedSession) -> Session:
@@ -106,6 +117,7 @@ class Session:
         them would miss what came since."""
         session = cls(saved.id, saved.protocol_version)
         session.awaiting.update(saved.awaiting)
+        session.proposals.update(saved.proposals)
         session._last_id = saved.last_id
         for id, message in saved.undelivered:
             session._events.append(Event(id, message.encode("ascii"), passing=False))

@@ -15,7 +15,7 @@ from typing import Any
 from . import private
 from .log import logger
 
-VERSION = 1
+VERSION = 2
 # Days after which nobody comes back any more.
 MAX_AGE = 7
 # Workspaces and bytes kept, the newest first.
@@ -26,13 +26,15 @@ MAX_BYTES = 64 * 1024 * 1024
 @dataclass(frozen=True)
 class SavedSession:
     """A session's ids and what it is still to be told: `undelivered` holds pairs of an event id and
-    a message, as JSON; `awaiting` the paths of its open diffs."""
+    a message, as JSON; `awaiting` the paths of its open diffs; `proposals` pairs of such a path and
+    the text as the user had it last."""
 
     id: str
     protocol_version: str
     last_id: int
     awaiting: tuple[str, ...]
     undelivered: tuple[tuple[int, str], ...]
+    proposals: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def _workspace(entry: dict[str, Any]) -> SavedWorkspace:
             int(each["last_id"]),
             tuple(each["awaiting"]),
             tuple((int(id), str(message)) for id, message in each["undelivered"]),
+            tuple((str(path), str(text)) for path, text in each["proposals"]),
         )
         for each in entry["sessions"]
     )

@@ -282,10 +282,16 @@ def _is_dirty(window: sublime.Window, path: str) -> bool:
 
 def take(view: sublime.View) -> Taken | None:
     """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
+    taken = read(view)
+    view.settings().erase(STAMP)
+    return taken
+
+
+def read(view: sublime.View) -> Taken | None:
+    """What `take` gives, without claiming it."""
     if not is_diff(view):
         return None
     settings = view.settings()
-    settings.erase(STAMP)
     window_id = settings.get(WINDOW)
     window = sublime.Window(window_id if isinstance(window_id, int) else 0)
     text = view.substr(sublime.Region(0, view.size()))

@@ -23,6 +23,8 @@ from .sublime_editor import SublimeEditor
 POLL = 1000
 # Tabs described at a time, so that a window with thousands does not hold up the UI thread.
 CHUNK = 20
+# Milliseconds without an edit after which the text of a proposal is kept: what a crash may cost.
+AT_REST = 500
 CHANGE_TAG = "GeminiCompanion"
 
 
@@ -126,6 +128,19 @@ class Host:
         """The view is about to be closed by the user: for a diff, that is a rejection."""
         if sublime_diff.is_diff(view):
             self.decide(view, accept=False)
+
+    def edited(self, view: sublime.View) -> None:
+        """The text of a view is another; any thread. That of a diff is kept once it is at rest."""
+        if not sublime_diff.is_diff(view):
+            return
+        count = view.change_count()
+
+        def keep() -> None:
+            companion, diff = self.companion, sublime_diff.read(view)
+            if companion is not None and diff is not None and view.change_count() == count:
+                companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
+
+        sublime.set_timeout_async(keep, AT_REST)
 
     def closed(self, view: sublime.View) -> None:
         if self.companion is not None:

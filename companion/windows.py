@@ -94,7 +94,11 @@ class Windows:
 
     def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
         if window_id in self._workspaces:
-            self._workspaces[window_id].reject_all_but(diffs)
+            self._workspaces[window_id].reconcile(diffs)
+
+    def edit_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
+        if window_id in self._workspaces:
+            self._workspaces[window_id].edited(session_id, path, text)
 
     def set_trusted(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted

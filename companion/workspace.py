@@ -147,12 +147,31 @@ class Workspace(Desk):
             self._update.cancel()
         self._update = asyncio.get_running_loop().call_later(DEBOUNCE, self._send_context)
 
-    def reject_all_but(self, diffs: Iterable[tuple[str, str]]) -> None:
-        """The editor has these diffs; a session that waits for another would wait for ever."""
+    def reconcile(self, diffs: Iterable[tuple[str, str]]) -> None:
+        """The editor has these diffs. What a session of before still waits for is shown again, as
+        the user had it last; or rejected, where nobody knows that any more."""
         known = set(diffs)
         for session in self.sessions:
             for path in [it for it in session.awaiting if (session.id, it) not in known]:
-                self.reject(session.id, path)
+                if path in session.proposals:
+                    asyncio.ensure_future(self._show_again(session, path))
+                else:
+                    self.reject(session.id, path)
+
+    async def _show_again(self, session: Session, path: str) -> None:
+        work = partial(self._open_diff, session, path, session.proposals[path])
+        try:
+            await self._in_turn(session, work)
+        except EditorError as error:
+            logger.warning("a diff could not be shown again: %s", error)
+            self.reject(session.id, path)
+
+    def edited(self, session_id: str, path: str, text: str) -> None:
+        """The user changed the proposal: this is what has to outlive the editor."""
+        session = self.sessions.find(session_id)
+        if session is not None and path in session.awaiting:
+            session.proposals[path] = text
+            self._on_change()
 
     @property
     def has_undelivered(self) -> bool:
@@ -180,6 +199,7 @@ class Workspace(Desk):
         live = frozenset(each.id for each in self.sessions if each.stream is not None)
         proposal = Proposal(session.id, path, content, live)
         await self._editor.open_diff(self.window_id, proposal)
+        session.proposals[path] = content
         for other in self.sessions:
             # Its diff made way for this one.
             if other is not session and other.stream is None and path in other.awaiting:
@@ -188,6 +208,7 @@ class Workspace(Desk):
 
     async def _close_diff(self, session: Session, path: str) -> str | None:
         session.awaiting.discard(path)
+        session.proposals.pop(path, None)
         self._on_change()
         return await self._editor.close_diff(self.window_id, session.id, path)
 
@@ -290,6 +311,7 @@ class Workspace(Desk):
             self._keep([message])
         else:
             session.awaiting.discard(path)
+            session.proposals.pop(path, None)
             session.send(message)
             if session.stream is None and not self._closed.is_set():
                 self._editor.tell(AWAY)

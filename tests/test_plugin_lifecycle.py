@@ -11,7 +11,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion import discovery
+from GeminiCompanion.companion import discovery, sublime_diff
 
 from .adapter import AdapterTestCase
 
@@ -107,6 +107,35 @@ class Lifecycle(AdapterTestCase):
         yield lambda: cli.received("ide/diffAccepted")
         yield 100
         self.assertEqual(len(cli.received("ide/diffAccepted")), 1)
+
+    def test_a_diff_that_went_down_with_the_editor_is_shown_again_as_the_user_had_it(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        right.run_command("append", {"characters": "mine\n"})
+        state = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+
+        def kept() -> bool:
+            with open(state, encoding="ascii") as file:
+                return "mine" in file.read()
+
+        yield kept
+        plugin.plugin_unloaded()
+        # As after a crash: no tab of it comes back.
+        right.settings().erase(sublime_diff.STAMP)
+        for view in (sublime_diff.partner(right), right):
+            view.close()
+        self.window.settings().erase(sublime_diff.DIFFS)
+        plugin.plugin_loaded()
+        yield lambda: list(sublime_diff.diffs(self.window))
+        (again,) = sublime_diff.diffs(self.window)
+        self.assertEqual(again.substr(sublime.Region(0, again.size())), "new\nmine\n")
+        cli.resume()
+        yield cli.connected
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], "new\nmine\n")
+        self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_it_can_be_loaded_again_and_again(self) -> Steps:
         for _ in range(5):
