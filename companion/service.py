@@ -82,9 +82,9 @@ class Companion:
         """Cursor, selection or path of an open file are others now."""
         self._post(lambda it: it.select(window_id, file))
 
-    def close_file(self, view_id: int) -> None:
-        """The view is closed, or no longer in the window that it was in."""
-        self._post(lambda it: it.close_file(view_id))
+    def close_file(self, view_id: int, but_in: int | None = None) -> None:
+        """The view is closed, or in no window any more but `but_in`."""
+        self._post(lambda it: it.close_file(view_id, but_in))
 
     def edit_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
         """The user changed the proposal; kept, should the editor go down before the decision."""

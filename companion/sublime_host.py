@@ -121,7 +121,9 @@ class Host:
                 companion.add_file(window.id(), file)
 
     def moved(self, view: sublime.View) -> None:
-        self.closed(view)
+        window = view.window()
+        if self.companion is not None and window is not None:
+            self.companion.close_file(view.id(), but_in=window.id())
         self.appeared(view)
 
     def closes(self, view: sublime.View) -> None:

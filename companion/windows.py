@@ -114,8 +114,8 @@ class Windows:
     def select(self, window_id: int, file: OpenFile) -> None:
         self._change(window_id, lambda workspace: workspace.context.select(file))
 
-    def close_file(self, view_id: int) -> None:
-        for window_id in self._workspaces:
+    def close_file(self, view_id: int, but_in: int | None = None) -> None:
+        for window_id in set(self._workspaces) - {but_in}:
             self._change(window_id, lambda workspace: workspace.context.close(view_id))
 
     def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:

@@ -64,6 +64,19 @@ class Context(AdapterTestCase):
         view.close()
         yield lambda: path not in [file["path"] for file in cli.context()]
 
+    def test_a_tab_moved_within_its_window_keeps_the_moment_of_its_focus(self) -> Steps:
+        first = yield from self.open("a.py", "a\n")
+        second = yield from self.open("b.py", "b\n")
+        cli = yield from self.connect()
+        self.window.focus_view(first)
+        self.window.focus_view(second)
+        yield lambda: cli.context()[0]["path"] == second.file_name()
+        before = cli.context()
+        self.window.set_view_index(first, 0, 1)
+        self.window.set_view_index(first, 0, 0)
+        yield 120
+        self.assertEqual(cli.context(), before)
+
     def test_a_diff_is_never_told(self) -> Steps:
         cli = yield from self.connect()
         path = os.path.join(self.folder, "new.py")
