@@ -69,10 +69,10 @@ class Context(AdapterTestCase):
         first = yield from self.open("a.py", "a\n")
         second = yield from self.open("b.py", "b\n")
         cli = yield from self.connect()
-        self.window.focus_view(first)
-        self.window.focus_view(second)
-        yield lambda: cli.context()[0]["path"] == second.file_name()
+        yield 120
         before = cli.context()
+        paths = [file["path"] for file in before][:2]
+        self.assertEqual(paths, [second.file_name(), first.file_name()])
         # Dragging a background tab cannot be played: moving it by the API selects it.
         plugin.GeminiCompanionListener().on_post_move(first)
         yield 120
