@@ -7,7 +7,9 @@ import os
 import socket
 import stat
 import threading
+import time
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -136,6 +138,49 @@ class Lifecycle(AdapterTestCase):
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], "new\nmine\n")
         self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_a_decision_that_nobody_could_take_leaves_the_diff_as_it_is(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        plugin._host.companion.stop()
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        self.window.run_command("gemini_companion_reject_diff")
+        yield 50
+        self.assertTrue(sublime_diff.is_diff(right))
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        cli.resume()
+        yield cli.connected
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+
+    def test_an_unload_while_a_cli_waits_for_the_editor_does_not_wait_for_the_cli(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        cli.call("openDiff", filePath=path, newContent="new\n")
+        # The editor's thread is this one: the request can only wait for it now.
+        asked = plugin._host.companion
+        deadline = time.monotonic() + 4
+        waiting: list[Any] = []
+        while not any(status.waiting for status in waiting) and time.monotonic() < deadline:
+            asked.status(waiting.extend)
+        plugin.plugin_unloaded()
+        self.assertEqual((own_files(), threads()), ([], []))
+        yield 50
+        self.assertEqual(list(sublime_diff.diffs(self.window)), [])
+
+    def test_a_look_at_the_windows_that_fails_is_not_the_last(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        looks: list[Any] = []
+
+        def fail() -> None:
+            looks.append(None)
+            raise ZeroDivisionError("played by a test")
+
+        with mock.patch.object(plugin._host, "look_at_windows", fail):
+            yield lambda: len(looks) >= 2
 
     def test_it_can_be_loaded_again_and_again(self) -> Steps:
         for _ in range(5):
