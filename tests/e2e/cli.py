@@ -1,10 +1,14 @@
 """The real Gemini CLI in a pseudo-terminal, read as a person would read its screen.
 
 cli = GeminiCli(home, folder, model.url, {"TMPDIR": ...})
-cli.wait_for("1 open file")
-cli.say("/ide status")
+cli.wait_connected()
+cli.say("change a.py please")
+cli.wait_for("Apply this change?")
 cli.press("1")
 cli.close()
+
+Asked about an edit, the CLI offers 1 (allow once), 2 (allow for this session) and 3 or Escape (no).
+Waits are in seconds; they raise TimeoutError with what is on the screen.
 """
 
 from __future__ import annotations
@@ -13,14 +17,13 @@ import fcntl
 import json
 import os
 import pty
-import select
 import signal
 import struct
 import subprocess
 import termios
 import threading
-import time
-from typing import Mapping
+from contextlib import suppress
+from typing import Callable, Mapping
 
 import pyte
 
@@ -38,7 +41,18 @@ SETTINGS = {
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
 }
-ESCAPE = "\x1b"
+ALLOW, NO, ESCAPE, INTERRUPT = "1", "3", "\x1b", "\x03"
+# Seconds without output. The CLI takes Enter within 30 ms of the key before for part of a paste;
+# what it has drawn, it has read, so silence after the echo proves that they have passed.
+QUIET = 0.05
+# Seconds in which keys that were taken can be seen, and how often they are pressed.
+TAKEN = 2.0
+TRIES = 10
+ERASE_LINE = "\x15"
+ASKED = "/ide status"
+# Stands above the input line, and nowhere else at the beginning of a line.
+RULE = "\n\u2500\u2500\u2500\u2500"
+EMPTY_INPUT = "Type your message"
 
 
 class Screen(pyte.Screen):  # type: ignore[misc]
@@ -56,7 +70,8 @@ class GeminiCli:
             json.dump(SETTINGS, file)
         self._screen = Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self._screen)
-        self._lock = threading.Lock()
+        self._drawn = threading.Condition()
+        self._ended = False
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
@@ -73,46 +88,73 @@ class GeminiCli:
         self._reader.start()
 
     def screen(self) -> str:
-        with self._lock:
+        with self._drawn:
             return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def wait_until(self, holds: Callable[[str], bool], what: str, timeout: float = 30) -> None:
+        """Wait until it holds for the screen."""
+        with self._drawn:
+            self._drawn.wait_for(lambda: holds(self.screen()) or self._ended, timeout)
+            if not holds(self.screen()):
+                end = "the CLI has left" if self._ended else f"not within {timeout} s"
+                raise TimeoutError(f"{what}: {end}:\n{self.screen()}")
 
     def wait_for(self, *texts: str, timeout: float = 30) -> None:
         """Wait until all the texts are on the screen."""
-        deadline = time.monotonic() + timeout
-        while not all(text in self.screen() for text in texts):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{texts} not on the screen:\n{self.screen()}")
-            select.select([], [], [], 0.05)
+        self.wait_until(lambda screen: all(text in screen for text in texts), str(texts), timeout)
 
-    def wait_gone(self, text: str, timeout: float = 30) -> None:
-        deadline = time.monotonic() + timeout
-        while text in self.screen():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{text} still on the screen:\n{self.screen()}")
-            select.select([], [], [], 0.05)
+    def wait_ready(self, timeout: float = 30) -> None:
+        """Wait until nothing runs and the next prompt can be typed."""
+
+        def is_ready(screen: str) -> bool:
+            return EMPTY_INPUT in input_area(screen) and "esc to cancel" not in screen
+
+        self.wait_until(is_ready, "waiting for a prompt", timeout)
 
     def wait_connected(self) -> None:
         """Ask for the status until it says so: the CLI connects in the background."""
-        self.wait_for("Type your message", timeout=60)
-        for _ in range(10):
-            self.say("/ide status")
-            try:
-                self.wait_for("Connected to Sublime Text", timeout=3)
+        self.wait_ready(60)
+        for _ in range(TRIES):
+            if "Connected to Sublime Text" in self.ide_status():
                 return
-            except TimeoutError:
-                continue
         raise TimeoutError(f"not connected:\n{self.screen()}")
 
+    def ide_status(self) -> str:
+        """What `/ide status` says now; empty where the CLI, still starting, took it for a prompt."""
+        before = self.screen().count(ASKED)
+        self.say(ASKED)
+
+        def is_answered(screen: str) -> bool:
+            return screen.count(ASKED) > before and "onnect" in screen.rpartition(ASKED)[2]
+
+        with suppress(TimeoutError):
+            self.wait_until(is_answered, "a status", TAKEN)
+        return self.screen().rpartition(ASKED)[2]
+
     def say(self, text: str) -> None:
-        """Type a line and send it, as soon as the CLI has shown it."""
-        self.press(text)
-        self.wait_for(text)
-        # The CLI takes a key within 30 ms of the one before for a paste.
-        select.select([], [], [], 0.2)
-        self.press("\r")
+        """Type a line and send it; ends when the CLI has taken it."""
+        self.wait_ready()
+        self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in input_area(screen))
+        self._wait_quiet()
+        self._insist("\r", lambda screen: f"> {text}" not in input_area(screen))
+
+    def _insist(self, keys: str, holds: Callable[[str], bool]) -> None:
+        """Press keys until the screen shows that they were taken: the CLI drops those that come
+        while it draws its input line anew, and a list of suggestions takes the first Enter."""
+        for _ in range(TRIES):
+            self.press(keys)
+            with suppress(TimeoutError):
+                self.wait_until(holds, f"pressed {keys!r}", TAKEN)
+                return
+        raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
+
+    def quit(self) -> int:
+        """Leave as a user does; the exit status."""
+        self.say("/quit")
+        return self._process.wait(30)
 
     def kill(self) -> None:
         """End it as a crash would."""
@@ -125,16 +167,26 @@ class GeminiCli:
         self._reader.join(5)
         os.close(self._master)
 
+    def _wait_quiet(self) -> None:
+        with self._drawn:
+            while self._drawn.wait(QUIET):
+                pass
+
     def _read(self) -> None:
-        while True:
+        while not self._ended:
             try:
                 data = os.read(self._master, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            with self._lock:
+            except OSError:  # what Linux says when nobody has the terminal open any more
+                data = b""
+            with self._drawn:
+                self._ended = not data
                 self._stream.feed(data)
+                self._drawn.notify_all()
+
+
+def input_area(screen: str) -> str:
+    """What stands below the rule above the input line; nothing while a question hides both."""
+    return screen.rpartition(RULE)[2] if RULE in screen else ""
 
 
 def environment(home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:

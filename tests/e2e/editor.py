@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -17,55 +15,70 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 class Editor:
-    """`editor.do("open", path)` runs that function of remote.py and gives its answer."""
+    """`editor.do("open", path)` runs that function of remote.py and gives its answer.
 
-    def __init__(self, folder: str, data: str, temp: str, *packages: str) -> None:
-        named = [item for package in packages for item in ("--package", package)]
+    Raises RuntimeError with what the function raised, or where the editor has left.
+    """
+
+    def __init__(self, folder: str, data: str, temp: str, package: str = "") -> None:
         script = os.path.join(HERE, "remote.py")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "headless", folder, "--data", data, *named, "--exec", script],
+        packages = ["--package", package] if package else []
+        line = [sys.executable, "-m", "headless", folder, "--data", data, *packages]
+        self._process = subprocess.Popen(
+            [*line, "--exec", script],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": temp},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._answers: queue.Queue[Any] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        self.temp = temp
-        self.do("wait_until_served")
+        self._temp = temp
+        self._count = 0
+        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    def do(self, name: str, *args: Any, timeout: float = 20) -> Any:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([name, *args]).encode() + b"\n")
-        self.process.stdin.flush()
+    def do(self, name: str, *args: Any, timeout: float = 30) -> Any:
+        if self._process.stdin is None or self._process.poll() is not None:
+            raise RuntimeError(f"{name}: the editor has left with {self._process.returncode}")
+        self._count += 1
+        self._process.stdin.write(json.dumps([self._count, name, *args]).encode() + b"\n")
+        self._process.stdin.flush()
         answer = self._answers.get(timeout=timeout)
+        # The answer to a question that was given up may come late.
+        while answer["number"] not in (self._count, None):
+            answer = self._answers.get(timeout=timeout)
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer["value"]
 
-    def wait_for(self, name: str, expected: Any, *args: Any, timeout: float = 20) -> None:
-        """Wait until `do(name, *args)` gives what is expected."""
-        deadline = time.monotonic() + timeout
-        while self.do(name, *args) != expected:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{name}: {self.do(name, *args)!r} is not {expected!r}")
-
     def discovery_files(self) -> list[str]:
-        folder = os.path.join(self.temp, "gemini", "ide")
+        folder = os.path.join(self._temp, "gemini", "ide")
         return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
     def kill(self) -> None:
         """End it as a crash would."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self._process.kill()
+        self._process.wait()
+
+    def quit(self) -> int:
+        """Leave as when a user quits; the exit status."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            self._process.stdin.close()
+        return self._process.wait(20)
 
     def close(self) -> None:
-        if self.process.poll() is None and self.process.stdin is not None:
-            self.process.stdin.close()
-            self.process.wait(20)
+        try:
+            self.quit()
+        finally:
+            self.kill()
+            self._reader.join(5)
+            if self._process.stdout is not None:
+                self._process.stdout.close()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        if self._process.stdout is None:
+            return
+        for line in self._process.stdout:
             if line.startswith(b"@"):
                 self._answers.put(json.loads(line[1:]))
+        self._answers.put({"number": None, "error": "the editor has left"})

@@ -1,12 +1,12 @@
 """A stand-in for the Gemini API on this machine: says what the test wants, keeps what was asked.
 
     with ModelServer() as model:
-        model.will_call("write_file", file_path=path, content="...")   # the next turn's tool call
-        ...
-        model.prompts()     # the text of every request of a main turn
+        model.will_call("write_file", {"file_path": path, "content": "..."}, closing="Done.")
+        ...                             # the user's next prompt gets the call, its result "Done."
+        model.wait_for_prompt("please")
 
-The CLI also asks on the side (which model to route to, and the like); such requests have no tools
-and get an answer that means nothing.
+The CLI also asks on the side (which model to route to, and the like). Such requests have no tools or
+want JSON back; they get an answer that means nothing and use up no call.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ SIDE_ANSWER = {
 
 class ModelServer:
     def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self._calls: deque[dict[str, Any]] = deque()
+        # Every request as (path, body); all state here belongs to whoever holds the condition.
+        self._requests: list[tuple[str, dict[str, Any]]] = []
+        self._calls: deque[tuple[dict[str, Any], str]] = deque()
+        self._closing = ""
         self._asked = threading.Condition()
         server = self
 
@@ -61,45 +63,53 @@ class ModelServer:
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._http.shutdown()
         self._http.server_close()
 
-    def will_call(self, tool: str, **arguments: Any) -> None:
-        """The next prompt of the user makes the model call this tool."""
-        self._calls.append({"functionCall": {"name": tool, "args": arguments}})
+    def will_call(self, tool: str, arguments: dict[str, str], closing: str) -> None:
+        """The user's next prompt makes the model call this tool; told the result, it says closing."""
+        with self._asked:
+            self._calls.append(({"functionCall": {"name": tool, "args": arguments}}, closing))
 
     def wait_for_prompt(self, text: str, timeout: float = 30) -> str:
-        """The first prompt with this text in it, as soon as it is there."""
+        """What the newest main turn with this text in its last message said there."""
         with self._asked:
             asked = self._asked.wait_for(lambda: any(text in it for it in self.prompts()), timeout)
+            prompts = self.prompts()
         if not asked:
-            raise TimeoutError(f"no prompt with {text!r} among {self.prompts()!r}")
-        return next(prompt for prompt in self.prompts() if text in prompt)
+            raise TimeoutError(f"no prompt with {text!r} among {prompts!r}")
+        return next(prompt for prompt in reversed(prompts) if text in prompt)
 
     def prompts(self) -> list[str]:
-        """All text that the main turns sent, one entry a request."""
-        return [
-            "\n".join(
-                part.get("text", "") for content in request["contents"] for part in content["parts"]
-            )
-            for request in self.requests
-        ]
+        """The last message of each main turn: texts as they are, results of tools as JSON."""
+        with self._asked:
+            turns = [request for path, request in self._requests if _is_main(path, request)]
+        return ["\n".join(map(_text, turn["contents"][-1]["parts"])) for turn in turns]
 
     def _answer(self, path: str, request: dict[str, Any]) -> dict[str, Any]:
-        if ":countTokens" in path:
-            return {"totalTokens": 1}
-        if request.get("generationConfig", {}).get("responseMimeType") == "application/json":
-            return _candidate({"text": json.dumps(SIDE_ANSWER)})
-        if not request.get("tools"):
-            return _candidate({"text": "Nothing."})
         with self._asked:
-            self.requests.append(request)
+            self._requests.append((path, request))
             self._asked.notify_all()
-        last = request["contents"][-1]["parts"]
-        if self._calls and not any("functionResponse" in part for part in last):
-            return _candidate(self._calls.popleft())
-        return _candidate({"text": f"The end of turn {len(self.requests)}."})
+            if ":countTokens" in path:
+                return {"totalTokens": 1}
+            if not _is_main(path, request):
+                return _candidate({"text": json.dumps(SIDE_ANSWER)})
+            if any("functionResponse" in part for part in request["contents"][-1]["parts"]):
+                return _candidate({"text": self._closing})
+            if self._calls:
+                call, self._closing = self._calls.popleft()
+                return _candidate(call)
+            return _candidate({"text": "Nothing to do."})
+
+
+def _is_main(path: str, request: dict[str, Any]) -> bool:
+    wanted = request.get("generationConfig", {}).get("responseMimeType")
+    return "enerateContent" in path and bool(request.get("tools")) and wanted is None
+
+
+def _text(part: dict[str, Any]) -> str:
+    return str(part["text"]) if "text" in part else json.dumps(part, ensure_ascii=False)
 
 
 def _candidate(part: dict[str, Any]) -> dict[str, Any]:

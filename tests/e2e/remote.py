@@ -1,6 +1,7 @@
 """Runs inside the editor: does what comes in on standard input, a JSON array a line.
 
-Each function is one thing that a user does, through Sublime's API.
+[number, name, argument ...] comes in; "@" and {"number", "value"} or {"number", "error"} go out.
+Each function is one thing that a user does or sees, through Sublime's API.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from typing import Any
 
 import sublime
@@ -108,12 +110,18 @@ def reload_package() -> None:
     editor.ui(editor.plugins.reload, package)
 
 
+def wait_for(name: str, expected: Any, *args: Any) -> None:
+    """Wait until the function gives what is expected."""
+    _wait(lambda: globals()[name](*args) == expected, f"{name} is not {expected!r}")
+
+
 if __name__ == "__main__":
     for line in sys.stdin:
-        name, *args = json.loads(line)
+        number, name, *args = json.loads(line)
         try:
-            answer = {"value": globals()[name](*args)}
-        except Exception as error:
-            answer = {"error": f"{name}: {error!r}"}
+            answer = {"number": number, "value": globals()[name](*args)}
+        # A boundary: whatever a function raises is told to the test.
+        except Exception:
+            answer = {"number": number, "error": f"{name}: {traceback.format_exc()}"}
         sys.stdout.write("@" + json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -3,73 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cli import BINARY, ESCAPE, GeminiCli  # noqa: E402
-from editor import Editor  # noqa: E402
-from model_server import ModelServer  # noqa: E402
-
-ACCEPT, REJECT = "gemini_companion_accept_diff", "gemini_companion_reject_diff"
-QUESTION = "Apply this change?"
+import session  # noqa: E402
+from cli import ALLOW, ESCAPE  # noqa: E402
+from session import ACCEPT, REJECT  # noqa: E402
 
 
-@unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
-class Session(unittest.TestCase):
-    """One editor and one CLI serve all the tests of a class; each test has its own file."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
-        cls.addClassCleanup(shutil.rmtree, cls.root, True)
-        folders = {name: os.path.join(cls.root, name) for name in ("home", "work", "tmp", "data")}
-        for folder in folders.values():
-            os.mkdir(folder)
-        cls.folder, cls.temp = folders["work"], folders["tmp"]
-        cls.model = ModelServer()
-        cls.enterClass(cls.model)
-        cls.editor = Editor(cls.folder, folders["data"], cls.temp)
-        cls.addClassCleanup(cls.editor.close)
-        cls.cli = GeminiCli(folders["home"], cls.folder, cls.model.url, {"TMPDIR": cls.temp})
-        cls.addClassCleanup(cls.cli.close)
-        cls.cli.wait_connected()
-
-    @classmethod
-    def enterClass(cls, context: ModelServer) -> None:
-        context.__enter__()
-        cls.addClassCleanup(context.__exit__, None, None, None)
-
-    def write(self, name: str, data: bytes) -> str:
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as file:
-            file.write(data)
-        return path
-
-    def read(self, path: str) -> bytes:
-        with open(path, "rb") as file:
-            return file.read()
-
-    def ask(self, path: str, proposal: str, tool: str, **arguments: str) -> None:
-        """A prompt that makes the model call the tool; ends when both sides show the question."""
-        self.model.will_call(tool, file_path=path, **arguments)
-        self.cli.say(f"change {os.path.basename(path)} please")
-        self.cli.wait_for(QUESTION)
-        self.editor.wait_for("proposal", proposal, path)
-
-    def finish(self, path: str) -> None:
-        """Ends when the CLI waits for the next prompt and the editor has no diff left."""
-        self.cli.wait_gone(QUESTION)
-        self.cli.wait_gone("esc to cancel")
-        self.cli.wait_for("Type your message")
-        self.editor.wait_for("proposal", None, path)
-        self.assertEqual([tab for tab in self.editor.do("tabs") if "(proposed)" in tab], [])
-
-
-class Context(Session):
+class Context(session.Session):
     def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
         path = self.write("seen.py", b"first\nsecond line\n")
         self.editor.do("open", path)
@@ -83,7 +26,7 @@ class Context(Session):
         self.assertIn('"selectedText": "second"', prompt)
 
 
-class InTheEditor(Session):
+class InTheEditor(session.Session):
     def test_write_file_is_accepted(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -168,10 +111,10 @@ class InTheEditor(Session):
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("command", ACCEPT)
         self.finish(path)
-        self.editor.wait_for("text", "new\n", path)
+        self.editor.do("wait_for", "text", "new\n", path)
 
 
-class Faults(Session):
+class Faults(session.Session):
     def test_a_package_upgraded_while_a_diff_is_open_goes_unnoticed(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -188,17 +131,17 @@ class Faults(Session):
         self.ask(path, "one\n2\n", "replace", **change)
         self.editor.do("append", path, "mine\n")
         self.editor.do("reload_package")
-        self.editor.wait_for("connected", 1)
-        self.cli.press("1")
+        self.editor.do("wait_for", "connected", 1)
+        self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"one\n2\nmine\n")
 
 
-class InTheTerminal(Session):
+class InTheTerminal(session.Session):
     def test_write_file_is_allowed(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.press("1")
+        self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"new\n")
 
@@ -207,7 +150,7 @@ class InTheTerminal(Session):
         change = {"instruction": "x", "old_string": "two", "new_string": "2"}
         self.ask(path, "one\n2\n", "replace", **change)
         self.editor.do("append", path, "mine\n")
-        self.cli.press("1")
+        self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"one\n2\nmine\n")
 
@@ -222,9 +165,6 @@ class InTheTerminal(Session):
     def test_a_new_file_is_allowed(self) -> None:
         path = os.path.join(self.folder, "d.py")
         self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
-        self.cli.press("1")
+        self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"print(1)\n")
-
-
-del Session
