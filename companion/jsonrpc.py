@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Mapping, Union
+from typing import Any, Callable, Mapping, Union
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -87,13 +87,15 @@ def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def parse(body: bytes) -> Message | list[Message | RpcError]:
-    """Read one message or a batch.
+def parse(
+    body: bytes, finish: Callable[[Any], Any] = lambda value: value
+) -> Message | list[Message | RpcError]:
+    """Read one message or a batch; `finish` is given the JSON value first, and may change it.
 
     In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a body
     that is no JSON in UTF-8 (PARSE_ERROR) and for one that is no message (INVALID_REQUEST).
     """
-    value = _load(body)
+    value = finish(_load(body))
     if not isinstance(value, list):
         return _message(value)
     if not value:

@@ -14,6 +14,7 @@ import jsonschema
 
 from . import __version__
 from .editor import EditorError
+from .excerpt import Excerpt
 from .jsonrpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -48,7 +49,8 @@ class Desk:
     """Where the tools' work is done; a workspace is one."""
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
-        """Show the diff. Raises EditorError."""
+        """Show the diff; `content` is an Excerpt where it is too long to be edited here. Raises
+        EditorError."""
         raise NotImplementedError
 
     async def close_diff(self, session: Session, path: str) -> str | None:
@@ -96,6 +98,8 @@ async def _close_diff(
 
 def _path(arguments: Mapping[str, Any]) -> str:
     path: str = arguments["filePath"]
+    if isinstance(path, Excerpt):
+        raise EditorError(f"Expected filePath to be a path; got {len(path)} characters and more.")
     if "\0" in path or not os.path.isabs(path):
         raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
     return path

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import socket
 from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator, Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from . import mcp
+from .excerpt import Cutter, TooMuch
+from .gate import Gate, Strangers
 from .jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -31,9 +35,18 @@ from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSess
 
 PATH = "/mcp"
 METHODS = ("POST", "GET", "DELETE")
-# Bytes of a request body: an openDiff of a very large file passes; a refusal would end the CLI's
-# connection for good (contract B3.30).
-MAX_BODY = 64 * 1024 * 1024
+# Bytes of a request body: an openDiff of any file passes; a refusal would end the CLI's connection
+# for good (contract B3.30).
+MAX_BODY = 256 * 1024 * 1024
+# Bytes from which a body is not held whole: to parse one would hold up the editor's threads for
+# longer than a frame takes.
+LARGE = 4 * 1024 * 1024
+# Seconds for a body to come in whole; on this machine, even the largest takes one or two.
+BODY_TIME = 30.0
+# Seconds that a connection may idle between requests, and connections at a time that have shown the
+# token; a CLI keeps two or three.
+IDLE = 75.0
+MAX_CONNECTIONS = 128
 # Names under which a client on this machine, or in a container on it, knows a loopback server.
 HOST_NAMES = ("127.0.0.1", "localhost", "[::1]", "host.docker.internal")
 # Seconds of silence before a comment keeps the stream open; clients give up after 300 (B3.24).
@@ -44,6 +57,16 @@ STALLED = 30.0
 RETRY = 500
 # Seconds that connections get to finish when the server stops.
 SHUTDOWN = 0.2
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """What is no HTTP is its sender's fault; the library would quote it, with any token in it."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
+
+
+_http_logger = logger.getChild("http")
+_http_logger.addFilter(_is_worth_a_line)
 
 
 class _Refused(Exception):
@@ -58,6 +81,9 @@ class _Refused(Exception):
         response = web.Response(status=self.status, text=self.sentence + "\n")
         if self.status == 405:
             response.headers["Allow"] = ", ".join(METHODS)
+        if self.status in (408, 413, 503):
+            # What comes next on this connection could be anything.
+            response.force_close()
         return response
 
 
@@ -74,6 +100,7 @@ class Endpoint:
         self._sessions = sessions
         self._desk = desk
         self._on_stream = on_stream
+        self._strangers = Strangers()
         self._hosts: frozenset[str] = frozenset()
         self._origins: frozenset[str] = frozenset()
 
@@ -90,18 +117,24 @@ class Endpoint:
             handler_cancellation=True,
             auto_decompress=False,
             access_log=None,
+            keepalive_timeout=IDLE,
+            logger=_http_logger,
         )
+        self._server = server
         runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
         await runner.setup()
+        # Made here, for asyncio would pass over the error that kept it from being made.
+        listener = socket.create_server(("127.0.0.1", port))
+        acceptor = await asyncio.get_running_loop().create_server(
+            lambda: Gate(self._strangers, server()), sock=listener
+        )
         try:
-            # Made here, for asyncio would pass over the error that kept it from being made.
-            listener = socket.create_server(("127.0.0.1", port))
-            await web.SockSite(runner, listener).start()
             port = listener.getsockname()[1]
             self._hosts = frozenset(f"{name}:{port}" for name in HOST_NAMES)
             self._origins = frozenset(f"http://{host}" for host in self._hosts)
             yield port
         finally:
+            acceptor.close()
             self._sessions.end_all()
             transports = [connection.transport for connection in server.connections]
             await runner.cleanup()
@@ -140,6 +173,7 @@ class Endpoint:
         given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
         if not hmac.compare_digest(given, self._authorization):
             raise _Refused(401, "Expected the bearer token of the discovery file.")
+        self._admit(request)
         if request.path != PATH:
             raise _Refused(404, f"Expected the path {PATH}.")
         if request.method not in METHODS:
@@ -150,6 +184,15 @@ class Endpoint:
                 400,
                 "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(mcp.VERSIONS)),
             )
+
+    def _admit(self, request: web.BaseRequest) -> None:
+        """The connection's client has the token: from now on its time is its own."""
+        gate = request.transport.get_protocol() if request.transport is not None else None
+        if not isinstance(gate, Gate):
+            return
+        if len(self._server.connections) - len(self._strangers) >= MAX_CONNECTIONS:
+            raise _Refused(503, f"Expected at most {MAX_CONNECTIONS} connections at a time.")
+        gate.open()
 
     async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
         if _media_type(request) != "application/json":
@@ -162,7 +205,7 @@ class Endpoint:
             return _too_large()
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        message = parse(await request.read())
+        message = await _read(request)
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message)
         session = self._session(request)
@@ -242,6 +285,35 @@ class Endpoint:
             raise _Refused(
                 404, "Expected the id of a live session; initialize a new one."
             ) from None
+
+
+async def _read(request: web.BaseRequest) -> Message | list[Message | RpcError]:
+    """The message of a body. Raises RpcError, _Refused and HTTPRequestEntityTooLarge."""
+    if request.content.is_eof():
+        return parse(await request.read())
+    try:
+        return await asyncio.wait_for(_read_slowly(request), BODY_TIME)
+    except asyncio.TimeoutError:
+        raise _Refused(408, f"Expected the whole body within {BODY_TIME:.0f} seconds.") from None
+    except TooMuch:
+        raise _Refused(413, "Expected fewer values beside the text of a file.") from None
+
+
+async def _read_slowly(request: web.BaseRequest) -> Message | list[Message | RpcError]:
+    """Take a body as it comes in; of one that is LARGE, long strings are cut (see Cutter)."""
+    pieces, size, cutter = [], 0, Cutter()
+    async for piece in request.content.iter_any():
+        size += len(piece)
+        if size > MAX_BODY:
+            raise web.HTTPRequestEntityTooLarge(MAX_BODY, size)
+        pieces.append(piece)
+        if size > LARGE:
+            for each in pieces:
+                cutter.feed(each)
+            pieces.clear()
+    if size <= LARGE:
+        return parse(b"".join(pieces))
+    return parse(cutter.rest(), cutter.marked)
 
 
 async def _pump(stream: Stream, response: web.StreamResponse) -> None:

@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # docs/architecture.md, "The ladder".
 RANKS = {
     "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
+    "excerpt": 0, "gate": 0,
     "discovery": 1, "original": 1, "state": 1,
     "sessions": 2,
     "mcp": 3,

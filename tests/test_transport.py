@@ -13,16 +13,20 @@ import unittest
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
-from GeminiCompanion.companion import jsonrpc, log, mcp, transport
+from GeminiCompanion.companion import gate, jsonrpc, log, mcp, transport
 from GeminiCompanion.companion.editor import EditorError
+from GeminiCompanion.companion.excerpt import Excerpt
 from GeminiCompanion.companion.sessions import Session, Sessions
-from GeminiCompanion.companion.transport import MAX_BODY, Endpoint
+from GeminiCompanion.companion.transport import Endpoint
 
 from .support import Background, Client, read_all, read_head, wait_for
 
 TOKEN = "t0ken-of-the-test"
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+# Small ones, for tests that cross them.
+LARGE = 0x100000
+MAX_BODY = 0x200000
 
 
 class Desk(mcp.Desk):
@@ -30,6 +34,7 @@ class Desk(mcp.Desk):
 
     def __init__(self) -> None:
         self.opened: list[str] = []
+        self.content = ""
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         if content == "refused":
@@ -37,6 +42,7 @@ class Desk(mcp.Desk):
         if content == "bug":
             raise ZeroDivisionError("secret detail")
         self.opened.append(path)
+        self.content = content
 
     async def close_diff(self, session: Session, path: str) -> str | None:
         return None
@@ -163,6 +169,73 @@ class WhoMayTalk(TransportTestCase):
             socket.create_connection(("127.0.0.2", self.port), timeout=5).close()
 
 
+class Strangers(TransportTestCase):
+    """Whoever has not shown the token."""
+
+    def test_a_connection_that_says_nothing_is_ended(self) -> None:
+        with mock.patch.object(gate, "PATIENCE", 0.05):
+            self.assertEqual(read_all(self.client.send_raw(b"")), b"")
+        self.assert_goes_on()
+
+    def test_one_that_speaks_slowly_is_ended_at_the_same_moment(self) -> None:
+        with mock.patch.object(gate, "PATIENCE", 0.1):
+            with self.client.send_raw(self.client.head().rstrip() + b"\r\n") as connection:
+                connection.settimeout(0.01)
+                started = time.monotonic()
+                while self.is_open(connection):
+                    self.assertLess(time.monotonic() - started, 10)
+
+    def is_open(self, connection: socket.socket) -> bool:
+        """Says one byte more."""
+        try:
+            connection.sendall(b"x")
+            return bool(connection.recv(1))
+        except socket.timeout:
+            return True
+        except ConnectionError:
+            return False
+
+    def test_one_that_was_refused_gets_no_more_time(self) -> None:
+        with mock.patch.object(gate, "PATIENCE", 0.1):
+            head = self.client.head(Authorization="Bearer no", Content_Length="0")
+            answer = read_all(self.client.send_raw(head))
+        self.assertIn(b" 401 ", answer)
+
+    def test_many_of_them_cost_the_oldest_of_them_and_nobody_else(self) -> None:
+        self.client.initialize()
+        with contextlib.ExitStack() as stack, self.client.stream() as stream:
+            for _ in range(3 * gate.MAX_STRANGERS):
+                stack.enter_context(self.client.send_raw(b"GET "))
+            self.send(b"1")
+            self.assertEqual(stream.next().message, {"context": 1})
+            self.assertEqual(stream.next().message, 1)
+            self.assert_goes_on()
+
+    def test_whoever_has_the_token_keeps_his_connection(self) -> None:
+        self.client.initialize()
+        with mock.patch.object(gate, "PATIENCE", 0.05), self.client.stream() as stream:
+            self.assertEqual(read_all(self.client.send_raw(b"")), b"")
+            self.send(b"1")
+            stream.next()
+            self.assertEqual(stream.next().message, 1)
+
+    def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
+        self.client.initialize()
+        with mock.patch.object(transport, "MAX_CONNECTIONS", 2):
+            with self.client.stream(), self.client.stream():
+                self.assert_refused(self.client.post(PING), 503, "at most 2")
+        wait_for(lambda: self.client.post(PING).status == 200)
+
+    def test_what_is_no_http_is_not_quoted_in_the_log(self) -> None:
+        recent = log.RecentLines()
+        log.logger.addHandler(recent)
+        self.addCleanup(log.logger.removeHandler, recent)
+        head = self.client.head(Connection="close")
+        read_all(self.client.send_raw(head.replace(b"Bearer", b"Bea\x01\x00rer")))
+        read_all(self.client.send_raw(head.replace(b"Accept:", b"Acc ept\x00 ")))
+        self.assertNotIn(TOKEN, "\n".join(recent.lines()))
+
+
 class WhatMayBeAsked(TransportTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -251,10 +324,46 @@ class Bodies(TransportTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.client.initialize()
+        for name, value in (("LARGE", LARGE), ("MAX_BODY", MAX_BODY)):
+            patch = mock.patch.object(transport, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def propose(self, size: int) -> Any:
+        """An openDiff whose body has so many bytes."""
+        arguments = {"filePath": PATH, "newContent": ""}
+        params = {"name": "openDiff", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        arguments["newContent"] = "x" * (size - len(json.dumps(message)))
+        return self.client.post(message).json()
 
     def test_a_body_of_the_limit_is_read(self) -> None:
+        self.assertEqual(self.propose(MAX_BODY)["result"], {"content": []})
+
+    def test_a_text_is_whole_up_to_a_large_body_and_an_excerpt_beyond_it(self) -> None:
+        for size, kind in ((LARGE, str), (LARGE + 1, Excerpt), (MAX_BODY, Excerpt)):
+            with self.subTest(size=size):
+                self.assertEqual(self.propose(size)["result"], {"content": []})
+                self.assertIs(type(self.desk.content), kind)
+                self.assertEqual(set(self.desk.content), {"x"})
+
+    def test_a_path_that_is_an_excerpt_is_the_tools_error(self) -> None:
+        result = self.client.tool("closeDiff", filePath="/" + "x" * LARGE)
+        self.assertTrue(result["isError"])
+        self.assertRegex(result["content"][0]["text"], "^Expected filePath .{1,80}$")
+
+    def test_a_large_body_with_little_text_is_refused(self) -> None:
         body = json.dumps(PING).encode().ljust(MAX_BODY)
-        self.assertEqual(self.client.post(body).status, 200)
+        with mock.patch.object(transport, "MAX_BODY", 2 * MAX_BODY):
+            self.assert_refused(self.client.post(body * 2), 413, "fewer values")
+        self.assert_goes_on()
+
+    def test_a_body_that_does_not_come_is_given_up(self) -> None:
+        head = self.client.head(Content_Length="1000")
+        with mock.patch.object(transport, "BODY_TIME", 0.05):
+            answer = read_all(self.client.send_raw(head + b'{"half":'))
+        self.assertIn(b" 408 ", answer)
+        self.assert_goes_on()
 
     def test_a_larger_one_is_refused_by_its_length_before_it_is_sent(self) -> None:
         with self.client.send_raw(self.client.head(Content_Length=str(MAX_BODY + 1))) as connection:

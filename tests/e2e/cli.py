@@ -120,7 +120,7 @@ class GeminiCli:
         raise TimeoutError(f"not connected:\n{self.screen()}")
 
     def ide_status(self) -> str:
-        """What `/ide status` says now; empty where the CLI, still starting, took it for a prompt."""
+        """What `/ide status` says now; empty where the CLI, still starting, queued it."""
         before = self.screen().count(ASKED)
         self.say(ASKED)
 

@@ -5,8 +5,8 @@
         ...                             # the user's next prompt gets the call, its result "Done."
         model.wait_for_prompt("please")
 
-The CLI also asks on the side (which model to route to, and the like). Such requests have no tools or
-want JSON back; they get an answer that means nothing and use up no call.
+The CLI also asks on the side (which model to route to, and the like). Such requests have no tools
+or want JSON back; they get an answer that means nothing and use up no call.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ModelServer:
         self._http.server_close()
 
     def will_call(self, tool: str, arguments: dict[str, str], closing: str) -> None:
-        """The user's next prompt makes the model call this tool; told the result, it says closing."""
+        """The user's next prompt makes the model call the tool; told the result, it says closing."""
         with self._asked:
             self._calls.append(({"functionCall": {"name": tool, "args": arguments}}, closing))
 
