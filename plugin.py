@@ -20,6 +20,7 @@ for _name in [name for name in sys.modules if name.startswith(f"{__package__}.co
 from .companion import sublime_diff, sublime_terminal  # noqa: E402
 from .companion.status import Status  # noqa: E402
 from .companion.sublime_host import SETTINGS, Host  # noqa: E402
+from .companion.sublime_kept import KeptDecisions  # noqa: E402
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",
@@ -27,6 +28,7 @@ __all__ = [
     "GeminiCompanionForgetEnvironmentCommand",
     "GeminiCompanionListener",
     "GeminiCompanionRejectDiffCommand",
+    "GeminiCompanionReleaseDiffCommand",
     "GeminiCompanionRestartCommand",
     "GeminiCompanionRunCliCommand",
     "GeminiCompanionShowKeptCommand",
@@ -141,6 +143,18 @@ class GeminiCompanionRejectDiffCommand(sublime_plugin.WindowCommand):
             _host.decide(view, accept=False)
 
 
+class GeminiCompanionReleaseDiffCommand(sublime_plugin.WindowCommand):
+    """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
+
+    def is_enabled(self) -> bool:
+        return sublime_diff.current(self.window) is not None
+
+    def run(self) -> None:
+        view = sublime_diff.current(self.window)
+        if view is not None:
+            _host.release(view)
+
+
 class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
     """Not for users: puts a waiting text into a new view of a diff."""
 
@@ -195,18 +209,14 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
 
 
 class GeminiCompanionShowKeptCommand(sublime_plugin.WindowCommand):
-    """Show what the user accepted and no CLI could be told of yet; it is in no view any more."""
+    """Let the user see, apply or discard what he accepted and no CLI could be told of yet."""
 
     def is_enabled(self) -> bool:
         return _host.is_running
 
     def run(self) -> None:
         if _host.companion is not None:
-            _host.companion.kept(self.window.id(), self._reply)
-
-    def _reply(self, kept: tuple[tuple[str, str], ...]) -> None:
-        """On the companion's thread."""
-        sublime.set_timeout(lambda: _host.show_kept(self.window, kept), 0)
+            KeptDecisions(_host.companion, _host.editor, self.window).show()
 
 
 class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):

@@ -17,5 +17,8 @@ class FakeEditor(Editor):
     async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
         return self._diffs.pop((session_id, path), None)
 
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        pass
+
     def tell(self, sentence: str) -> None:
         print(sentence, flush=True)

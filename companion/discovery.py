@@ -13,6 +13,7 @@ import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Iterator
 
 from . import private
 from .log import logger
@@ -20,13 +21,11 @@ from .log import logger
 NAME = re.compile(r"gemini-ide-server-(\d+)-(\d+)\.json")
 # The prefix is what keeps a half-written file out of NAME, and so out of the CLI's sight.
 UNFINISHED = re.compile(re.escape(private.UNFINISHED) + r"(\d+)-[0-9a-f]+")
+# Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
+SHARED_TMPDIR = "/tmp"
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
 # Seconds to wait for a port of this machine to answer; loopback answers or refuses at once.
 PROBE_TIMEOUT = 0.2
-
-
-class DiscoveryError(Exception):
-    """The file cannot be published safely; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -63,56 +62,116 @@ def node_tmpdir() -> str:
         path = os.environ.get("TEMP") or os.environ.get("TMP") or root + "\\temp"
         return path[:-1] if path.endswith("\\") and not path.endswith(":\\") else path
     names = ("TMPDIR", "TMP", "TEMP")
-    path = next((os.environ[name] for name in names if os.environ.get(name)), "/tmp")
+    path = next((os.environ[name] for name in names if os.environ.get(name)), SHARED_TMPDIR)
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 
-def folder() -> str:
-    """The folder of all discovery files of this user."""
-    return os.path.join(node_tmpdir(), "gemini", "ide")
+def folders() -> list[str]:
+    """The folders for discovery files, the likeliest first.
+
+    The CLI may have another environment than the editor: a shell under sudo or in nix-shell lacks
+    the variables that the editor has. Each CLI looks into one folder only, so none finds two files.
+    """
+    candidates = [node_tmpdir()]
+    if sys.platform == "win32":
+        candidates += [os.environ.get("TMP") or "", os.environ.get("LOCALAPPDATA", "") + "\\Temp"]
+    else:
+        candidates += [_darwin_tmpdir(), SHARED_TMPDIR]
+    distinct: dict[str, str] = {}
+    for path in candidates:
+        if not distinct or os.path.isdir(path):
+            distinct.setdefault(os.path.realpath(path), os.path.join(path, "gemini", "ide"))
+    return list(distinct.values())
+
+
+def _darwin_tmpdir() -> str:
+    """What macOS gives programs that it starts, whatever a shell makes of it; else nothing."""
+    if sys.platform != "darwin":
+        return ""
+    # _CS_DARWIN_USER_TEMP_DIR, which Python has no name for.
+    with suppress(OSError, ValueError):
+        return (os.confstr(65537) or "").rstrip("/")
+    return ""
 
 
 class Publication:
-    """One discovery file on disk, from its making to `remove`. Making it raises DiscoveryError."""
+    """The discovery files of one endpoint, from their making to `remove`.
+
+    `paths` are those that could be written; `problem` is a sentence for the user where the CLI may
+    look in vain, else empty.
+    """
 
     def __init__(self, advertisement: Advertisement) -> None:
         self.advertisement = advertisement
-        self.path = os.path.join(folder(), advertisement.name)
+        self.paths: tuple[str, ...] = ()
+        self.problem = ""
         self._write()
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
-        """Write the file anew where the folders differ. Raises DiscoveryError."""
+        """Write the files anew where the folders differ."""
         if folders != self.advertisement.folders:
             self.advertisement = replace(self.advertisement, folders=folders)
             self._write()
 
+    def renew(self) -> None:
+        """Write the files anew where one is missing: temp folders are swept, and disks have space
+        again."""
+        if self.problem or not all(map(os.path.exists, self.paths)):
+            self._write()
+
     def _write(self) -> None:
+        before, self.paths, self.problem = self.paths, (), ""
+        for index, folder in enumerate(folders()):
+            problem = self._write_into(folder)
+            if problem and index == 0:
+                self.problem = problem
+            elif problem:
+                logger.info("%s", problem)
+        # One that could not be written anew would go on telling of the old folders.
+        for path in set(before) - set(self.paths):
+            _unlink(path)
+
+    def _write_into(self, folder: str) -> str:
+        """Gives what is wrong, as a sentence."""
+        path = os.path.join(folder, self.advertisement.name)
         try:
-            private.make_folder(os.path.dirname(os.path.dirname(self.path)))
-            private.make_folder(os.path.dirname(self.path))
-            private.write(self.path, self.advertisement.encode())
+            private.make_folder(os.path.dirname(folder))
+            private.make_folder(folder)
+            private.write(path, self.advertisement.encode())
         except private.NotPrivate as error:
-            raise DiscoveryError(f"Gemini CLI cannot find this editor: {error}") from error
+            return f"Gemini CLI may not find this editor: {error}"
         except OSError as error:
-            raise DiscoveryError(
-                f"Gemini CLI cannot find this editor: {self.path} could not be written"
+            return (
+                f"Gemini CLI may not find this editor: {path} could not be written"
                 f" ({error.strerror})."
-            ) from error
+            )
+        self.paths += (path,)
+        return ""
 
     def remove(self) -> None:
-        """Take the file away; plain os calls, so that it works while the editor quits."""
-        with suppress(OSError):
-            os.unlink(self.path)
+        """Take the files away; plain os calls, so that it works while the editor quits."""
+        for path in self.paths:
+            _unlink(path)
+
+
+def _unlink(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def remove_all(pid: int) -> None:
     """Take away every file of the editor `pid`: for an editor that quits without our thread."""
-    with suppress(OSError):
-        for entry in os.scandir(folder()):
-            match = NAME.fullmatch(entry.name)
-            if match and int(match.group(1)) == pid and _is_ours(entry):
-                with suppress(OSError):
-                    os.unlink(entry.path)
+    for entry in _entries():
+        match = NAME.fullmatch(entry.name)
+        if match and int(match.group(1)) == pid and _is_ours(entry):
+            _unlink(entry.path)
+
+
+def _entries() -> Iterator[os.DirEntry[str]]:
+    for folder in folders():
+        # One that cannot be read (another user's) is for the writing of our own file to report.
+        with suppress(OSError):
+            yield from os.scandir(folder)
 
 
 def sweep(own_pid: int) -> list[str]:
@@ -123,16 +182,12 @@ def sweep(own_pid: int) -> list[str]:
     workspace keeps the CLI from connecting).
     """
     removed = []
-    # A folder that cannot be read (another user's) is for the writing of our own file to report.
-    with suppress(OSError):
-        for entry in os.scandir(folder()):
-            if _is_ours(entry) and _is_dead(entry.name, own_pid):
-                with suppress(OSError):
-                    os.unlink(entry.path)
-                    removed.append(entry.path)
-                    logger.info(
-                        "removed the discovery file of an editor that is gone: %s", entry.name
-                    )
+    for entry in _entries():
+        if _is_ours(entry) and _is_dead(entry.name, own_pid):
+            with suppress(OSError):
+                os.unlink(entry.path)
+                removed.append(entry.path)
+                logger.info("removed the discovery file of an editor that is gone: %s", entry.name)
     return removed
 
 

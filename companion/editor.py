@@ -16,13 +16,15 @@ class Proposal:
 
     `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
     the CLI uses it as the key of the answer (contract B1.2). `content` has `\\n` line ends.
-    `live_sessions` are those whose CLI is there: a diff of any other waits for nobody.
+    `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
+    `is_whole`, `content` is the proposed text, else its beginning, which is not to be edited.
     """
 
     session_id: str
     path: str
     content: str
     live_sessions: frozenset[str] = frozenset()
+    is_whole: bool = True
 
 
 class Editor(ABC):
@@ -40,8 +42,14 @@ class Editor(ABC):
     async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
         """Close the session's diff for the path and give its text as the user left it.
 
-        None where no such diff is open. No decision follows. Raises EditorError.
+        None where no such diff is open, or its text is not whole. No decision follows.
+        Raises EditorError.
         """
+
+    @abstractmethod
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        """Show whether the session's diffs wait for a CLI that is there; returns at once, from any
+        thread."""
 
     @abstractmethod
     def tell(self, sentence: str) -> None:

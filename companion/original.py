@@ -7,8 +7,15 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 from .editor import EditorError
+
+# Bytes from which only the beginning of a file is read into a view, and the bytes of that.
+LARGE = 4 * 1024 * 1024
+BEGINNING = 64 * 1024
+# Bytes read at a time.
+CHUNK = 1024 * 1024
 
 # Byte order marks in the order in which one could be mistaken for another.
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -24,14 +31,17 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 class Original:
     """What stands on disk. `text` has `\\n` line ends whatever the file has (contract B2.16).
 
-    `exists` is False for a new file. `note` is a sentence where the text cannot be shown as it is,
-    else empty. `digest` is that of the bytes, empty where there are none: equal ones say that the
-    file is as it was.
+    `exists` is False for a new file. `note` is a sentence where the text is not there, or only its
+    beginning; `warning` one where the CLI would damage the file; `traits` are what an edit has to
+    keep and a view does not show, such as "CRLF". `digest` is that of the bytes, empty where there
+    are none: equal ones say that the file is as it was.
     """
 
     text: str
     exists: bool
     note: str = ""
+    warning: str = ""
+    traits: tuple[str, ...] = ()
     digest: str = ""
 
 
@@ -47,12 +57,14 @@ def read(path: str) -> Original:
             kind = "a folder" if stat.S_ISDIR(mode) else "a device"
             raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
         with open(path, "rb") as file:
-            data = file.read()
-        return replace(_decode(data), digest=hashlib.sha256(data).hexdigest())
+            original = _read(file)
     except FileNotFoundError:
         return Original("", exists=False)
     except OSError as error:
         return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
+    if os.access(path, os.W_OK):
+        return original
+    return replace(original, traits=original.traits + ("read-only",))
 
 
 def read_or_note(path: str) -> Original:
@@ -63,17 +75,53 @@ def read_or_note(path: str) -> Original:
         return Original("", exists=True, note=str(error))
 
 
-def _decode(data: bytes) -> Original:
+def _read(file: BinaryIO) -> Original:
+    """Bit by bit, for a large one would hold up every other thread."""
+    size = os.fstat(file.fileno()).st_size
+    digest, data = hashlib.sha256(), bytearray()
+    for chunk in iter(lambda: file.read(CHUNK), b""):
+        digest.update(chunk)
+        if size <= LARGE or not data:
+            data += chunk
+    whole = size <= LARGE
+    original = _decode(bytes(data if whole else data[:BEGINNING]), whole)
+    if not whole and not original.note:
+        note = f"The file has {size} bytes; only its beginning is shown."
+        original = replace(original, note=note, traits=original.traits + ("only the beginning",))
+    return replace(original, digest=digest.hexdigest())
+
+
+def _decode(data: bytes, whole: bool) -> Original:
     mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
         # The CLI keeps UTF-8's mark as the first character (contract B2.17), and so does this.
-        text = data[0 if encoding == "utf-8" else len(mark) :].decode(encoding)
+        text = decoder.decode(data[0 if encoding == "utf-8" else len(mark) :], final=whole)
     except UnicodeDecodeError:
         if b"\0" in data:
-            return Original("", exists=True, note=f"The file is binary; {len(data)} bytes.")
-        text = data.decode("latin-1")
-        return Original(_unix(text), exists=True, note="The file is not in UTF-8.")
-    return Original(_unix(text), exists=True)
+            note = f"The file is binary; {len(data)} bytes." if whole else "The file is binary."
+            return Original("", exists=True, note=note, warning=note)
+        mark, encoding, text = b"", "", data.decode("latin-1")
+    warning, traits = "", _traits(text, whole)
+    if encoding != "utf-8":
+        name = encoding[:6].upper() or "an encoding other than UTF-8"
+        warning, traits = f"The file is in {name}.", (name,) + traits
+    elif mark:
+        traits = ("BOM",) + traits
+    return Original(_unix(text), exists=True, warning=warning, traits=traits)
+
+
+def _traits(text: str, whole: bool) -> tuple[str, ...]:
+    """Of line ends."""
+    windows, all_ends = text.count("\r\n"), text.count("\n")
+    found = []
+    if windows:
+        found.append("CRLF" if windows == all_ends else "mixed line ends")
+    if text.count("\r") > windows:
+        found.append("CR")
+    if whole and text and not text.endswith(("\n", "\r")):
+        found.append("no final line end")
+    return tuple(found)
 
 
 def _unix(text: str) -> str:

@@ -106,6 +106,11 @@ class Companion:
         of the window that no CLI could be told of yet."""
         self._post(lambda it: reply(it.kept(window_id)))
 
+    def withdraw(self, window_id: int, path: str, text: str, reply: Callable[[bool], None]) -> None:
+        """Take a kept text back: no CLI is told of it any more. `reply` is called on the
+        companion's thread with whether it still waited."""
+        self._post(lambda it: reply(it.withdraw(window_id, path, text)))
+
     def _post(self, call: Callable[[Windows], None]) -> None:
         """Crossing A: from any thread onto the loop, in order."""
         self._calls.append(call)

@@ -21,6 +21,9 @@ MAX_REPLAY = 64
 MAX_PROPOSAL = 1024 * 1024
 # Seconds a session lives without stream or request: the CLI never says that it leaves (B3.25).
 GRACE = 60.0
+# Seconds without a stream after which a client counts as gone, and its session makes way for the
+# next one of its window: more than a client takes to come back to a stream that broke off.
+ABSENT = 5.0
 # Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
 MAX_SESSIONS = 64
 
@@ -91,6 +94,14 @@ class Session:
         self._delivered = max(self._delivered, id)
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
+
+    def replace(self, old: bytes, new: bytes) -> bool:
+        """Say something else than what waits to be said; False where it does not wait any more."""
+        for index, event in enumerate(self._events):
+            if event.id > self._delivered and event.message == old:
+                self._events[index] = Event(event.id, new, event.passing)
+                return True
+        return False
 
     def undelivered(self) -> list[bytes]:
         """The decisions that no stream took."""
@@ -170,10 +181,19 @@ class Stream:
 
 
 class Sessions:
-    """The sessions of one window. `on_end` is told each one that ended, once its stream is gone."""
+    """The sessions of one window.
 
-    def __init__(self, on_end: Callable[[Session], None]) -> None:
+    `on_end` is told each one that ended, once its stream is gone; `on_absent` each one whose client
+    has been away for ABSENT seconds.
+    """
+
+    def __init__(
+        self,
+        on_end: Callable[[Session], None],
+        on_absent: Callable[[Session], None] = lambda session: None,
+    ) -> None:
         self._on_end = on_end
+        self._on_absent = on_absent
         self._sessions: dict[str, Session] = {}
 
     def __iter__(self) -> Iterator[Session]:
@@ -197,15 +217,21 @@ class Sessions:
 
     def _add(self, session: Session) -> None:
         self._sessions[session.id] = session
-        session.last_seen = asyncio.get_running_loop().time()
-        self._watch(session, GRACE)
+        self._wait_for(session)
 
-    def end_absent(self, seconds: float) -> None:
-        """End the sessions that have been without a stream for so long."""
-        latest = asyncio.get_running_loop().time() - seconds
+    def end_absent(self) -> None:
+        """End the sessions whose client is gone."""
         for session in self:
-            if session.stream is None and session.last_seen < latest:
+            if self._is_absent(session):
                 self.end(session.id)
+
+    def woke_up(self) -> None:
+        """The computer slept, and clocks may have gone on: nobody was away, and every stream says
+        at once that it is still there."""
+        for session in self:
+            session.last_seen = asyncio.get_running_loop().time()
+            if session.stream is not None:
+                session.stream.wake()
 
     def get(self, id: str | None) -> Session:
         """The session, which counts as seen now. Raises UnknownSession."""
@@ -224,8 +250,7 @@ class Sessions:
             return
         session.stream = None
         if self._sessions.get(session.id) is session:
-            session.last_seen = asyncio.get_running_loop().time()
-            self._watch(session, GRACE)
+            self._wait_for(session)
         else:
             self._on_end(session)
 
@@ -247,6 +272,20 @@ class Sessions:
     def end_all(self) -> None:
         for session in self:
             self.end(session.id)
+
+    def _wait_for(self, session: Session) -> None:
+        """Its client is not there now."""
+        session.last_seen = asyncio.get_running_loop().time()
+        asyncio.get_running_loop().call_later(ABSENT + 0.1, self._look_for, session)
+        self._watch(session, GRACE)
+
+    def _look_for(self, session: Session) -> None:
+        if self._sessions.get(session.id) is session and self._is_absent(session):
+            self._on_absent(session)
+
+    def _is_absent(self, session: Session) -> bool:
+        since = asyncio.get_running_loop().time() - session.last_seen
+        return session.stream is None and since > ABSENT
 
     def _watch(self, session: Session, seconds: float) -> None:
         asyncio.get_running_loop().call_later(seconds, self._reap, session)

@@ -1,7 +1,8 @@
 """What outlives the companion: ports, tokens, sessions and decisions that nobody took yet.
 
-One file, which only this user can read. So an upgrade of the package, or a restart of the editor,
-goes unnoticed by a CLI that comes back soon enough, and no decision is lost to one that does not.
+One file, which only this user can read, a line of JSON for each window. So an upgrade of the
+package, or a restart of the editor, goes unnoticed by a CLI that comes back soon enough, and no
+decision is lost to one that does not.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import private
 from .log import logger
 
-VERSION = 2
+VERSION = 3
 # Days after which nobody comes back any more.
 MAX_AGE = 7
 # Workspaces and bytes kept, the newest first.
@@ -54,10 +55,9 @@ def load(path: str) -> list[SavedWorkspace]:
     """What was saved, without what is too old; nothing where there is no file that can be read."""
     try:
         with open(path, encoding="ascii") as file:
-            content = json.load(file)
-        if content["version"] != VERSION:
-            return []
-        found = [_workspace(entry) for entry in content["workspaces"]]
+            if json.loads(file.readline())["version"] != VERSION:
+                return []
+            found = [_workspace(json.loads(line)) for line in file]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -67,24 +67,40 @@ def load(path: str) -> list[SavedWorkspace]:
     return [workspace for workspace in found if workspace.saved_at > oldest]
 
 
-def save(path: str, workspaces: list[SavedWorkspace]) -> None:
-    """Write the newest of the workspaces; a disk that refuses is logged."""
-    kept = sorted(workspaces, key=lambda it: it.saved_at, reverse=True)[:MAX_WORKSPACES]
-    data = _encode(kept)
-    while len(data) > MAX_BYTES and kept:
-        kept.pop()
-        data = _encode(kept)
+def save(path: str, workspaces: list[SavedWorkspace]) -> str:
+    """Write the newest of the workspaces; gives what went wrong, as a sentence for the user."""
     try:
         os.makedirs(os.path.dirname(os.path.dirname(path)), exist_ok=True)
         private.make_folder(os.path.dirname(path))
-        private.write(path, data)
-    except (OSError, private.NotPrivate) as error:
-        logger.error("the state could not be saved: %s", error)
+        private.write(path, b"".join(_lines(workspaces)))
+    except OSError as error:
+        return f"What has to outlive a restart could not be saved: {path} ({error.strerror})."
+    except private.NotPrivate as error:
+        return f"What has to outlive a restart could not be saved: {error}"
+    return ""
 
 
-def _encode(workspaces: list[SavedWorkspace]) -> bytes:
-    entries = [asdict(workspace) for workspace in workspaces]
-    return json.dumps({"version": VERSION, "workspaces": entries}).encode("ascii")
+def _lines(workspaces: list[SavedWorkspace]) -> list[bytes]:
+    """The newest first. Where all is too much, the texts of open diffs go before any decision: the
+    editor keeps those in its tabs, too."""
+    kept = sorted(workspaces, key=lambda it: it.saved_at, reverse=True)[:MAX_WORKSPACES]
+    lines = [_line(asdict(each)) for each in kept]
+    if sum(map(len, lines)) > MAX_BYTES:
+        lines = [_line(asdict(_without_proposals(each))) for each in kept]
+    while sum(map(len, lines)) > MAX_BYTES:
+        logger.error("a window's state was too large to be saved")
+        lines.pop()
+    return [_line({"version": VERSION})] + lines
+
+
+def _without_proposals(workspace: SavedWorkspace) -> SavedWorkspace:
+    sessions = tuple(replace(session, proposals=()) for session in workspace.sessions)
+    return replace(workspace, sessions=sessions)
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    # Piece by piece: in one go, megabytes of text would hold up every other thread.
+    return "".join(json.JSONEncoder().iterencode(entry)).encode("ascii") + b"\n"
 
 
 def _workspace(entry: dict[str, Any]) -> SavedWorkspace:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
-    decision; `discovery_path` is None where the file could not be written; `folders` are absolute.
+    decision, `kept` the accepted texts that wait for a CLI; `discovery_paths` is empty where no
+    file could be written; `folders` are absolute.
     """
 
     window_id: int
     port: int
     folders: tuple[str, ...]
-    discovery_path: str | None
+    discovery_paths: tuple[str, ...]
     connected: int
     waiting: int
+    kept: int
 
     def text(self) -> str:
         """Some lines for a panel, with what to do next where something is missing."""
@@ -25,8 +27,14 @@ class Status:
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}",
             "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
-            "Discovery file: %s" % (self.discovery_path or "not written; the log tells why"),
+            "Discovery file: %s"
+            % (", ".join(self.discovery_paths) or "not written; the log tells why"),
         ]
+        if self.kept:
+            lines.append(
+                f"Accepted texts that wait for Gemini CLI: {self.kept}; see"
+                ' "Gemini Companion: Show Kept Decisions".'
+            )
         if not self.connected and self.folders:
             lines.append(
                 'To connect, start "gemini" in one of the folders and type "/ide enable" there.'

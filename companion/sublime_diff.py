@@ -31,6 +31,11 @@ WINDOW = "gemini_companion_diff_window"
 EMPTY = "gemini_companion_diff_empty"
 DIGEST = "gemini_companion_diff_digest"
 CHANGES = "gemini_companion_diff_changes"
+# Whether it holds the whole proposal, whether it is compared with the left side, and whether its
+# CLI is gone.
+WHOLE = "gemini_companion_diff_whole"
+COMPARED = "gemini_companion_diff_compared"
+ORPHANED = "gemini_companion_diff_orphaned"
 # On both views of a pair: a name that no other pair has, and the other's id.
 PAIR = "gemini_companion_diff_pair"
 PARTNER = "gemini_companion_diff_partner"
@@ -39,10 +44,14 @@ DIFFS = "gemini_companion_diffs"
 # On the window: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
-BUTTONS = (
-    '<body id="gemini-companion"><a href="subl:gemini_companion_accept_diff">Accept</a>'
-    ' &nbsp; <a href="subl:gemini_companion_reject_diff">Reject</a></body>'
-)
+# Characters of a line from which a view is spared colors and wrapping.
+LONG_LINE = 64 * 1024
+
+ACCEPT = '<a href="subl:gemini_companion_accept_diff">Accept</a>'
+REJECT = '<a href="subl:gemini_companion_reject_diff">Reject</a>'
+RELEASE = '<a href="subl:gemini_companion_release_diff">Release</a>'
+GONE = "Gemini CLI is gone; a decision is kept for the next one. "
+PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 
 # Texts on their way into a view, by the view's id: as an argument of a command they would stay in
 # the undo stack and in the session file.
@@ -53,7 +62,8 @@ _texts: dict[int, str] = {}
 class Taken:
     """A claimed diff: its views, whose it was, and the text as the user left it.
 
-    `window` is that of the CLI that asked; the views may be in another by now.
+    `window` is that of the CLI that asked; the views may be in another by now. `text` is None where
+    the view holds only the beginning of the proposal.
     """
 
     window: sublime.Window
@@ -61,7 +71,7 @@ class Taken:
     original: sublime.View
     session_id: str
     path: str
-    text: str
+    text: str | None
 
 
 # ----- opening
@@ -106,16 +116,21 @@ def _make_way(view: sublime.View, proposal: Proposal) -> None:
     edited = view.change_count() != view.settings().get(CHANGES)
     taken = take(view)
     if taken is not None and edited and taken.session_id != proposal.session_id:
-        view.erase_phantoms(STAMP)
-        view.set_name(os.path.basename(taken.path) + " (your edits of an older proposal)")
-        view.set_scratch(False)
-        if taken.original.is_valid():
-            taken.original.close()
-        if view.window() == taken.window:
-            # Among the user's own tabs; here it would cover the new diff.
-            taken.window.set_view_index(view, 0, taken.window.num_views_in_group(0))
+        _hand_over(taken, "your edits of an older proposal")
     elif taken is not None:
         close(taken, None)
+
+
+def _hand_over(taken: Taken, name: str) -> None:
+    """Make the proposal a tab of the user's own, among his others."""
+    view, window = taken.view, taken.window
+    view.erase_phantoms(STAMP)
+    view.set_name(f"{os.path.basename(taken.path)} ({name})")
+    view.set_scratch(False)
+    if taken.original.is_valid():
+        taken.original.close()
+    if view.window() == window:
+        window.set_view_index(view, 0, window.num_views_in_group(0))
 
 
 def _open_pair(
@@ -127,13 +142,13 @@ def _open_pair(
     left_group, right_group = make_room(window)
     right = _new_view(window, right_group)
     undo.callback(right.close)
-    right.set_name(os.path.basename(proposal.path) + " (proposed)")
     left = _new_view(window, left_group)
     undo.callback(left.close)
     settings = right.settings()
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
+    settings.set(WHOLE, proposal.is_whole)
     settings.set(PAIR, uuid.uuid4().hex)
     left.settings().set(PAIR, settings.get(PAIR))
     _fill(right, proposal.content, proposal.path)
@@ -152,19 +167,49 @@ def _join(window: sublime.Window, left: sublime.View, right: sublime.View) -> No
     settings.set(OWN, right.id())
     settings.set(WINDOW, window.id())
     settings.set("mini_diff", True)
-    right.add_phantom(STAMP, sublime.Region(0), BUTTONS, sublime.LAYOUT_BLOCK)
+    right.set_read_only(settings.get(WHOLE) is False)
+    _dress(right)
+
+
+def _dress(right: sublime.View) -> None:
+    """Name and buttons that say what the user can do."""
+    settings = right.settings()
+    orphaned, part = settings.get(ORPHANED) is True, settings.get(WHOLE) is False
+    state = "proposed, CLI gone" if orphaned else "proposed"
+    right.set_name(f"{os.path.basename(path_of(right))} ({state})")
+    buttons = [ACCEPT, REJECT] + ([RELEASE] if orphaned else [])
+    text = (GONE if orphaned else "") + (PART if part else "") + " &nbsp; ".join(buttons)
+    right.erase_phantoms(STAMP)
+    html = f'<body id="gemini-companion">{text}</body>'
+    right.add_phantom(STAMP, sublime.Region(0), html, sublime.LAYOUT_BLOCK)
+
+
+def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> bool:
+    """Show whether the session's diffs wait for a CLI that is there; gives whether that is new."""
+    changed = False
+    for view in diffs(window):
+        settings = view.settings()
+        if settings.get(SESSION) == session_id and settings.get(ORPHANED, False) != orphaned:
+            settings.set(ORPHANED, orphaned)
+            _dress(view)
+            changed = True
+    return changed
 
 
 def show_original(view: sublime.View, original: Original) -> None:
     """Fill the left side, and compare the right one with it, from now on."""
     left, path = partner(view), path_of(view)
     if left.is_valid():
-        kind = " (on disk)" if original.exists else " (new file)"
-        left.set_name(os.path.basename(path) + kind)
+        traits = ("on disk" if original.exists else "new file", *original.traits)
+        left.set_name(f"{os.path.basename(path)} ({', '.join(traits)})")
         left.set_read_only(False)
-        _fill(left, original.note or original.text, path)
+        _fill(left, original.text or original.note, path)
         left.set_read_only(True)
-    view.set_reference_document(original.text)
+    # Where either side is not all there, every line would count as changed.
+    compared = view.settings().get(WHOLE) is not False and not original.note
+    if compared:
+        view.set_reference_document(original.text)
+    view.settings().set(COMPARED, compared)
     view.settings().set(DIGEST, original.digest)
 
 
@@ -190,7 +235,8 @@ def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[subli
         if not is_diff(right):
             for left in lefts[:1]:
                 _join(window, left, right)
-                right.set_reference_document(left.substr(sublime.Region(0, left.size())))
+                if right.settings().get(COMPARED) is True:
+                    right.set_reference_document(left.substr(sublime.Region(0, left.size())))
             right.settings().set(OWN, right.id())
             right.settings().set(WINDOW, window.id())
     for left in lefts if not rights else lefts[1:]:
@@ -270,8 +316,8 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         found.append("The file has unsaved changes in another tab, which will conflict.")
     if view.size() == 0 and not settings.get(EMPTY):
         found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
-    if present.note:
-        found.append(present.note + " Gemini CLI writes UTF-8 text over it.")
+    if present.warning:
+        found.append(present.warning + " Gemini CLI writes UTF-8 text over it.")
     return found
 
 
@@ -294,7 +340,8 @@ def read(view: sublime.View) -> Taken | None:
     settings = view.settings()
     window_id = settings.get(WINDOW)
     window = sublime.Window(window_id if isinstance(window_id, int) else 0)
-    text = view.substr(sublime.Region(0, view.size()))
+    whole = settings.get(WHOLE) is not False
+    text = view.substr(sublime.Region(0, view.size())) if whole else None
     session_id = str(settings.get(SESSION))
     return Taken(window, view, partner(view), session_id, path_of(view), text)
 
@@ -304,17 +351,31 @@ def close(taken: Taken, keyboard: sublime.View | None) -> None:
 
     `keyboard` is the view in which the user types; only if it is one of these two, it changes.
     """
-    window, both = taken.window, (taken.original, taken.view)
-    for view in both:
+    for view in (taken.original, taken.view):
         if view.is_valid():
             view.close()
+    _go_on(taken, keyboard)
+
+
+def release(taken: Taken, keyboard: sublime.View | None) -> None:
+    """Like `close`, but the proposal stays as a tab of the user's own."""
+    if taken.text is None:
+        close(taken, keyboard)
+        return
+    _hand_over(taken, "released proposal")
+    _go_on(taken, keyboard)
+    taken.window.focus_view(taken.view)
+
+
+def _go_on(taken: Taken, keyboard: sublime.View | None) -> None:
+    window = taken.window
     waiting = list(diffs(window))
     window.settings().set(DIFFS, [view.id() for view in waiting])
     if waiting:
         show(window, waiting[-1])
     else:
         take_room_back(window)
-    if keyboard in both:
+    if keyboard in (taken.original, taken.view):
         keyboard = None if waiting else _view(window.settings(), FOCUS_BEFORE)
     if keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
@@ -333,6 +394,12 @@ def open_text(window: sublime.Window, path: str, text: str) -> None:
     view = window.new_file()
     view.set_name(os.path.basename(path))
     _fill(view, text, path)
+
+
+def put_text(view: sublime.View, text: str) -> None:
+    """Make the text that of the view, as one edit that can be undone; saves nothing."""
+    _texts[view.id()] = text
+    view.run_command("gemini_companion_fill_view")
 
 
 def fill(view: sublime.View, edit: sublime.Edit) -> None:
@@ -376,9 +443,22 @@ def _fill(view: sublime.View, text: str, path: str) -> None:
     selection = view.sel()
     selection.clear()
     selection.add(sublime.Region(0))
+    if _has_long_line(text):
+        settings.set("word_wrap", False)
+        return
     syntax = sublime.find_syntax_for_file(path, text[: text.find("\n") + 1])
     if syntax is not None:
         view.assign_syntax(syntax)
+
+
+def _has_long_line(text: str) -> bool:
+    start = 0
+    while len(text) - start > LONG_LINE:
+        end = text.rfind("\n", start, start + LONG_LINE)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def _is_on_top(window: sublime.Window, view: sublime.View) -> bool:

@@ -17,6 +17,7 @@ from .log import logger
 T = TypeVar("T")
 
 SETTINGS = "GeminiCompanion.sublime-settings"
+GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
 
 
 class SublimeEditor(Editor):
@@ -39,6 +40,14 @@ class SublimeEditor(Editor):
     async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
         return await _on_ui_thread(partial(self._close, window_id, session_id, path))
 
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        def show() -> None:
+            if sublime_diff.set_orphaned(sublime.Window(window_id), session_id, orphaned):
+                if orphaned:
+                    self.tell(GONE)
+
+        sublime.set_timeout(show, 0)
+
     def tell(self, sentence: str) -> None:
         message = "Gemini Companion: " + sentence
         sublime.set_timeout(lambda: sublime.status_message(message), 0)
@@ -53,8 +62,8 @@ class SublimeEditor(Editor):
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
-        if present.note:
-            self.tell(present.note)
+        if present.note or present.warning:
+            self.tell(present.note or present.warning)
 
     def _close(self, window_id: int, session_id: str, path: str) -> str | None:
         window = sublime.Window(window_id)

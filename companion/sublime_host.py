@@ -139,7 +139,9 @@ class Host:
 
         def keep() -> None:
             companion, diff = self.companion, sublime_diff.read(view)
-            if companion is not None and diff is not None and view.change_count() == count:
+            if companion is None or diff is None or view.change_count() != count:
+                return
+            if diff.text is not None:
                 companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
 
         sublime.set_timeout_async(keep, AT_REST)
@@ -166,7 +168,7 @@ class Host:
             return
 
         def answer(index: int) -> None:
-            if index == 0:
+            if index == 0 and sublime_diff.is_diff(view):
                 sublime_diff.show_original(view, present)
                 sublime_diff.show(window, view)
             elif index == 1:
@@ -174,8 +176,9 @@ class Host:
 
         sentence = " ".join(doubts)
         items = [
-            ["Go back and see the difference", sentence],
+            ["See the difference", sentence],
             ["Accept all the same", "Gemini CLI writes the text over the file."],
+            ["Go back", "Nothing is sent, nothing is changed."],
         ]
         window.show_quick_panel(items, answer, placeholder=sentence)
         self.editor.tell(sentence)
@@ -195,25 +198,24 @@ class Host:
             return
         window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:
-            companion.accept_diff(window_id, session_id, path, taken.text)
+            # Without a text, the CLI writes its own proposal (contract B1.4).
+            companion.accept_diff(window_id, session_id, path, taken.text or "")
         else:
             companion.reject_diff(window_id, session_id, path)
         keyboard = self.editor.keyboard_in(taken.window)
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
         sublime.set_timeout(lambda: sublime_diff.close(taken, keyboard), 0)
 
-    def show_kept(self, window: sublime.Window, kept: tuple[tuple[str, str], ...]) -> None:
-        """Let the user choose one of the kept texts, and open it as a new tab."""
-        if not kept:
-            self.editor.tell("No accepted text waits for Gemini CLI in this window.")
+    def release(self, view: sublime.View) -> None:
+        """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A
+        CLI that does wait takes it for a rejection."""
+        taken = sublime_diff.take(view)
+        if taken is None:
             return
-
-        def answer(index: int) -> None:
-            if index >= 0:
-                sublime_diff.open_text(window, *kept[index])
-
-        items = [[os.path.basename(path), path] for path, _ in kept]
-        window.show_quick_panel(items, answer, placeholder="Open which accepted text?")
+        if self.companion is not None:
+            self.companion.reject_diff(taken.window.id(), taken.session_id, taken.path)
+        keyboard = self.editor.keyboard_in(taken.window)
+        sublime.set_timeout(lambda: sublime_diff.release(taken, keyboard), 0)
 
     def terminus_arguments(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None

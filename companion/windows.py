@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
 from typing import Callable, Iterable, Mapping
 
@@ -16,6 +17,10 @@ from .workspace import Workspace
 
 # Seconds from a change to the saved state: some changes come together.
 SAVE_DELAY = 0.2
+# Seconds between looks at the clock, and the seconds by which it has to be ahead to say that the
+# computer slept.
+TICK = 5.0
+SLEPT = 5.0
 
 Environments = Mapping[int, Mapping[str, str]]
 
@@ -41,7 +46,8 @@ class Windows:
         self._state_path = state_path
         self._saved: list[SavedWorkspace] = []
         self._save_timer: asyncio.TimerHandle | None = None
-        self._saving: asyncio.Future[None] | None = None
+        self._saving: asyncio.Future[str] | None = None
+        self._problem = ""
         self._is_trusted: bool | None = None
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
@@ -53,11 +59,25 @@ class Windows:
         await loop.run_in_executor(None, discovery.sweep, self._pid)
         if self._state_path is not None:
             self._saved = await loop.run_in_executor(None, state.load, self._state_path)
+        watch = asyncio.ensure_future(self._watch())
         try:
             on_ready()
             await self._stopped.wait()
         finally:
+            watch.cancel()
             await self._end()
+
+    async def _watch(self) -> None:
+        """Look now and then at what happens without a word to us: the computer sleeps, and timers,
+        ours and those of a CLI, may or may not go on meanwhile; files in temp folders vanish."""
+        while True:
+            before = time.time()
+            await asyncio.sleep(TICK)
+            slept = time.time() - before > TICK + SLEPT
+            for workspace in list(self._workspaces.values()):
+                workspace.look_after()
+                if slept:
+                    workspace.sessions.woke_up()
 
     async def _end(self) -> None:
         """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
@@ -72,7 +92,9 @@ class Windows:
         if self._saving is not None:
             await self._saving
         if self._state_path is not None:
-            state.save(self._state_path, keep)
+            problem = state.save(self._state_path, keep)
+            if problem:
+                logger.error("%s", problem)
         self._on_environments({})
 
     def stop(self) -> None:
@@ -130,6 +152,10 @@ class Windows:
         workspace = self._workspaces.get(window_id)
         return workspace.kept() if workspace is not None else ()
 
+    def withdraw(self, window_id: int, path: str, text: str) -> bool:
+        workspace = self._workspaces.get(window_id)
+        return workspace is not None and workspace.withdraw(path, text)
+
     def status(self) -> tuple[Status, ...]:
         return tuple(workspace.status() for workspace in self._workspaces.values())
 
@@ -176,6 +202,15 @@ class Windows:
         keep = self._all_saved(self._workspaces.values())
         loop = asyncio.get_running_loop()
         self._saving = loop.run_in_executor(None, state.save, str(self._state_path), keep)
+        self._saving.add_done_callback(self._saved_with)
+
+    def _saved_with(self, saving: asyncio.Future[str]) -> None:
+        """Tell once of a disk that refuses, and not again until it has taken something."""
+        problem = "" if saving.cancelled() else saving.result()
+        if problem and not self._problem:
+            logger.error("%s", problem)
+            self._editor.tell(problem)
+        self._problem = problem
 
     def _all_saved(self, workspaces: Iterable[Workspace]) -> list[SavedWorkspace]:
         open_now = [each.saved() for each in workspaces if each.advertisement.port]

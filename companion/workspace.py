@@ -12,11 +12,12 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any, Awaitable, Callable, Iterable, Mapping, TypeVar
+from typing import Any, Awaitable, Callable, Iterable, TypeVar
 
 from .context import ContextStore
-from .discovery import Advertisement, DiscoveryError, Publication
+from .discovery import Advertisement, Publication
 from .editor import Editor, EditorError, Proposal
+from .excerpt import Excerpt
 from .jsonrpc import encode_notification
 from .log import logger
 from .mcp import Desk
@@ -29,9 +30,6 @@ T = TypeVar("T")
 
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
 DEBOUNCE = 0.05
-# Seconds without a stream after which a session makes way for the next one of its window: more
-# than a client takes to come back to a stream that broke off.
-ABSENT = 5.0
 AWAY = (
     "Gemini CLI is away; your decision is kept, and goes to it or to the next one. See"
     ' "Gemini Companion: Show Kept Decisions".'
@@ -54,7 +52,7 @@ class Workspace(Desk):
     ) -> None:
         self.window_id = window_id
         self.context = ContextStore()
-        self.sessions = Sessions(self._session_ended)
+        self.sessions = Sessions(self._session_ended, self._session_absent)
         self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
         self.publication: Publication | None = None
         self._editor = editor
@@ -151,6 +149,8 @@ class Workspace(Desk):
         """The editor has these diffs. What a session of before still waits for is shown again, as
         the user had it last; or rejected, where nobody knows that any more."""
         known = set(diffs)
+        for session_id in {id for id, _ in known if self.sessions.find(id) is None}:
+            self._editor.set_orphaned(self.window_id, session_id, True)
         for session in self.sessions:
             for path in [it for it in session.awaiting if (session.id, it) not in known]:
                 if path in session.proposals:
@@ -165,6 +165,8 @@ class Workspace(Desk):
         except EditorError as error:
             logger.warning("a diff could not be shown again: %s", error)
             self.reject(session.id, path)
+        if session.stream is None:
+            self._session_absent(session)
 
     def edited(self, session_id: str, path: str, text: str) -> None:
         """The user changed the proposal: this is what has to outlive the editor."""
@@ -197,9 +199,13 @@ class Workspace(Desk):
 
     async def _open_diff(self, session: Session, path: str, content: str) -> None:
         live = frozenset(each.id for each in self.sessions if each.stream is not None)
-        proposal = Proposal(session.id, path, content, live)
-        await self._editor.open_diff(self.window_id, proposal)
-        session.proposals[path] = content
+        whole = not isinstance(content, Excerpt)
+        await self._editor.open_diff(
+            self.window_id, Proposal(session.id, path, content, live, whole)
+        )
+        session.proposals.pop(path, None)
+        if whole:
+            session.proposals[path] = content
         for other in self.sessions:
             # Its diff made way for this one.
             if other is not session and other.stream is None and path in other.awaiting:
@@ -232,19 +238,32 @@ class Workspace(Desk):
 
     def accept(self, session_id: str, path: str, text: str) -> None:
         """The user accepted; `text` is the proposal as edited, with `\\n` line ends."""
-        self._decide(session_id, path, "ide/diffAccepted", {"filePath": path, "content": text})
+        self._decide(session_id, path, _accepted(path, text))
 
     def reject(self, session_id: str, path: str) -> None:
-        self._decide(session_id, path, "ide/diffRejected", {"filePath": path})
+        self._decide(session_id, path, _rejected(path))
+
+    def withdraw(self, path: str, text: str) -> bool:
+        """Turn an accepted proposal that still waits for its CLI into a rejection: it must not be
+        written any more. False where it does not wait."""
+        old, new = _accepted(path, text), _rejected(path)
+        away = [session for session in self.sessions if session.stream is None]
+        if old in self._undelivered:
+            self._undelivered[self._undelivered.index(old)] = new
+        elif not any(session.replace(old, new) for session in away):
+            return False
+        self._on_change()
+        return True
 
     def status(self) -> Status:
         return Status(
             self.window_id,
             self.advertisement.port,
             self.advertisement.folders,
-            self.publication.path if self.publication is not None else None,
+            self.publication.paths if self.publication is not None else (),
             sum(session.stream is not None for session in self.sessions),
             sum(len(session.awaiting) for session in self.sessions),
+            len(self.kept()),
         )
 
     def kept(self) -> tuple[tuple[str, str], ...]:
@@ -252,19 +271,28 @@ class Workspace(Desk):
         away = [each for each in self.sessions if each.stream is None]
         messages = [it for each in away for it in each.undelivered()] + self._undelivered
         decisions = [json.loads(message)["params"] for message in messages]
-        return tuple((it["filePath"], it["content"]) for it in decisions if "content" in it)
+        return tuple((it["filePath"], it["content"]) for it in decisions if it.get("content"))
+
+    def look_after(self) -> None:
+        """To be called now and then: the discovery files are to be there."""
+        if self.publication is not None:
+            problem = self.publication.problem
+            self.publication.renew()
+            if self.publication.problem != problem:
+                self._tell_problem()
 
     def _publish(self) -> None:
-        try:
-            if self.publication is None:
-                self.publication = Publication(self.advertisement)
-            else:
-                self.publication.change_folders(self.advertisement.folders)
-        except DiscoveryError as error:
-            # The terminals' variables lead to the port all the same.
-            self._unpublish()
-            logger.error("%s", error)
-            self._editor.tell(str(error))
+        if self.publication is None:
+            self.publication = Publication(self.advertisement)
+        else:
+            self.publication.change_folders(self.advertisement.folders)
+        self._tell_problem()
+
+    def _tell_problem(self) -> None:
+        """The terminals' variables lead to the port all the same."""
+        if self.publication is not None and self.publication.problem:
+            logger.error("%s", self.publication.problem)
+            self._editor.tell(self.publication.problem)
 
     def _unpublish(self) -> None:
         if self.publication is not None:
@@ -299,13 +327,14 @@ class Workspace(Desk):
         else:
             self._last_update = update
             self.sessions.broadcast(update)
+        if session.awaiting:
+            self._editor.set_orphaned(self.window_id, session.id, False)
         # A CLI that lost its connection comes back as another session (contract B1.11).
-        self.sessions.end_absent(ABSENT)
+        self.sessions.end_absent()
         kept, self._undelivered = self._undelivered, []
         self._keep(kept)
 
-    def _decide(self, session_id: str, path: str, method: str, params: Mapping[str, Any]) -> None:
-        message = encode_notification(method, params)
+    def _decide(self, session_id: str, path: str, message: bytes) -> None:
         session = self.sessions.find(session_id)
         if session is None:
             self._keep([message])
@@ -317,8 +346,13 @@ class Workspace(Desk):
                 self._editor.tell(AWAY)
         self._on_change()
 
+    def _session_absent(self, session: Session) -> None:
+        if session.awaiting:
+            self._editor.set_orphaned(self.window_id, session.id, True)
+
     def _session_ended(self, session: Session) -> None:
         self._turns.pop(session.id, None)
+        self._session_absent(session)
         # Where the window closes there will be no next CLI.
         if not self._closed.is_set():
             self._keep(session.undelivered())
@@ -337,6 +371,14 @@ class Workspace(Desk):
                 self._undelivered.append(message)
                 self._editor.tell(AWAY)
         self._on_change()
+
+
+def _accepted(path: str, text: str) -> bytes:
+    return encode_notification("ide/diffAccepted", {"filePath": path, "content": text})
+
+
+def _rejected(path: str) -> bytes:
+    return encode_notification("ide/diffRejected", {"filePath": path})
 
 
 def path_of(message: bytes) -> str:

@@ -6,13 +6,19 @@ import asyncio
 import functools
 import http.client
 import json
+import os
+import shutil
 import socket
+import tempfile
 import threading
 import time
+import unittest
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapping, TypeVar
+from unittest import mock
 
+from GeminiCompanion.companion import discovery
 from GeminiCompanion.companion.editor import Editor, EditorError, Proposal
 
 # Seconds after which whatever is waited for will not come any more.
@@ -101,8 +107,23 @@ class Background:
             await stopped.wait()
 
 
+def temp_folder(test: unittest.TestCase) -> str:
+    """An empty folder that is the only temp folder there is until the test ends."""
+    temp = os.path.realpath(tempfile.mkdtemp())
+    test.addCleanup(shutil.rmtree, temp, True)
+    variables = {name: temp for name in ("TMPDIR", "TMP", "TEMP")}
+    for patch in (
+        mock.patch.dict(os.environ, variables),
+        mock.patch.object(discovery, "SHARED_TMPDIR", temp),
+    ):
+        patch.start()
+        test.addCleanup(patch.stop)
+    return temp
+
+
 class FakeEditor(Editor):
-    """`diffs` are those that are open, by window, session and path; `told` is what the user saw.
+    """`diffs` are those that are open, by window, session and path; `told` is what the user saw;
+    `orphaned` says of window and session whether the editor shows that its CLI is gone.
 
     With a `refusal` it can do nothing, and says so in these words.
     """
@@ -110,6 +131,7 @@ class FakeEditor(Editor):
     def __init__(self) -> None:
         self.diffs: dict[tuple[int, str, str], str] = {}
         self.told: list[str] = []
+        self.orphaned: dict[tuple[int, str], bool] = {}
         self.refusal = ""
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
@@ -121,6 +143,9 @@ class FakeEditor(Editor):
         if self.refusal:
             raise EditorError(self.refusal)
         return self.diffs.pop((window_id, session_id, path), None)
+
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        self.orphaned[window_id, session_id] = orphaned
 
     def tell(self, sentence: str) -> None:
         self.told.append(sentence)

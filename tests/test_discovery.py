@@ -8,13 +8,14 @@ import shutil
 import socket
 import stat
 import sys
-import tempfile
 import unittest
 from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion import discovery
-from GeminiCompanion.companion.discovery import Advertisement, DiscoveryError, Publication
+from GeminiCompanion.companion.discovery import Advertisement, Publication
+
+from .support import temp_folder
 
 POSIX = sys.platform != "win32"
 ROOT = POSIX and os.geteuid() == 0
@@ -32,12 +33,7 @@ class DiscoveryTestCase(unittest.TestCase):
     """`self.temp` is the temp folder, `self.folder` that of the discovery files, not yet there."""
 
     def setUp(self) -> None:
-        self.temp = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.temp)
-        names = ("TMPDIR", "TMP", "TEMP")
-        variables = mock.patch.dict(os.environ, {name: self.temp for name in names})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.temp = temp_folder(self)
         self.folder = os.path.join(self.temp, "gemini", "ide")
 
     def write(self, name: str, text: str = "{}") -> str:
@@ -97,7 +93,7 @@ class TheTempFolder(unittest.TestCase):
 
 class WhatAFileSays(DiscoveryTestCase):
     def content(self, advertisement: Advertisement) -> Any:
-        with open(Publication(advertisement).path, "rb") as file:
+        with open(Publication(advertisement).paths[0], "rb") as file:
             return json.loads(file.read())
 
     def test_it_names_port_workspace_token_and_editor(self) -> None:
@@ -119,7 +115,7 @@ class WhatAFileSays(DiscoveryTestCase):
         self.assertEqual(self.content(Advertisement(DEAD, 1, "t"))["workspacePath"], "")
 
     def test_its_name_has_pid_and_port_as_the_cli_expects(self) -> None:
-        path = Publication(Advertisement(123, 456, "t")).path
+        path = Publication(Advertisement(123, 456, "t")).paths[0]
         self.assertEqual(path, os.path.join(self.folder, "gemini-ide-server-123-456.json"))
         self.assertRegex(os.path.basename(path), CLI_PATTERN)
 
@@ -131,7 +127,7 @@ class WhoMayReadIt(DiscoveryTestCase):
     @unittest.skipUnless(POSIX, "permissions of Unix")
     def test_both_folders_and_the_file_are_the_users_alone(self) -> None:
         self.open_umask()
-        path = Publication(Advertisement(DEAD, 1, "t")).path
+        path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
         self.assertEqual(permissions(path), 0o600)
         self.assertEqual(permissions(self.folder), 0o700)
         self.assertEqual(permissions(os.path.dirname(self.folder)), 0o700)
@@ -184,10 +180,10 @@ class WhoMayReadIt(DiscoveryTestCase):
 
 class WhereItMayNotBe(DiscoveryTestCase):
     def refused(self, *parts: str) -> None:
-        with self.assertRaises(DiscoveryError) as caught:
-            Publication(Advertisement(DEAD, 1, "t"))
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(publication.paths, ())
         for part in parts:
-            self.assertIn(part, str(caught.exception))
+            self.assertIn(part, publication.problem)
 
     @unittest.skipUnless(POSIX, "links need rights on Windows")
     def test_a_link_in_place_of_either_folder_is_refused(self) -> None:
@@ -215,7 +211,8 @@ class WhereItMayNotBe(DiscoveryTestCase):
     def test_a_temp_folder_that_is_not_there_is_refused_with_the_reason(self) -> None:
         missing = os.path.join(self.temp, "none")
         with mock.patch.dict(os.environ, {"TMPDIR": missing, "TEMP": missing}):
-            self.refused("could not be written", missing)
+            with mock.patch.object(discovery, "SHARED_TMPDIR", missing):
+                self.refused("could not be written", missing)
 
     def test_what_stands_in_the_files_place_is_not_followed_by_half_a_file(self) -> None:
         os.makedirs(os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
@@ -228,24 +225,88 @@ class WhereItMayNotBe(DiscoveryTestCase):
         open(victim, "w").close()
         os.makedirs(self.folder)
         os.symlink(victim, os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
-        path = Publication(Advertisement(DEAD, 1, "t")).path
+        path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
         self.assertFalse(os.path.islink(path))
         self.assertEqual(os.path.getsize(victim), 0)
+
+
+class SeveralFolders(DiscoveryTestCase):
+    """The CLI may have another environment than the editor."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.shared = os.path.join(self.temp, "shared")
+        os.mkdir(self.shared)
+        shared = mock.patch.object(discovery, "SHARED_TMPDIR", self.shared)
+        shared.start()
+        self.addCleanup(shared.stop)
+
+    def test_the_file_stands_in_each_of_them_and_goes_from_each(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        folders = [self.folder, os.path.join(self.shared, "gemini", "ide")]
+        self.assertEqual([os.path.dirname(path) for path in publication.paths], folders)
+        self.assertEqual([os.path.isfile(path) for path in publication.paths], [True, True])
+        publication.remove()
+        self.assertEqual([os.listdir(folder) for folder in folders], [[], []])
+
+    def test_one_folder_under_two_names_holds_one_file(self) -> None:
+        with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, ".")):
+            self.assertEqual(discovery.folders(), [self.folder])
+
+    def test_a_second_folder_that_is_not_there_is_not_made(self) -> None:
+        with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, "none")):
+            self.assertEqual(discovery.folders(), [self.folder])
+
+    def test_what_is_wrong_with_the_second_folder_does_not_alarm_the_user(self) -> None:
+        open(os.path.join(self.shared, "gemini"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual((len(publication.paths), publication.problem), (1, ""))
+
+    def test_what_is_wrong_with_the_first_is_told_though_the_second_has_the_file(self) -> None:
+        open(os.path.join(self.temp, "gemini"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(len(publication.paths), 1)
+        self.assertIn("should be a folder", publication.problem)
+
+    def test_all_of_them_are_swept(self) -> None:
+        paths = Publication(Advertisement(DEAD, self.port(listening=False), "t")).paths
+        self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(paths))
 
 
 class ChangeAndRemoval(DiscoveryTestCase):
     def test_other_folders_are_written_under_the_same_name(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
         publication.change_folders(("/b",))
-        with open(publication.path) as file:
+        with open(publication.paths[0]) as file:
             self.assertEqual(json.load(file)["workspacePath"], "/b")
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     def test_the_same_folders_are_not_written_again(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
-        os.unlink(publication.path)
+        os.unlink(publication.paths[0])
         publication.change_folders(("/a",))
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_that_somebody_swept_away_comes_back(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        shutil.rmtree(os.path.dirname(self.folder))
+        publication.renew()
+        self.assertTrue(os.path.exists(publication.paths[0]))
+
+    def test_a_file_that_could_not_be_written_is_written_once_that_is_possible(self) -> None:
+        obstacle = os.path.join(self.temp, "gemini")
+        open(obstacle, "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        os.unlink(obstacle)
+        publication.renew()
+        self.assertEqual(publication.problem, "")
+        self.assertEqual(len(publication.paths), 1)
+
+    def test_where_nothing_is_missing_nothing_is_written(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        with mock.patch.object(os, "replace", side_effect=OSError):
+            publication.renew()
+        self.assertEqual(publication.problem, "")
 
     def test_a_removed_file_is_gone_and_may_be_removed_again(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t"))

@@ -23,7 +23,7 @@ RANKS = {
     "service": 7,
     "sublime_view": 8, "sublime_layout": 8, "sublime_terminal": 8,
     "sublime_diff": 9,
-    "sublime_editor": 10,
+    "sublime_editor": 10, "sublime_kept": 10,
     "sublime_host": 11,
     "plugin": 12,
 }  # fmt: skip

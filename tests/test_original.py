@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from dataclasses import replace
+from unittest import mock
 
 from GeminiCompanion.companion import original
 from GeminiCompanion.companion.editor import EditorError
@@ -48,10 +49,11 @@ class Text(OriginalTestCase):
 
     def test_separators_that_are_no_line_ends_stay(self) -> None:
         text = "a\x0bb\x0cc\x85d\u2028e\x00f"
-        self.assertEqual(self.read(text.encode()), Original(text, True))
+        self.assertEqual(self.read(text.encode()).text, text)
 
     def test_the_mark_of_utf_8_stays_as_it_does_in_a_proposal(self) -> None:
-        self.assertEqual(self.read(codecs.BOM_UTF8 + b"a\r\n"), Original("\ufeffa\n", True))
+        found = self.read(codecs.BOM_UTF8 + b"a\r\n")
+        self.assertEqual(found, Original("\ufeffa\n", True, traits=("BOM", "CRLF")))
 
     def test_a_byte_order_mark_tells_the_encoding_and_is_left_out(self) -> None:
         for mark, encoding in (
@@ -61,22 +63,74 @@ class Text(OriginalTestCase):
             (codecs.BOM_UTF32_BE, "utf-32-be"),
         ):
             with self.subTest(encoding=encoding):
-                data = mark + "ü\r\n\U0001f600".encode(encoding)
-                self.assertEqual(self.read(data), Original("ü\n\U0001f600", True))
+                found = self.read(mark + "ü\r\n\U0001f600\n".encode(encoding))
+                name = encoding[:6].upper()
+                self.assertEqual((found.text, found.note), ("ü\n\U0001f600\n", ""))
+                self.assertEqual(found.traits, (name, "mixed line ends"))
+                self.assertEqual(found.warning, f"The file is in {name}.")
 
-    def test_bytes_that_are_not_utf_8_are_shown_with_a_note(self) -> None:
-        self.assertEqual(
-            self.read(b"gr\xfc\xdfe\r\n"), Original("grüße\n", True, "The file is not in UTF-8.")
-        )
+    def test_bytes_that_are_not_utf_8_are_shown_with_a_warning(self) -> None:
+        found = self.read(b"gr\xfc\xdfe\r\n")
+        self.assertEqual((found.text, found.note), ("grüße\n", ""))
+        self.assertEqual(found.warning, "The file is in an encoding other than UTF-8.")
+        self.assertEqual(found.traits, ("an encoding other than UTF-8", "CRLF"))
 
     def test_a_binary_file_gives_a_note_with_its_size_and_no_text(self) -> None:
-        self.assertEqual(
-            self.read(b"\x89PNG\x00\xff"), Original("", True, "The file is binary; 6 bytes.")
-        )
+        note = "The file is binary; 6 bytes."
+        found = self.read(b"\x89PNG\x00\xff")
+        self.assertEqual(found, Original("", True, note=note, warning=note))
 
     def test_a_file_cut_within_a_utf_16_unit_gives_a_note(self) -> None:
         found = self.read(codecs.BOM_UTF16_LE + b"a\x00b")
         self.assertEqual((found.text, found.note), ("", "The file is binary; 5 bytes."))
+
+    def test_line_ends_are_named_where_they_are_not_those_of_unix(self) -> None:
+        for data, traits in (
+            (b"a\nb\n", ()),
+            (b"a\r\nb\r\n", ("CRLF",)),
+            (b"a\r\nb\n", ("mixed line ends",)),
+            (b"a\rb\r", ("CR",)),
+            (b"a\nb", ("no final line end",)),
+            (b"", ()),
+        ):
+            with self.subTest(data=data):
+                self.assertEqual(self.read(data).traits, traits)
+
+    def test_a_file_that_cannot_be_written_is_called_read_only(self) -> None:
+        with mock.patch.object(os, "access", lambda path, mode: mode != os.W_OK):
+            self.assertEqual(self.read(b"a\n").traits, ("read-only",))
+
+
+class LargeFiles(OriginalTestCase):
+    """Larger than the limit, which is small here."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name, value in (("LARGE", 100), ("BEGINNING", 10), ("CHUNK", 7)):
+            patch = mock.patch.object(original, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_up_to_the_limit_the_text_is_whole(self) -> None:
+        found = self.read(b"0123456789" * 10)
+        self.assertEqual((found.text, found.note), ("0123456789" * 10, ""))
+
+    def test_beyond_it_only_the_beginning_is_read_and_that_is_said(self) -> None:
+        found = self.read(b"01234\r\n89" * 12)
+        self.assertTrue("01234\n89".startswith(found.text.rstrip("0")))
+        self.assertIn("108 bytes", found.note)
+        self.assertEqual(found.traits, ("CRLF", "only the beginning"))
+        self.assertEqual(found.warning, "")
+
+    def test_no_character_is_cut(self) -> None:
+        for text in ("a\u20ac" * 40, "\U0001f600" * 40):
+            with self.subTest(text=text[:2]):
+                found = self.read(text.encode())
+                self.assertTrue(found.text)
+                self.assertTrue(text.startswith(found.text))
+
+    def test_a_large_binary_file_is_called_one(self) -> None:
+        self.assertEqual(self.read(b"\xff\0" * 80).note, "The file is binary.")
 
 
 class FilesThatAreNotThere(OriginalTestCase):

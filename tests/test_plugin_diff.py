@@ -8,7 +8,8 @@ from typing import Any, Generator
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion import sublime_diff
+from GeminiCompanion import plugin
+from GeminiCompanion.companion import sessions, sublime_diff
 
 from .adapter import AdapterTestCase, text_of
 
@@ -282,28 +283,6 @@ class Decision(AdapterTestCase):
         yield lambda: not left.is_valid()
         self.assertTrue(mine.is_valid())
 
-    def test_a_text_accepted_while_the_cli_is_away_can_be_opened(self) -> Steps:
-        cli = yield from self.connect()
-        path = self.write("a.py", "a\n")
-        right = yield from self.diff(cli, path, "1\n")
-        cli.close()
-        yield cli.stream_ended.is_set
-        yield from self.until_connected(0)
-        self.window.focus_view(right)
-        self.window.run_command("gemini_companion_accept_diff")
-        yield lambda: not right.is_valid()
-        questions: list[Any] = []
-        with mock.patch.object(
-            sublime.Window, "show_quick_panel", lambda *args, **_: questions.append(args)
-        ):
-            self.window.run_command("gemini_companion_show_kept")
-            yield lambda: questions
-        _, items, answer = questions[0]
-        self.assertEqual(items, [["a.py", path]])
-        answer(0)
-        self.views.append(self.window.active_view())
-        self.assertEqual(text_of(self.window.active_view()), "1\n")
-
     def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
@@ -325,8 +304,8 @@ class Decision(AdapterTestCase):
         self.assertEqual(list(sublime_diff.diffs(self.window)), [])
 
 
-class Doubt(AdapterTestCase):
-    """What speaks against accepting is asked before anything is sent."""
+class Asked(AdapterTestCase):
+    """`questions` are the quick panels that were shown: items, answer, placeholder."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -336,7 +315,238 @@ class Doubt(AdapterTestCase):
         self.addCleanup(asked.stop)
 
     def ask(self, items: Any, on_select: Any, **options: Any) -> None:
-        self.questions.append((options["placeholder"], on_select))
+        self.questions.append((items, on_select, options["placeholder"]))
+
+
+class Kept(Asked):
+    """What was accepted while no CLI was there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        soon = mock.patch.object(sessions, "ABSENT", 0.0)
+        soon.start()
+        self.addCleanup(soon.stop)
+
+    def accept_alone(self, name: str, text: str) -> Generator[Any, Any, str]:
+        """Accept a proposal after its CLI has left; gives the path."""
+        cli = yield from self.connect()
+        path = os.path.join(self.folder, name)
+        right = yield from self.diff(cli, path, text)
+        cli.close()
+        yield cli.stream_ended.is_set
+        yield from self.until_connected(0)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: not right.is_valid()
+        return path
+
+    def choose(self, index: int) -> Steps:
+        """Choose the only text there is, and what becomes of it."""
+        self.window.run_command("gemini_companion_show_kept")
+        yield lambda: self.questions
+        _, answer, _ = self.questions.pop()
+        answer(0)
+        yield lambda: self.questions
+        _, answer, _ = self.questions.pop()
+        answer(index)
+
+    def kept(self) -> Generator[Any, Any, list[Any]]:
+        found: list[Any] = []
+        plugin._host.companion.kept(self.window.id(), lambda kept: found.append(list(kept)))
+        yield lambda: found
+        return found[0]
+
+    def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
+        path = yield from self.accept_alone("a.py", "1\n")
+        yield from self.choose(1)
+        self.views.append(self.window.active_view())
+        self.assertEqual(text_of(self.window.active_view()), "1\n")
+        self.assertIsNone(self.window.active_view().file_name())
+        self.assertEqual((yield from self.kept()), [(path, "1\n")])
+        cli = yield from self.connect()
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual((yield from self.kept()), [])
+
+    def test_it_can_be_applied_to_the_file_which_the_user_then_saves(self) -> Steps:
+        self.write("a.py", "old\n")
+        path = yield from self.accept_alone("a.py", "1\n")
+        yield from self.choose(0)
+        yield lambda: self.window.find_open_file(path)
+        view = self.window.find_open_file(path)
+        self.views.append(view)
+        yield lambda: text_of(view) == "1\n"
+        self.assertTrue(view.is_dirty())
+        view.run_command("undo")
+        self.assertEqual(text_of(view), "old\n")
+        self.assertEqual((yield from self.kept()), [])
+
+    def test_it_can_be_applied_to_a_file_that_is_not_there_yet(self) -> Steps:
+        path = yield from self.accept_alone("new.py", "1\n")
+        yield from self.choose(0)
+        yield lambda: self.window.find_open_file(path)
+        view = self.window.find_open_file(path)
+        self.views.append(view)
+        yield lambda: text_of(view) == "1\n"
+        self.assertFalse(os.path.exists(path))
+
+    def test_once_discarded_no_cli_is_told_to_write_it(self) -> Steps:
+        yield from self.accept_alone("a.py", "1\n")
+        yield from self.choose(2)
+        self.assertEqual((yield from self.kept()), [])
+        cli = yield from self.connect()
+        yield lambda: cli.received("ide/diffRejected")
+        self.assertEqual(cli.received("ide/diffAccepted"), [])
+
+    def test_one_that_a_cli_got_meanwhile_is_not_applied(self) -> Steps:
+        path = yield from self.accept_alone("a.py", "1\n")
+        self.window.run_command("gemini_companion_show_kept")
+        yield lambda: self.questions
+        _, answer, _ = self.questions.pop()
+        cli = yield from self.connect()
+        yield lambda: cli.received("ide/diffAccepted")
+        answer(0)
+        yield lambda: self.questions
+        _, answer, _ = self.questions.pop()
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            answer(0)
+            yield lambda: tell.called
+        self.assertIn("meanwhile", tell.call_args[0][0])
+        self.assertIsNone(self.window.find_open_file(path))
+
+
+class Orphans(AdapterTestCase):
+    """Diffs whose CLI is gone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        soon = mock.patch.object(sessions, "ABSENT", 0.0)
+        soon.start()
+        self.addCleanup(soon.stop)
+
+    def orphan(self, path: str) -> Generator[Any, Any, Any]:
+        """`cli, right = ...`"""
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, path, "1\n")
+        cli.close()
+        yield lambda: "CLI gone" in right.name()
+        return cli, right
+
+    def test_they_are_marked_until_the_cli_is_back(self) -> Steps:
+        cli, right = yield from self.orphan(self.write("a.py", "a\n"))
+        cli.resume()
+        yield lambda: right.name() == "a.py (proposed)"
+
+    def test_one_can_be_released_and_its_text_stays_as_a_tab(self) -> Steps:
+        _, right = yield from self.orphan(self.write("a.py", "a\n"))
+        left = sublime_diff.partner(right)
+        right.run_command("append", {"characters": "mine\n"})
+        self.views.append(right)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_release_diff")
+        yield lambda: not left.is_valid()
+        self.assertTrue(right.is_valid())
+        self.assertEqual(text_of(right), "1\nmine\n")
+        self.assertTrue(right.is_dirty())
+        self.assertFalse(right.is_scratch())
+        self.assertEqual(list(sublime_diff.diffs(self.window)), [])
+        self.assertEqual(self.window.num_groups(), 1)
+        self.assertEqual(self.window.active_view(), right)
+
+    def test_releasing_one_lets_an_interrupted_cli_go_on(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        self.views.append(right)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_release_diff")
+        yield lambda: cli.received("ide/diffRejected")
+        yield lambda: self.window.num_groups() == 1
+        self.assertTrue(right.is_valid())
+
+
+class Traits(AdapterTestCase):
+    """What the left side's name says of the file."""
+
+    def left(self, data: bytes | None) -> Generator[Any, Any, sublime.View]:
+        cli = yield from self.connect()
+        path = os.path.join(self.folder, "a.txt")
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+        right = yield from self.diff(cli, path, "new\n")
+        return sublime_diff.partner(right)
+
+    def test_an_ordinary_file_has_none(self) -> Steps:
+        left = yield from self.left(b"old\n")
+        self.assertEqual(left.name(), "a.txt (on disk)")
+
+    def test_a_new_file_is_called_so(self) -> Steps:
+        left = yield from self.left(None)
+        self.assertEqual(left.name(), "a.txt (new file)")
+
+    def test_line_ends_mark_and_the_lack_of_a_final_line_end_are_named(self) -> Steps:
+        left = yield from self.left(b"\xef\xbb\xbfone\r\ntwo")
+        self.assertEqual(left.name(), "a.txt (on disk, BOM, CRLF, no final line end)")
+
+    def test_another_encoding_is_named_and_its_text_shown(self) -> Steps:
+        left = yield from self.left("\ufeffgr\u00fc\u00df\n".encode("utf-16-le"))
+        self.assertEqual(left.name(), "a.txt (on disk, UTF-16)")
+        self.assertEqual(text_of(left), "gr\u00fc\u00df\n")
+
+    def test_of_a_binary_file_a_sentence_is_shown(self) -> Steps:
+        left = yield from self.left(b"\x7fELF\xff\0\0")
+        self.assertEqual(text_of(left), "The file is binary; 7 bytes.")
+
+    def test_of_a_very_large_one_the_beginning_is_shown(self) -> Steps:
+        left = yield from self.left(b"0123456\n" * 0x80001)
+        self.assertEqual(left.name(), "a.txt (on disk, only the beginning)")
+        self.assertEqual(text_of(left), "0123456\n" * 8192)
+
+
+class Giants(AdapterTestCase):
+    """Proposals that are too large to be edited."""
+
+    TEXT = "0123456\n" * 0x80001
+
+    def test_the_beginning_is_shown_and_accepting_leaves_the_text_to_the_cli(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.txt", "old\n")
+        right = yield from self.diff(cli, path, self.TEXT)
+        self.assertTrue(self.TEXT.startswith(text_of(right)))
+        self.assertGreater(right.size(), 50_000)
+        self.assertTrue(right.is_read_only())
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        decisions = cli.received("ide/diffAccepted")
+        self.assertEqual(decisions, [{"filePath": path, "content": ""}])
+
+    def test_a_decision_in_the_terminal_gets_no_text_that_is_not_whole(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.txt", "old\n")
+        right = yield from self.diff(cli, path, self.TEXT)
+        answer = cli.call("closeDiff", filePath=path)
+        yield answer.done
+        self.assertEqual(json.loads(answer.result()["content"][0]["text"]), {})
+        yield lambda: not right.is_valid()
+
+    def test_one_that_is_released_leaves_no_half_text_behind(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.txt", "old\n"), self.TEXT)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_release_diff")
+        yield lambda: cli.received("ide/diffRejected")
+        yield lambda: not right.is_valid()
+
+    def test_a_very_long_line_is_shown_without_wrapping_and_colors(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "x = 1  " * 0x4000)
+        self.assertEqual(right.size(), 7 * 0x4000)
+        self.assertIs(right.settings().get("word_wrap"), False)
+        self.assertFalse(right.is_read_only())
+
+
+class Doubt(Asked):
+    """What speaks against accepting is asked before anything is sent."""
 
     def accept(self, right: sublime.View) -> Steps:
         self.window.focus_view(right)
@@ -350,7 +560,7 @@ class Doubt(AdapterTestCase):
         right.run_command("append", {"characters": "mine\n"})
         self.write("a.py", "somebody else\n")
         yield from self.accept(right)
-        sentence, answer = self.questions.pop()
+        _, answer, sentence = self.questions.pop()
         self.assertIn("changed on disk", sentence)
         self.assertEqual(cli.received("ide/diffAccepted"), [])
         answer(0)
@@ -366,7 +576,7 @@ class Doubt(AdapterTestCase):
         right = yield from self.diff(cli, view.file_name(), "new\n")
         view.run_command("append", {"characters": "unsaved\n"})
         yield from self.accept(right)
-        sentence, answer = self.questions.pop()
+        _, answer, sentence = self.questions.pop()
         self.assertIn("unsaved changes", sentence)
         answer(-1)
         self.assertTrue(sublime_diff.is_diff(right))
@@ -379,7 +589,7 @@ class Doubt(AdapterTestCase):
         self.window.run_command("select_all")
         self.window.run_command("left_delete")
         yield from self.accept(right)
-        self.assertIn("emptied", self.questions[0][0])
+        self.assertIn("emptied", self.questions[0][2])
 
     def test_a_proposal_that_was_empty_is_accepted_without_a_question(self) -> Steps:
         cli = yield from self.connect()
@@ -398,7 +608,7 @@ class Doubt(AdapterTestCase):
             file.write(b"gr\xfc\xdfe\n")
         right = yield from self.diff(cli, path, "new\n")
         yield from self.accept(right)
-        sentence, answer = self.questions.pop()
+        _, answer, sentence = self.questions.pop()
         self.assertIn("UTF-8", sentence)
         answer(1)
         yield lambda: cli.received("ide/diffAccepted")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -22,7 +20,7 @@ from GeminiCompanion.companion.editor import Proposal
 from GeminiCompanion.companion.service import JOIN, Companion
 from GeminiCompanion.companion.status import Status
 
-from .support import Client, FakeEditor, wait_for
+from .support import Client, FakeEditor, temp_folder, wait_for
 
 # Above what any system gives out, so that no process has it.
 PID = 2**30
@@ -41,12 +39,7 @@ class ServiceTestCase(unittest.TestCase):
     """`self.companion` is made and not started; it is stopped when the test ends."""
 
     def setUp(self) -> None:
-        self.temp = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.temp)
-        names = ("TMPDIR", "TMP", "TEMP")
-        variables = mock.patch.dict(os.environ, {name: self.temp for name in names})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.temp = temp_folder(self)
         self.folder = os.path.join(self.temp, "gemini", "ide")
         self.editor = FakeEditor()
         self.companion = self.make()
@@ -353,6 +346,7 @@ from GeminiCompanion.companion.service import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass
     async def close_diff(self, window_id, session_id, path): pass
+    def set_orphaned(self, window_id, session_id, orphaned): pass
     def tell(self, sentence): print(sentence)
 companion = Companion(Teller(), 1)
 companion.set_windows({1: ()})

@@ -6,6 +6,7 @@ import asyncio
 import unittest
 
 from GeminiCompanion.companion.sessions import (
+    ABSENT,
     GRACE,
     MAX_REPLAY,
     MAX_SESSIONS,
@@ -109,6 +110,28 @@ class OneSession(unittest.TestCase):
             self.session.stream.end()
         with self.assertRaises(StreamEnded):
             await asyncio.wait_for(waiting, 5)
+
+
+class Withdrawal(unittest.TestCase):
+    """What waits to be said can be changed until it is said."""
+
+    @in_loop
+    async def test_what_no_stream_took_is_replaced_under_its_own_id(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"a")
+        session.send(b"b")
+        self.assertTrue(session.replace(b"a", b"c"))
+        stream = session.attach(None)
+        self.assertEqual([await next_of(stream) for _ in range(2)], [b"c", b"b"])
+
+    @in_loop
+    async def test_what_was_said_is_not_replaced(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"a")
+        stream = session.attach(None)
+        await next_of(stream)
+        await next_of(stream)
+        self.assertFalse(session.replace(b"a", b"c"))
 
 
 class Resumption(unittest.TestCase):
@@ -342,6 +365,54 @@ class Grace(unittest.TestCase):
         session.attach(None)
         await clock.advance(GRACE)
         self.assertEqual(self.ended, [])
+
+    @in_loop
+    async def test_after_the_computer_slept_nobody_counts_as_away(self) -> None:
+        clock = Clock()
+        self.sessions.open("2025-06-18")
+        await clock.advance(GRACE - 1)
+        self.sessions.woke_up()
+        await clock.advance(GRACE - 1)
+        self.assertEqual(self.ended, [])
+        await clock.advance(2)
+        self.assertEqual(len(self.ended), 1)
+
+    @in_loop
+    async def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
+        Clock()
+        stream = self.sessions.open("2025-06-18").attach(None)
+        waiting = asyncio.ensure_future(stream.next(60))
+        await asyncio.sleep(0)
+        self.sessions.woke_up()
+        self.assertIsNone(await asyncio.wait_for(waiting, 5))
+
+    @in_loop
+    async def test_a_session_is_said_to_be_absent_once_it_has_been_away_for_some_seconds(
+        self,
+    ) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        stream = session.attach(None)
+        await clock.advance(100)
+        sessions.detach(session, stream)
+        await clock.advance(ABSENT - 1)
+        self.assertEqual(absent, [])
+        await clock.advance(2)
+        self.assertEqual(absent, [session])
+
+    @in_loop
+    async def test_a_session_whose_stream_comes_back_soon_is_not_said_to_be_absent(self) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        sessions.detach(session, session.attach(None))
+        await clock.advance(ABSENT - 1)
+        session.attach(None)
+        await clock.advance(2)
+        self.assertEqual(absent, [])
 
     @in_loop
     async def test_a_session_that_ended_by_itself_is_not_ended_again(self) -> None:

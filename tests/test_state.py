@@ -10,6 +10,7 @@ import tempfile
 import time
 import unittest
 from dataclasses import replace
+from unittest import mock
 
 from GeminiCompanion.companion import state
 from GeminiCompanion.companion.sessions import Session
@@ -53,9 +54,9 @@ class StateFile(unittest.TestCase):
     def test_a_file_of_another_version_is_no_state(self) -> None:
         state.save(self.path, [WORKSPACE])
         with open(self.path, encoding="ascii") as file:
-            content = json.load(file)
+            _, *rest = file.readlines()
         with open(self.path, "w", encoding="ascii") as file:
-            json.dump({**content, "version": state.VERSION + 1}, file)
+            file.writelines([json.dumps({"version": state.VERSION + 1}) + "\n", *rest])
         self.assertEqual(state.load(self.path), [])
 
     def test_what_is_too_old_is_left_out(self) -> None:
@@ -73,11 +74,28 @@ class StateFile(unittest.TestCase):
         ports = [workspace.port for workspace in state.load(self.path)]
         self.assertEqual(ports, list(range(state.MAX_WORKSPACES)))
 
-    def test_a_folder_that_cannot_be_written_is_logged_and_nothing_more(self) -> None:
+    def test_a_folder_that_cannot_be_written_is_said_without_the_secret(self) -> None:
         self.write("")
-        with self.assertLogs("GeminiCompanion", "ERROR") as logged:
-            state.save(os.path.join(self.path, "below", "a file"), [WORKSPACE])
-        self.assertNotIn("secret", str(logged.output))
+        problem = state.save(os.path.join(self.path, "below", "a file"), [WORKSPACE])
+        self.assertRegex(problem, "could not be saved: .*a file .*File exists")
+        self.assertNotIn("secret", problem)
+
+    def test_a_full_disk_is_said_and_leaves_what_was_there(self) -> None:
+        state.save(self.path, [WORKSPACE])
+        full = OSError(28, "No space left on device")
+        with mock.patch.object(os, "replace", side_effect=full):
+            problem = state.save(self.path, [])
+        self.assertIn("No space left on device", problem)
+        self.assertEqual(state.load(self.path), [WORKSPACE])
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), [os.path.basename(self.path)])
+
+    def test_where_all_is_too_much_decisions_stay_and_open_texts_go(self) -> None:
+        session = replace(SESSION, proposals=(("/a", "x" * 5000),))
+        with mock.patch.object(state, "MAX_BYTES", 2000):
+            state.save(self.path, [replace(WORKSPACE, sessions=(session,))])
+        (workspace,) = state.load(self.path)
+        self.assertEqual(workspace.sessions, (replace(SESSION, proposals=()),))
+        self.assertEqual(workspace.undelivered, WORKSPACE.undelivered)
 
 
 class SavedSessions(unittest.TestCase):

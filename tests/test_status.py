@@ -13,9 +13,10 @@ def text(**changes: Any) -> str:
         "window_id": 1,
         "port": 4711,
         "folders": ("/project",),
-        "discovery_path": "/tmp/gemini/ide/x.json",
+        "discovery_paths": ("/tmp/gemini/ide/x.json",),
         "connected": 0,
         "waiting": 0,
+        "kept": 0,
         **changes,
     }
     return Status(**values).text()
@@ -33,6 +34,10 @@ class StatusText(unittest.TestCase):
     def test_the_edits_that_wait_are_counted(self) -> None:
         self.assertIn("without a decision: 3\n", text(waiting=3))
 
+    def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
+        self.assertRegex(text(kept=2), "wait for Gemini CLI: 2; .*Show Kept Decisions")
+        self.assertNotIn("Kept", text())
+
     def test_without_a_cli_it_says_how_to_connect(self) -> None:
         said = text()
         self.assertIn("Gemini CLI: not connected\n", said)
@@ -47,7 +52,7 @@ class StatusText(unittest.TestCase):
         self.assertNotIn("/ide enable", said)
 
     def test_without_a_discovery_file_it_points_to_the_log(self) -> None:
-        self.assertIn("not written; the log tells why", text(discovery_path=None))
+        self.assertIn("not written; the log tells why", text(discovery_paths=()))
 
     def test_every_line_ends_with_a_line_break(self) -> None:
         said = text()

@@ -9,7 +9,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import unittest
 from typing import Any, AsyncIterator, Iterator, Mapping
 from unittest import mock
@@ -18,10 +17,11 @@ from GeminiCompanion.companion import log
 from GeminiCompanion.companion.context import Cursor, OpenFile
 from GeminiCompanion.companion.windows import Windows
 
-from .support import Background, Client, EventStream, FakeEditor, wait_for
+from .support import Background, Client, EventStream, FakeEditor, temp_folder, wait_for
 
 # Above what any system gives out, so that no process has it.
 PID = 2**30
+WINDOWS = "GeminiCompanion.companion.windows"
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 
 
@@ -29,12 +29,7 @@ class WindowsTestCase(unittest.TestCase):
     """`self.windows` runs; `self.told` has every set of environments that was given."""
 
     def setUp(self) -> None:
-        self.temp = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.temp)
-        names = ("TMPDIR", "TMP", "TEMP")
-        variables = mock.patch.dict(os.environ, {name: self.temp for name in names})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.temp = temp_folder(self)
         self.folder = os.path.join(self.temp, "gemini", "ide")
         self.editor = FakeEditor()
         self.told: list[Mapping[int, Mapping[str, str]]] = []
@@ -295,3 +290,55 @@ class StartAndFailure(WindowsTestCase):
             wait_for(lambda: self.editor.told)
         self.set_windows(1)
         self.assertEqual(self.client(1).call("ping")["result"], {})
+
+
+class TheWatch(WindowsTestCase):
+    """What happens without a word to the companion."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        patch = mock.patch(WINDOWS + ".TICK", 0.02)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_a_discovery_file_that_somebody_swept_away_comes_back(self) -> None:
+        self.background.start()
+        self.set_windows(1)
+        shutil.rmtree(self.folder)
+        wait_for(lambda: self.workspaces() == ["/1"])
+
+    def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
+        self.background.start()
+        self.set_windows(1)
+        now = [0.0]
+        with mock.patch(WINDOWS + ".time.time", lambda: now[0]):
+            with self.client(1).stream() as stream:
+                stream.next()
+                now[0] += 3600
+                self.assertIn("keep-alive", stream.comment())
+
+
+class ADiskThatRefuses(unittest.TestCase):
+    def test_the_user_is_told_once_that_nothing_outlives_a_restart(self) -> None:
+        temp = temp_folder(self)
+        editor = FakeEditor()
+        obstacle = os.path.join(temp, "obstacle")
+        open(obstacle, "w").close()
+        path = os.path.join(obstacle, "GeminiCompanion", "state.json")
+
+        async def run() -> None:
+            it = Windows(editor, PID, lambda environments: None, path)
+            running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
+            while not editor.told:
+                await asyncio.sleep(0.01)
+            it.set_windows({1: ("/2",)})
+            it._changed()
+            while it._save_timer is not None or it._saving is None or not it._saving.done():
+                await asyncio.sleep(0.01)
+            it.stop()
+            await running
+
+        with mock.patch(WINDOWS + ".SAVE_DELAY", 0.01):
+            asyncio.run(asyncio.wait_for(run(), 20))
+        self.assertEqual(len(editor.told), 1)
+        self.assertIn("could not be saved", editor.told[0])

@@ -6,19 +6,18 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import socket
-import tempfile
 import unittest
 from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.context import OpenFile
 from GeminiCompanion.companion.editor import EditorError, Proposal
-from GeminiCompanion.companion.sessions import GRACE, Session, StreamEnded
+from GeminiCompanion.companion.excerpt import Excerpt
+from GeminiCompanion.companion.sessions import ABSENT, GRACE, Session, StreamEnded
 from GeminiCompanion.companion.workspace import DEBOUNCE, MAX_OPEN_DIFFS, Workspace
 
-from .support import Background, Client, Clock, FakeEditor, in_loop
+from .support import Background, Client, Clock, FakeEditor, in_loop, temp_folder
 
 WINDOW = 7
 PID = 2**30
@@ -60,12 +59,7 @@ class FilesTestCase(unittest.TestCase):
     """`self.temp` is the temp folder; `self.file` makes a file there."""
 
     def setUp(self) -> None:
-        self.temp = os.path.realpath(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.temp)
-        names = ("TMPDIR", "TMP", "TEMP")
-        variables = mock.patch.dict(os.environ, {name: self.temp for name in names})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.temp = temp_folder(self)
         self.editor = FakeEditor()
 
     def file(self, view_id: int, name: str, **more: Any) -> OpenFile:
@@ -384,6 +378,77 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(bystander.received("ide/diffAccepted"), [])
 
+    @in_loop
+    async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(ABSENT - 1)
+        self.assertEqual(self.editor.orphaned, {})
+        await self.clock.advance(2)
+        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): True})
+        self.read(session)
+        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): False})
+
+    @in_loop
+    async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
+        await self.begin()
+        self.workspace.reconcile([("unknown", PATH)])
+        self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
+
+    @in_loop
+    async def test_a_cli_without_diffs_leaves_no_orphans(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.assertEqual(self.editor.orphaned, {})
+
+    @in_loop
+    async def test_a_kept_text_that_is_withdrawn_becomes_a_rejection(self) -> None:
+        for gone in (False, True):
+            with self.subTest(gone=gone):
+                await self.begin()
+                session, _ = self.connect()
+                await self.propose(session)
+                self.leave(session)
+                self.workspace.accept(session.id, PATH, "mine\n")
+                await self.clock.advance(GRACE + 1 if gone else 1)
+                self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
+                self.assertTrue(self.workspace.withdraw(PATH, "mine\n"))
+                self.assertEqual(self.workspace.kept(), ())
+                _, reader = self.connect()
+                await self.clock.advance(GRACE + 1)
+                self.assertEqual(reader.received("ide/diffAccepted"), [])
+                self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
+
+    @in_loop
+    async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.assertFalse(self.workspace.withdraw(PATH, "mine\n"))
+
+    @in_loop
+    async def test_a_proposal_that_is_not_whole_is_said_to_be_so_and_not_kept(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        shown: list[Proposal] = []
+
+        async def show(window_id: int, proposal: Proposal) -> None:
+            shown.append(proposal)
+
+        with mock.patch.object(self.editor, "open_diff", show):
+            await self.workspace.open_diff(session, PATH, "whole")
+            await self.workspace.open_diff(session, PATH, Excerpt("part"))
+        self.assertEqual([it.is_whole for it in shown], [True, False])
+        self.assertEqual(self.workspace.saved().sessions[0].proposals, ())
+
 
 class Served(FilesTestCase):
     """The workspace with its server, seen from outside. `self.folder` has the discovery files."""
@@ -509,7 +574,7 @@ class DiscoveryFile(Served):
         self.serve("/one")
         self.assertEqual(len(self.editor.told), 1)
         self.assertIn("should be a folder", self.editor.told[0])
-        self.assertIsNone(self.workspace.status().discovery_path)
+        self.assertEqual(self.workspace.status().discovery_paths, ())
         environment = self.workspace.environment()
         port, token = (environment["GEMINI_CLI_IDE_" + it] for it in ("SERVER_PORT", "AUTH_TOKEN"))
         client = Client(int(port), token)
@@ -523,7 +588,7 @@ class DiscoveryFile(Served):
         os.unlink(obstacle)
         self.background.call(self.workspace.change_folders, ("/two",))
         self.assertEqual(self.files()[0]["workspacePath"], "/two")
-        self.assertIsNotNone(self.workspace.status().discovery_path)
+        self.assertEqual(len(self.workspace.status().discovery_paths), 1)
 
     def test_a_change_that_cannot_be_written_leaves_no_file_with_the_old_folders(self) -> None:
         self.serve("/one")
@@ -578,7 +643,7 @@ class TheWholeWay(Served):
             status = self.background.call(self.workspace.status)
         self.assertEqual((status.window_id, status.port), (WINDOW, client.port))
         self.assertEqual((status.folders, status.connected, status.waiting), (("/one",), 1, 1))
-        self.assertTrue(str(status.discovery_path).startswith(self.folder))
+        self.assertEqual([os.path.dirname(it) for it in status.discovery_paths], [self.folder])
 
 
 class TheEnd(Served):

@@ -68,7 +68,7 @@ class ModelServer:
         self._http.server_close()
 
     def will_call(self, tool: str, arguments: dict[str, str], closing: str) -> None:
-        """The user's next prompt makes the model call the tool; told the result, it says closing."""
+        """The user's next prompt makes the model call the tool, then say closing."""
         with self._asked:
             self._calls.append(({"functionCall": {"name": tool, "args": arguments}}, closing))
 
