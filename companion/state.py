@@ -41,7 +41,8 @@ class SavedSession:
 @dataclass(frozen=True)
 class SavedWorkspace:
     """A window's endpoint. `folders` say which window gets it back; `saved_at` is in seconds since
-    the epoch; `undelivered` are messages, as JSON, whose session is gone."""
+    the epoch; `undelivered` are messages, as JSON, whose session is gone; `unwritten` has path,
+    text and moment of what was accepted and is not on disk yet."""
 
     folders: tuple[str, ...]
     port: int
@@ -49,6 +50,7 @@ class SavedWorkspace:
     sessions: tuple[SavedSession, ...]
     undelivered: tuple[str, ...]
     saved_at: float
+    unwritten: tuple[tuple[str, str, float], ...] = ()
 
 
 def load(path: str) -> list[SavedWorkspace]:
@@ -122,4 +124,5 @@ def _workspace(entry: dict[str, Any]) -> SavedWorkspace:
         sessions,
         tuple(entry["undelivered"]),
         float(entry["saved_at"]),
+        tuple((str(path), str(text), float(at)) for path, text, at in entry["unwritten"]),
     )

@@ -75,7 +75,7 @@ class Windows:
             await asyncio.sleep(TICK)
             slept = time.time() - before > TICK + SLEPT
             for workspace in list(self._workspaces.values()):
-                workspace.look_after()
+                await workspace.look_after()
                 if slept:
                     workspace.sessions.woke_up()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import time
 from contextlib import AsyncExitStack
@@ -25,11 +26,15 @@ from .sessions import Session, Sessions
 from .state import SavedWorkspace
 from .status import Status
 from .transport import Endpoint
+from .unwritten import Accepted, Unwritten
 
 T = TypeVar("T")
 
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
 DEBOUNCE = 0.05
+UNWRITTEN = (
+    'Gemini CLI has not written {}; your text is kept. See "Gemini Companion: Show Kept Decisions".'
+)
 AWAY = (
     "Gemini CLI is away; your decision is kept, and goes to it or to the next one. See"
     ' "Gemini Companion: Show Kept Decisions".'
@@ -64,6 +69,7 @@ class Workspace(Desk):
         self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
         self._undelivered: list[bytes] = []
+        self._unwritten = Unwritten()
         # What the editor is asked for at the moment, and the order within each session.
         self._under_way: set[asyncio.Future[Any]] = set()
         self._turns: dict[str, asyncio.Lock] = {}
@@ -74,6 +80,8 @@ class Workspace(Desk):
         self.advertisement = replace(self.advertisement, token=saved.token)
         self._wanted_port = saved.port
         self._undelivered = [message.encode("ascii") for message in saved.undelivered]
+        for path, text, at in saved.unwritten:
+            self._unwritten.add(Accepted(path, text, at))
         for session in saved.sessions:
             self.sessions.restore(session)
 
@@ -85,6 +93,7 @@ class Workspace(Desk):
             tuple(session.saved() for session in self.sessions),
             tuple(message.decode("ascii") for message in self._undelivered),
             time.time(),
+            tuple((it.path, it.text, it.at) for it in self._unwritten.all()),
         )
 
     async def run(self, pid: int) -> None:
@@ -177,7 +186,8 @@ class Workspace(Desk):
 
     @property
     def has_undelivered(self) -> bool:
-        return bool(self._undelivered or any(it.undelivered() for it in self.sessions))
+        undelivered = any(session.undelivered() for session in self.sessions)
+        return bool(undelivered or self._undelivered or self._unwritten.all())
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
@@ -238,6 +248,8 @@ class Workspace(Desk):
 
     def accept(self, session_id: str, path: str, text: str) -> None:
         """The user accepted; `text` is the proposal as edited, with `\\n` line ends."""
+        if text:
+            self._unwritten.add(Accepted(path, text, time.time()))
         self._decide(session_id, path, _accepted(path, text))
 
     def reject(self, session_id: str, path: str) -> None:
@@ -245,13 +257,14 @@ class Workspace(Desk):
 
     def withdraw(self, path: str, text: str) -> bool:
         """Turn an accepted proposal that still waits for its CLI into a rejection: it must not be
-        written any more. False where it does not wait."""
+        written any more. Forget one that its CLI did not write. False where it is neither."""
         old, new = _accepted(path, text), _rejected(path)
         away = [session for session in self.sessions if session.stream is None]
         if old in self._undelivered:
             self._undelivered[self._undelivered.index(old)] = new
         elif not any(session.replace(old, new) for session in away):
-            return False
+            return self._unwritten.withdraw(path, text)
+        self._unwritten.forget(path)
         self._on_change()
         return True
 
@@ -267,14 +280,20 @@ class Workspace(Desk):
         )
 
     def kept(self) -> tuple[tuple[str, str], ...]:
-        """Path and text of each accepted proposal that no CLI could be told of yet."""
+        """Path and text of each accepted proposal that no CLI could be told of yet, or that none
+        has written."""
         away = [each for each in self.sessions if each.stream is None]
         messages = [it for each in away for it in each.undelivered()] + self._undelivered
         decisions = [json.loads(message)["params"] for message in messages]
-        return tuple((it["filePath"], it["content"]) for it in decisions if it.get("content"))
+        texts = [(it["filePath"], it["content"]) for it in decisions if it.get("content")]
+        texts += [(it.path, it.text) for it in self._unwritten.due()]
+        return tuple(dict.fromkeys(texts))
 
-    def look_after(self) -> None:
-        """To be called now and then: the discovery files are to be there."""
+    async def look_after(self) -> None:
+        """To be called now and then: the discovery files are to be there, and accepted texts are to
+        be on disk."""
+        for path in await self._unwritten.look():
+            self._editor.tell(UNWRITTEN.format(os.path.basename(path)))
         if self.publication is not None:
             problem = self.publication.problem
             self.publication.renew()

@@ -15,7 +15,7 @@ RANKS = {
     "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
     "excerpt": 0, "gate": 0,
     "discovery": 1, "original": 1, "state": 1,
-    "sessions": 2,
+    "sessions": 2, "unwritten": 2,
     "mcp": 3,
     "transport": 4,
     "workspace": 5,

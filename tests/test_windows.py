@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -310,11 +311,10 @@ class TheWatch(WindowsTestCase):
     def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
         self.background.start()
         self.set_windows(1)
-        now = [0.0]
-        with mock.patch(WINDOWS + ".time.time", lambda: now[0]):
+        hours = itertools.count(0, 3600)
+        with mock.patch(WINDOWS + ".time.time", lambda: next(hours)):
             with self.client(1).stream() as stream:
                 stream.next()
-                now[0] += 3600
                 self.assertIn("keep-alive", stream.comment())
 
 

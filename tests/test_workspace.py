@@ -19,6 +19,7 @@ from GeminiCompanion.companion.workspace import DEBOUNCE, MAX_OPEN_DIFFS, Worksp
 
 from .support import Background, Client, Clock, FakeEditor, in_loop, temp_folder
 
+UNWRITTEN = "GeminiCompanion.companion.unwritten"
 WINDOW = 7
 PID = 2**30
 VERSION = "2025-06-18"
@@ -377,6 +378,35 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(bystander.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_text_that_its_cli_did_not_write_is_given_back(self) -> None:
+        await self.begin()
+        path = self.file(1, "a.py").path
+        session, reader = self.connect()
+        await self.propose(session, path)
+        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
+            self.workspace.accept(session.id, path, "mine\n")
+            await self.clock.advance(0)
+            self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
+            self.assertEqual(self.workspace.kept(), ((path, "mine\n"),))
+            saved = self.workspace.saved()
+            self.assertEqual([it[:2] for it in saved.unwritten], [(path, "mine\n")])
+            with open(path, "w") as file:
+                file.write("mine\n")
+            await self.workspace.look_after()
+            self.assertEqual(self.workspace.kept(), ())
+
+    @in_loop
+    async def test_a_text_that_its_cli_did_not_write_outlives_a_restart(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.workspace.accept(session.id, PATH, "mine\n")
+        saved = self.workspace.saved()
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
+            self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
 
     @in_loop
     async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
