@@ -114,12 +114,12 @@ class Lifecycle(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        right.run_command("append", {"characters": "mine\n"})
+        right.run_command("append", {"characters": "mine until the end\n"})
         state = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
 
         def kept() -> bool:
             with open(state, encoding="ascii") as file:
-                return "mine" in file.read()
+                return "mine until the end" in file.read()
 
         yield kept
         plugin.plugin_unloaded()
@@ -131,12 +131,13 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_loaded()
         yield lambda: list(sublime_diff.diffs(self.window))
         (again,) = sublime_diff.diffs(self.window)
-        self.assertEqual(again.substr(sublime.Region(0, again.size())), "new\nmine\n")
+        text = again.substr(sublime.Region(0, again.size()))
+        self.assertEqual(text, "new\nmine until the end\n")
         cli.resume()
         yield cli.connected
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], "new\nmine\n")
+        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], text)
         self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_a_decision_that_nobody_could_take_leaves_the_diff_as_it_is(self) -> Steps:
