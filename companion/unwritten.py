@@ -15,7 +15,7 @@ from . import original
 from .log import logger
 
 # Seconds that a CLI has to write the file before the text counts as unwritten.
-PATIENCE = 10.0
+PATIENCE = 5.0
 # Texts kept, the newest first.
 MAX_TEXTS = 16
 MARK = "\ufeff"

@@ -282,17 +282,20 @@ class Workspace(Desk):
     def kept(self) -> tuple[tuple[str, str], ...]:
         """Path and text of each accepted proposal that no CLI could be told of yet, or that none
         has written."""
+        texts = self._untold() + [(it.path, it.text) for it in self._unwritten.due()]
+        return tuple(dict.fromkeys(texts))
+
+    def _untold(self) -> list[tuple[str, str]]:
         away = [each for each in self.sessions if each.stream is None]
         messages = [it for each in away for it in each.undelivered()] + self._undelivered
         decisions = [json.loads(message)["params"] for message in messages]
-        texts = [(it["filePath"], it["content"]) for it in decisions if it.get("content")]
-        texts += [(it.path, it.text) for it in self._unwritten.due()]
-        return tuple(dict.fromkeys(texts))
+        return [(it["filePath"], it["content"]) for it in decisions if it.get("content")]
 
     async def look_after(self) -> None:
         """To be called now and then: the discovery files are to be there, and accepted texts are to
         be on disk."""
-        for path in await self._unwritten.look():
+        idle = await self._unwritten.look()
+        for path in set(idle) - {path for path, _ in self._untold()}:
             self._editor.tell(UNWRITTEN.format(os.path.basename(path)))
         if self.publication is not None:
             problem = self.publication.problem

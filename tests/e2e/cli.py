@@ -148,6 +148,11 @@ class GeminiCli:
                 return
         raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
 
+    def enter(self) -> None:
+        """Send the line that stands there, even while the CLI is at work."""
+        self._wait_quiet()
+        self._insist("\r", lambda screen: EMPTY_INPUT in input_area(screen))
+
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 

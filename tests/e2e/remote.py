@@ -6,6 +6,7 @@ Each function is one thing that a user does or sees, through Sublime's API.
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import sys
@@ -14,6 +15,8 @@ import traceback
 from typing import Any
 
 import sublime
+
+from headless.host import current
 
 
 def window() -> sublime.Window:
@@ -48,12 +51,18 @@ def select(path: str, begin: int, end: int) -> None:
         view.sel().add(sublime.Region(begin, end))
 
 
-def _diff(path: str) -> sublime.View | None:
+def _diffs(path: str) -> list[sublime.View]:
+    found = []
     for view in window().views():
-        if view.settings().get("gemini_companion_diff"):
-            if view.settings().get("gemini_companion_diff_path") == path:
-                return view
-    return None
+        settings = view.settings()
+        if settings.get("gemini_companion_diff"):
+            if settings.get("gemini_companion_diff_path") == path:
+                found.append(view)
+    return found
+
+
+def _diff(path: str) -> sublime.View | None:
+    return next(iter(_diffs(path)), None)
 
 
 def proposal(path: str) -> str | None:
@@ -89,11 +98,21 @@ def text(path: str) -> str:
 
 def connected() -> int:
     """How many CLIs the package says are connected."""
+    word = _status().split()[2]
+    return int(word) if word.isdigit() else 0
+
+
+def kept() -> int:
+    """How many accepted texts the package says wait for a CLI."""
+    _, _, rest = _status().partition("texts that wait for Gemini CLI: ")
+    return int(rest.partition(";")[0] or 0)
+
+
+def _status() -> str:
     window().destroy_output_panel("gemini_companion")
     window().run_command("gemini_companion_status")
     _wait(lambda: _panel("gemini_companion"), "no status")
-    word = _panel("gemini_companion").split()[2]
-    return int(word) if word.isdigit() else 0
+    return _panel("gemini_companion")
 
 
 def _panel(name: str) -> str:
@@ -101,10 +120,81 @@ def _panel(name: str) -> str:
     return panel.substr(sublime.Region(0, panel.size())) if panel is not None else ""
 
 
+def environment() -> dict[str, str]:
+    """The variables of a terminal that the package opens in the window."""
+    from GeminiCompanion import plugin
+
+    return dict(plugin._host.environment(window()))
+
+
+def title(path: str) -> str:
+    view = _diff(path)
+    return view.name() if view is not None else ""
+
+
+def named(name: str) -> str | None:
+    """The text of the tab with this name."""
+    found = [view for view in window().views() if view.name() == name]
+    return found[0].substr(sublime.Region(0, found[0].size())) if found else None
+
+
+def proposals(path: str) -> list[str]:
+    """The right sides of all diffs for the path, oldest first."""
+    return [view.substr(sublime.Region(0, view.size())) for view in _diffs(path)]
+
+
+def accept(path: str, text: str) -> None:
+    """Look at the diff with this text, and accept it."""
+    for view in _diffs(path):
+        if view.substr(sublime.Region(0, view.size())) == text:
+            window().focus_view(view)
+            window().run_command("gemini_companion_accept_diff")
+
+
+def size(path: str) -> int:
+    return os.path.getsize(path)
+
+
+def status() -> str:
+    """What the status bar says, once it says something."""
+    _wait(lambda: _window().status_message, "no message")
+    return str(_window().status_message)
+
+
+def wait_until_saved(text: str) -> None:
+    """Until what has to outlive a crash is on disk."""
+    path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+
+    def saved() -> bool:
+        with builtins.open(path, encoding="ascii") as file:
+            return text in file.read()
+
+    _wait(saved, f"{text!r} was not saved")
+
+
+def choose(*indexes: int) -> None:
+    """Answer the quick panels that come one after another."""
+    for index in indexes:
+        _wait(_question, "no question")
+        current().ui(_window().answer, index)
+
+
+def run(name: str, *answers: int) -> None:
+    window().run_command(name)
+    choose(*answers)
+
+
+def _window() -> Any:
+    """The window as the person before the screen sees it."""
+    return current().active_window
+
+
+def _question() -> Any:
+    return _window().question
+
+
 def reload_package() -> None:
     """What an upgrade does; the one thing here that is no API of Sublime's."""
-    from headless.host import current
-
     editor = current()
     package = next(each for each in editor.packages.ordered() if each.name == "GeminiCompanion")
     editor.ui(editor.plugins.reload, package)

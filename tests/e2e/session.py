@@ -26,17 +26,31 @@ class Session(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
         cls.addClassCleanup(shutil.rmtree, cls.root, True)
-        folders = {name: os.path.join(cls.root, name) for name in ("home", "work", "tmp", "data")}
+        folders = {name: os.path.join(cls.root, name) for name in ("work", "tmp", "data")}
         for folder in folders.values():
             os.mkdir(folder)
         cls.folder, cls.temp = folders["work"], folders["tmp"]
         cls.model = ModelServer()
         cls.enterClass(cls.model)
-        cls.editor = Editor(cls.folder, folders["data"], cls.temp, cls.package)
-        cls.addClassCleanup(cls.editor.close)
-        cls.cli = GeminiCli(folders["home"], cls.folder, cls.model.url, {"TMPDIR": cls.temp})
-        cls.addClassCleanup(cls.cli.close)
-        cls.cli.wait_connected()
+        cls.editor = cls.new_editor()
+        cls.cli = cls.new_cli()
+
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        """Another run of the editor, with what the ones before left behind."""
+        data = os.path.join(cls.root, "data")
+        editor = Editor(cls.folder, data, temp or cls.temp, cls.package)
+        cls.addClassCleanup(editor.close)
+        return editor
+
+    @classmethod
+    def new_cli(cls, **variables: str) -> GeminiCli:
+        """Another CLI, connected."""
+        home = tempfile.mkdtemp(dir=cls.root)
+        cli = GeminiCli(home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **variables})
+        cls.addClassCleanup(cli.close)
+        cli.wait_connected()
+        return cli
 
     @classmethod
     def enterClass(cls, context: ModelServer) -> None:
@@ -55,11 +69,14 @@ class Session(unittest.TestCase):
 
     def ask(self, path: str, proposal: str, tool: str, **arguments: str) -> None:
         """A prompt that makes the model call the tool; ends when both sides show the question."""
+        self.ask_on(self.cli, path, tool, **arguments)
+        self.editor.do("wait_for", "proposal", proposal, path)
+
+    def ask_on(self, cli: GeminiCli, path: str, tool: str, **arguments: str) -> None:
         name = os.path.basename(path)
         self.model.will_call(tool, {"file_path": path, **arguments}, f"The end of {name}.")
-        self.cli.say(f"change {name} please")
-        self.cli.wait_for(QUESTION)
-        self.editor.do("wait_for", "proposal", proposal, path)
+        cli.say(f"change {name} please")
+        cli.wait_for(QUESTION)
 
     def finish(self, path: str) -> None:
         """Ends when the CLI waits for the next prompt and the editor has no diff left."""

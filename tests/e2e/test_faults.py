@@ -1,0 +1,192 @@
+"""The real Gemini CLI and the package when something goes down: what was typed is never lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import session  # noqa: E402
+from cli import INTERRUPT  # noqa: E402
+from proxy import Proxy  # noqa: E402
+from session import ACCEPT, QUESTION  # noqa: E402
+
+RELEASE, SHOW_KEPT = "gemini_companion_release_diff", "gemini_companion_show_kept"
+APPLY = 0
+
+
+class TheCliDies(session.Session):
+    def tearDown(self) -> None:
+        type(self).cli = self.new_cli()
+
+    def ask_and_kill(self, name: str) -> str:
+        """A proposal that the user has edited when its CLI is killed."""
+        path = self.write(name, b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "mine\n")
+        self.cli.kill()
+        self.editor.do("wait_for", "title", f"{name} (proposed, CLI gone)", path)
+        return path
+
+    def test_its_diff_is_marked_and_can_be_released_with_what_the_user_typed(self) -> None:
+        path = self.ask_and_kill("a.py")
+        self.editor.do("command", RELEASE)
+        self.editor.do("wait_for", "named", "new\nmine\n", "a.py (released proposal)")
+        self.assertEqual(self.read(path), b"old\n")
+
+    def test_what_the_user_accepts_afterwards_can_be_applied_without_a_cli(self) -> None:
+        path = self.ask_and_kill("b.py")
+        self.editor.do("command", ACCEPT)
+        self.editor.do("wait_for", "kept", 1)
+        self.editor.do("run", SHOW_KEPT, 0, APPLY)
+        self.editor.do("wait_for", "text", "new\nmine\n", path)
+        self.assertEqual(self.editor.do("kept"), 0)
+        self.assertEqual(self.read(path), b"old\n")
+
+    def test_a_new_cli_opens_its_own_diff_and_the_edits_of_the_old_one_stay(self) -> None:
+        path = self.ask_and_kill("c.py")
+        type(self).cli = self.new_cli()
+        self.ask(path, "newer\n", "write_file", content="newer\n")
+        name = "c.py (your edits of an older proposal)"
+        self.editor.do("wait_for", "named", "new\nmine\n", name)
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"newer\n")
+
+
+class TheCliIsInterrupted(session.Session):
+    def test_a_released_diff_lets_it_go_on_to_its_next_edit(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.cli.press(INTERRUPT)
+        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.ask_on(self.cli, path, "write_file", content="newer\n")
+        self.assertEqual(self.editor.do("proposal", path), "new\n")
+        self.editor.do("command", RELEASE)
+        self.editor.do("wait_for", "proposal", "newer\n", path)
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"newer\n")
+
+
+class TheEditorDies(session.Session):
+    def test_a_new_one_has_the_diff_and_a_text_that_nobody_writes_is_given_back(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "mine\n")
+        self.editor.do("wait_until_saved", "mine")
+        self.editor.kill()
+        type(self).editor = self.new_editor()
+        self.editor.do("wait_for", "proposal", "new\nmine\n", path)
+        self.editor.do("wait_for", "title", "a.py (proposed, CLI gone)", path)
+        self.editor.do("command", ACCEPT)
+        # The CLI takes a broken stream for the end; its question hangs until it is interrupted.
+        self.cli.press(INTERRUPT)
+        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.cli.press("/ide enable")
+        self.cli.wait_for("> /ide enable")
+        self.cli.enter()
+        self.editor.do("wait_for", "connected", 1)
+        self.cli.wait_connected()
+        self.editor.do("wait_for", "kept", 1)
+        self.assertEqual(self.read(path), b"old\n")
+        self.editor.do("run", SHOW_KEPT, 0, APPLY)
+        self.editor.do("wait_for", "text", "new\nmine\n", path)
+
+
+class TheStreamBreaks(session.Session):
+    def test_in_the_middle_of_a_frame_and_enabling_again_brings_everything_back(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.editor.do("open", path)
+        variables = self.editor.do("environment")
+        proxy = Proxy(int(variables["GEMINI_CLI_IDE_SERVER_PORT"]))
+        self.addCleanup(proxy.close)
+        temp = self.publish(proxy.port, variables["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        cli = self.new_cli(TMPDIR=temp)
+        proxy.cut()
+        self.editor.do("select", path, 0, 2)
+        cli.wait_until(lambda screen: "1 open file" not in screen, "no context any more")
+        self.assertIn("Disconnected", cli.ide_status())
+        cli.say("/ide enable")
+        cli.wait_connected()
+        cli.wait_for("1 open file")
+
+    def publish(self, port: int, token: str) -> str:
+        """A temp folder whose discovery file leads to the port."""
+        temp = tempfile.mkdtemp(dir=self.root)
+        folder = os.path.join(temp, "gemini", "ide")
+        os.makedirs(folder)
+        name = f"gemini-ide-server-{os.getpid()}-{port}.json"
+        members = {"port": port, "workspacePath": self.folder, "authToken": token}
+        info = {"name": "sublimetext", "displayName": "Sublime Text"}
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump({**members, "ideInfo": info}, file)
+        return temp
+
+
+class TwoClis(session.Session):
+    def test_on_one_file_each_gets_its_own_decision(self) -> None:
+        other = self.new_cli()
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "one\n", "write_file", content="one\n")
+        self.ask_on(other, path, "write_file", content="two\n")
+        self.editor.do("wait_for", "proposals", ["one\n", "two\n"], path)
+        self.editor.do("accept", path, "two\n")
+        other.wait_ready()
+        self.assertEqual(self.read(path), b"two\n")
+        self.assertEqual(self.editor.do("proposals", path), ["one\n"])
+        self.assertIn(QUESTION, self.cli.screen())
+        # The file is not what the first proposal was made for: that is asked.
+        self.editor.do("accept", path, "one\n")
+        self.editor.do("choose", 1)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n")
+
+
+class Giants(session.Session):
+    def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
+        path = self.write("a.txt", b"old\n")
+        proposal = ("y" * 1100 + "\n") * 5000
+        self.ask_on(self.cli, path, "write_file", content=proposal)
+        self.editor.do("wait_for", "title", "a.txt (proposed)", path)
+        self.assertLess(len(self.editor.do("proposal", path)), 70_000)
+        self.editor.do("command", ACCEPT)
+        self.editor.do("wait_for", "size", len(proposal), path)
+        self.assertEqual(self.read(path), proposal.encode())
+
+
+def mount(folder: str, size: int) -> bool:
+    """A file system of so many bytes; False where that is not allowed."""
+    line = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    try:
+        return subprocess.call(line, stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+class FullDisk(session.Session):
+    def disk(self) -> str:
+        """A folder on a disk without a byte left."""
+        folder = tempfile.mkdtemp(dir=self.root)
+        if not mount(folder, 0x20000):
+            self.skipTest("needs the right to mount")
+        self.addCleanup(subprocess.call, ["umount", "-l", folder])
+        with contextlib.suppress(OSError), open(os.path.join(folder, "filler"), "wb", 0) as file:
+            while file.write(bytes(0x1000)):
+                pass
+        return folder
+
+    def test_without_a_discovery_file_the_variables_of_a_terminal_connect_the_cli(self) -> None:
+        full = self.disk()
+        editor = self.new_editor(full)
+        self.assertIn("No space left", editor.do("status"))
+        variables = editor.do("environment")
+        self.editor.quit()
+        cli = self.new_cli(TMPDIR=full, TERM_PROGRAM="sublime", **variables)
+        self.assertIn("Connected", cli.ide_status())
+        type(self).editor = editor
