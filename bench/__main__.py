@@ -13,7 +13,8 @@ Latency: from `Companion.select` to the byte on the event stream, in one process
 that the companion waits for the user to stop moving.
 
 The editor's thread, in the headless editor: one call of the plugin's handler for a moved selection
-(in Sublime it runs on the worker that all packages share), the median of some; then a load of the
+(in Sublime it runs on the worker that all packages share), the median of some; then the longest
+callback from openDiff to the decision, for proposals of every size; then a load of the
 package, the median of some: from `plugin_loaded` to the discovery file, the longest that the
 editor's thread did nothing else, and how much larger the process was a second later.
 """

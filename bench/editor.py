@@ -23,12 +23,16 @@ PATIENCE = 120.0
 
 EVENT_AIM = Aim(100.0, False, "at most 100 us")
 DISCOVERY_AIM = Aim(500.0, False, "at most 500 ms")
+HELD_AIM = Aim(16.0, False, "at most 16 ms")
 MEMORY = "memory added by the package"
 
 
 def measure() -> Iterator[Row]:
     for name, seconds in _report("events.py", []):
         yield _event_row(name, seconds)
+    for name, callback, gap in _report("held.py", []):
+        detail = f"longest gap between 1 ms ticks {gap * 1e3:,.1f} ms"
+        yield millisecond_row(f"editor's thread held by {name}", callback, detail, HELD_AIM)
     with tempfile.TemporaryDirectory() as empty:
         runs = [_report("load.py", ["--package", empty], ROOT) for _ in range(LOADS)]
     yield from _load_rows(runs)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from .editor import EditorError
 
 # Bytes from which only the beginning of a file is read into a view, and the bytes of that.
-LARGE = 4 * 1024 * 1024
+LARGE = 2 * 1024 * 1024
 BEGINNING = 64 * 1024
 # Bytes read at a time.
 CHUNK = 1024 * 1024

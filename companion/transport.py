@@ -40,7 +40,7 @@ METHODS = ("POST", "GET", "DELETE")
 MAX_BODY = 256 * 1024 * 1024
 # Bytes from which a body is not held whole: to parse one would hold up the editor's threads for
 # longer than a frame takes.
-LARGE = 4 * 1024 * 1024
+LARGE = 2 * 1024 * 1024
 # Seconds for a body to come in whole; on this machine, even the largest takes one or two.
 BODY_TIME = 30.0
 # Seconds that a connection may idle between requests, and connections at a time that have shown the

@@ -7,6 +7,8 @@ import threading
 from bisect import bisect_right
 from typing import List, Optional, Tuple
 
+# Code points of an edit after which the line index is made anew.
+_LARGE_EDIT = 0x10000
 _BREAK = re.compile("\n")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
@@ -43,6 +45,10 @@ class Text:
 
     def _reindex(self, begin: int, end: int, inserted: str) -> None:
         if self._starts is None:
+            return
+        if len(inserted) + end - begin > _LARGE_EDIT:
+            # Until somebody asks: an index costs more than the edit itself.
+            self._starts = None
             return
         low = bisect_right(self._starts, begin)
         high = bisect_right(self._starts, end)

@@ -1,0 +1,111 @@
+"""Runs inside an editor: how long hard proposals hold its thread, from openDiff to the decision.
+
+`python -m headless FOLDER --exec bench/inside/held.py -- REPORT`: writes REPORT, a JSON list of
+[what was proposed, seconds of the longest callback, seconds of the longest gap between ticks].
+The CLI is a process of its own; what remains in the gaps is the package and the editor's own work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import Callable, List, Tuple
+
+import sublime
+from GeminiCompanion import plugin
+
+from headless import running
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from load import Ticker  # noqa: E402
+
+MIB = 1024 * 1024
+LINE = "def add(a, b): return a + b  # one more line of an ordinary source file, this one\n"
+# Seconds for one proposal to be decided.
+PATIENCE = 60.0
+CLIENT = os.path.join("bench", "client.py")
+
+
+def text(size: int, line: str = LINE) -> bytes:
+    data = line.encode()
+    return (data * (size // len(data) + 1))[:size]
+
+
+# What the file is, and what is proposed for it.
+CASES: List[Tuple[str, bytes, bytes]] = [
+    ("a file of 10 KiB", text(10 * 1024), text(10 * 1024, LINE.upper())),
+    ("a file of 1 MiB", text(MIB), text(MIB, LINE.upper())),
+    ("a file of 200,000 lines", b"a line\n" * 200_000, b"a LINE\n" * 200_000),
+    ("a file of just under 2 MiB", text(2 * MIB - 99), text(2 * MIB - 100_000, LINE.upper())),
+    ("one line of 1 MiB", b"x = 1\n", b"x" * MIB),
+    ("one line of 10 MiB", b"x" * 10 * MIB, b"y" * 10 * MIB),
+    ("a file of 50 MiB", text(50 * MIB), text(50 * MIB, LINE.upper())),
+    ("a binary file of 50 MiB", b"\xff\0" * 25 * MIB, text(10 * 1024)),
+]
+
+
+def main(report: str) -> None:
+    folder = sublime.active_window().folders()[0]
+    rows = []
+    for name, present, proposed in CASES:
+        path, proposal = os.path.join(folder, "present.txt"), os.path.join(folder, "proposed.txt")
+        for file, data in ((path, present), (proposal, proposed)):
+            with open(file, "wb") as target:
+                target.write(data)
+        rows.append((name, *_measure(path, proposal)))
+    with open(report, "w") as file:
+        json.dump(rows, file)
+
+
+def _measure(path: str, proposal: str) -> Tuple[float, float]:
+    window, ui = sublime.active_window(), running.current().queues.ui
+    _wait(lambda: bool(plugin._host.environment(window)))
+    environment = plugin._host.environment(window)
+    port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
+    token = environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
+    ui.reset_statistics()
+    ticker = Ticker()
+    with subprocess.Popen(
+        [sys.executable, CLIENT, port, token, path, proposal], stdout=subprocess.PIPE
+    ) as client:
+        _expect(client, b"open\n")
+        window.run_command("gemini_companion_accept_diff")
+        _answer(window)
+        _expect(client, b"decided\n")
+    _wait(lambda: len(window.views()) == 0)
+    ticker.stop()
+    return ui.longest, ticker.longest
+
+
+def _answer(window: sublime.Window) -> None:
+    """Accept all the same where that is asked."""
+    editor = running.current()
+    _wait(lambda: not _has_diff(window) or editor.active_window.question is not None)
+    if editor.active_window.question is not None:
+        editor.ui(editor.active_window.answer, 1)
+
+
+def _has_diff(window: sublime.Window) -> bool:
+    return any(view.settings().get("gemini_companion_diff") for view in window.views())
+
+
+def _expect(client: subprocess.Popen[bytes], line: bytes) -> None:
+    if client.stdout is None or client.stdout.readline() != line:
+        raise RuntimeError(f"the client did not say {line!r}")
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / 0.05)):
+        if condition():
+            return
+        pause.wait(0.05)
+    raise TimeoutError("the editor is not ready")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
