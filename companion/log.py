@@ -10,6 +10,8 @@ from collections import deque
 
 # Lines kept: some hours of ordinary use, well below a megabyte.
 MAX_LINES = 1000
+# Characters of an entry: a traceback fits, a path that somebody made up to fill memory does not.
+MAX_LENGTH = 8000
 
 logger = logging.getLogger("GeminiCompanion")
 
@@ -23,7 +25,7 @@ class RecentLines(logging.Handler):
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(self.format(record))
+        self._lines.append(self.format(record)[:MAX_LENGTH])
 
     def lines(self) -> list[str]:
         return list(self._lines)

@@ -52,6 +52,10 @@ class WellFormedMessages(unittest.TestCase):
         message = parse({"jsonrpc": "2.0", "id": 1, "method": "ping", "extra": [None]})
         self.assertEqual(message, Request(1, "ping", {}))
 
+    def test_of_a_member_that_stands_twice_the_last_counts_as_in_javascript(self) -> None:
+        body = b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b"}'
+        self.assertEqual(jsonrpc.parse(body), jsonrpc.Request(2, "b", {}))
+
     def test_white_space_around_a_message_is_allowed(self) -> None:
         body = b' \r\n\t{"jsonrpc": "2.0", "method": "n"}\n'
         self.assertEqual(jsonrpc.parse(body), Notification("n", {}))

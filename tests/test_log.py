@@ -70,6 +70,11 @@ class Log(unittest.TestCase):
         self.assertEqual(len(lines), log.MAX_LINES)
         self.assertTrue(lines[0].endswith(" 5"), lines[0])
 
+    def test_of_an_entry_without_end_only_the_beginning_is_kept(self) -> None:
+        recent = log.start("info")
+        log.logger.info("x" * 10 * log.MAX_LENGTH)
+        self.assertEqual(len(recent.lines()[0]), log.MAX_LENGTH)
+
     def test_a_second_start_begins_anew_and_says_nothing_twice(self) -> None:
         first = self.start("info")
         second = self.start("info")
