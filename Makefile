@@ -11,7 +11,7 @@ PY := .venv/bin/python
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run test check format bench
+.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench
 
 all: check test
 
@@ -19,6 +19,8 @@ help:
 	@echo "make run [FOLDER=path]   try it without Sublime Text"
 	@echo "make test                all tests          make check    lint, format, types"
 	@echo "make bench               measure            make format   rewrite the format"
+	@echo "make fuzz                many more of the random tests"
+	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"
 	@echo "make setup PYTHON=python3.8   choose the Python of .venv; every target takes it"
 
 setup: setup-python setup-node
@@ -36,6 +38,16 @@ run: setup-python
 test: setup
 	$(PY) -O -m headless --exec tests/run.py
 	$(PY) -W error -m pytest
+
+# The same as in the tests, but hours of it: other requests and other orders each time.
+fuzz: setup
+	FUZZ=30 $(PY) -m pytest -s tests/test_fuzz.py
+	FUZZ=30 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
+
+# make soak MINUTES=60
+MINUTES ?= 1
+soak: setup
+	$(PY) -m bench.soak $(MINUTES)
 
 check: setup
 	$(PY) -m ruff check .

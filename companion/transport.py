@@ -69,6 +69,30 @@ _http_logger = logger.getChild("http")
 _http_logger.addFilter(_is_worth_a_line)
 
 
+class _Connection(web.RequestHandler):
+    """Answers what is no HTTP without quoting it, for the same reason."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        return super().handle_error(request, status, exc, "Expected a request of HTTP/1.1.\n")
+
+
+def _connection(server: web.Server) -> _Connection:
+    return _Connection(
+        server,
+        loop=asyncio.get_running_loop(),
+        auto_decompress=False,
+        access_log=None,  # type: ignore[arg-type]
+        keepalive_timeout=IDLE,
+        logger=_http_logger,
+    )
+
+
 class _Refused(Exception):
     """A request that gets no further: its HTTP status and a sentence for whoever reads it."""
 
@@ -115,10 +139,6 @@ class Endpoint:
             self._handle,
             request_factory=_request,
             handler_cancellation=True,
-            auto_decompress=False,
-            access_log=None,
-            keepalive_timeout=IDLE,
-            logger=_http_logger,
         )
         self._server = server
         runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
@@ -126,7 +146,7 @@ class Endpoint:
         # Made here, for asyncio would pass over the error that kept it from being made.
         listener = socket.create_server(("127.0.0.1", port))
         acceptor = await asyncio.get_running_loop().create_server(
-            lambda: Gate(self._strangers, server()), sock=listener
+            lambda: Gate(self._strangers, _connection(server)), sock=listener
         )
         try:
             port = listener.getsockname()[1]
