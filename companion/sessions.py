@@ -107,6 +107,12 @@ class Session:
         """The decisions that no stream took."""
         return [event.message for event in self._waiting()]
 
+    def drop(self) -> list[bytes]:
+        """The same, which are somebody else's to deliver now."""
+        undelivered = self.undelivered()
+        self._events.clear()
+        return undelivered
+
     def _waiting(self) -> list[Event]:
         return [it for it in self._events if it.id > self._delivered and not it.passing]
 

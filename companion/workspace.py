@@ -41,6 +41,8 @@ AWAY = (
 )
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
+# Diffs of one window, those of CLIs that are gone included.
+MAX_WINDOW_DIFFS = 256
 
 
 class Workspace(Desk):
@@ -69,6 +71,8 @@ class Workspace(Desk):
         self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
         self._undelivered: list[bytes] = []
+        # Sessions that ended with diffs on which the user has not decided yet.
+        self._orphans: dict[str, Session] = {}
         self._unwritten = Unwritten()
         # What the editor is asked for at the moment, and the order within each session.
         self._under_way: set[asyncio.Future[Any]] = set()
@@ -90,7 +94,7 @@ class Workspace(Desk):
             self.advertisement.folders,
             self.advertisement.port,
             self.advertisement.token,
-            tuple(session.saved() for session in self.sessions),
+            tuple(session.saved() for session in self._with_diffs()),
             tuple(message.decode("ascii") for message in self._undelivered),
             time.time(),
             tuple((it.path, it.text, it.at) for it in self._unwritten.all()),
@@ -160,7 +164,7 @@ class Workspace(Desk):
         known = set(diffs)
         for session_id in {id for id, _ in known if self.sessions.find(id) is None}:
             self._editor.set_orphaned(self.window_id, session_id, True)
-        for session in self.sessions:
+        for session in self._with_diffs():
             for path in [it for it in session.awaiting if (session.id, it) not in known]:
                 if path in session.proposals:
                     asyncio.ensure_future(self._show_again(session, path))
@@ -168,7 +172,9 @@ class Workspace(Desk):
                     self.reject(session.id, path)
 
     async def _show_again(self, session: Session, path: str) -> None:
-        work = partial(self._open_diff, session, path, session.proposals[path])
+        # Nobody is gone for good yet: no other diff has to make way.
+        all_ids = frozenset(each.id for each in self._with_diffs())
+        work = partial(self._open_diff, session, path, session.proposals[path], all_ids)
         try:
             await self._in_turn(session, work)
         except EditorError as error:
@@ -179,10 +185,14 @@ class Workspace(Desk):
 
     def edited(self, session_id: str, path: str, text: str) -> None:
         """The user changed the proposal: this is what has to outlive the editor."""
-        session = self.sessions.find(session_id)
+        session = self.sessions.find(session_id) or self._orphans.get(session_id)
         if session is not None and path in session.awaiting:
             session.proposals[path] = text
             self._on_change()
+
+    def _with_diffs(self) -> list[Session]:
+        """All sessions, and those that ended with diffs undecided."""
+        return [*self.sessions, *self._orphans.values()]
 
     @property
     def has_undelivered(self) -> bool:
@@ -192,10 +202,13 @@ class Workspace(Desk):
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
+        if sum(len(it.awaiting) for it in self._with_diffs()) >= MAX_WINDOW_DIFFS:
+            raise EditorError("Expected a decision on some of the window's open diffs first.")
         known = path in session.awaiting
         session.awaiting.add(path)
         try:
-            await self._in_turn(session, partial(self._open_diff, session, path, content))
+            live = frozenset(each.id for each in self.sessions if each.stream is not None)
+            await self._in_turn(session, partial(self._open_diff, session, path, content, live))
         except EditorError:
             # One that was open before is open still.
             if not known:
@@ -207,8 +220,10 @@ class Workspace(Desk):
             return None
         return await self._in_turn(session, partial(self._close_diff, session, path))
 
-    async def _open_diff(self, session: Session, path: str, content: str) -> None:
-        live = frozenset(each.id for each in self.sessions if each.stream is not None)
+    async def _open_diff(
+        self, session: Session, path: str, content: str, live: frozenset[str]
+    ) -> None:
+        """Open a diff; those for the path whose session is not `live` make way for it."""
         whole = not isinstance(content, Excerpt)
         await self._editor.open_diff(
             self.window_id, Proposal(session.id, path, content, live, whole)
@@ -216,9 +231,8 @@ class Workspace(Desk):
         session.proposals.pop(path, None)
         if whole:
             session.proposals[path] = content
-        for other in self.sessions:
-            # Its diff made way for this one.
-            if other is not session and other.stream is None and path in other.awaiting:
+        for other in self._with_diffs():
+            if other is not session and other.id not in live and path in other.awaiting:
                 self.reject(other.id, path)
         self._on_change()
 
@@ -275,7 +289,7 @@ class Workspace(Desk):
             self.advertisement.folders,
             self.publication.paths if self.publication is not None else (),
             sum(session.stream is not None for session in self.sessions),
-            sum(len(session.awaiting) for session in self.sessions),
+            sum(len(session.awaiting) for session in self._with_diffs()),
             len(self.kept()),
         )
 
@@ -359,6 +373,7 @@ class Workspace(Desk):
     def _decide(self, session_id: str, path: str, message: bytes) -> None:
         session = self.sessions.find(session_id)
         if session is None:
+            self._decide_orphan(session_id, path)
             self._keep([message])
         else:
             session.awaiting.discard(path)
@@ -367,6 +382,14 @@ class Workspace(Desk):
             if session.stream is None and not self._closed.is_set():
                 self._editor.tell(AWAY)
         self._on_change()
+
+    def _decide_orphan(self, session_id: str, path: str) -> None:
+        session = self._orphans.get(session_id)
+        if session is not None:
+            session.awaiting.discard(path)
+            session.proposals.pop(path, None)
+            if not session.awaiting:
+                del self._orphans[session_id]
 
     def _session_absent(self, session: Session) -> None:
         if session.awaiting:
@@ -377,7 +400,10 @@ class Workspace(Desk):
         self._session_absent(session)
         # Where the window closes there will be no next CLI.
         if not self._closed.is_set():
-            self._keep(session.undelivered())
+            undelivered = session.drop()
+            if session.awaiting:
+                self._orphans[session.id] = session
+            self._keep(undelivered)
 
     def _keep(self, messages: list[bytes]) -> None:
         """Decisions whose CLI is gone go to the newest one here, or wait for the next.

@@ -113,14 +113,17 @@ class FakeCli:
         headers = {**self.headers, "Accept": "text/event-stream", **self._last_event}
         self._stream.request("GET", "/mcp", headers=headers)
         response = self._stream.getresponse()
+        id = ""
         try:
             for line in iter(response.readline, b""):
                 self._stream_began.set()
                 if line.startswith(b"id: "):
-                    self._last_event = {"Last-Event-ID": line[4:].strip().decode()}
+                    id = line[4:].strip().decode()
                 if line.startswith(b"data: "):
                     message = json.loads(line[6:])
                     self.notifications.append((message["method"], message["params"]))
+                    # Only now: an event that was cut off has to come again.
+                    self._last_event = {"Last-Event-ID": id}
         except (OSError, ValueError, http.client.HTTPException) as error:
             self.stream_error = error
         finally:

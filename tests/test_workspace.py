@@ -15,7 +15,12 @@ from GeminiCompanion.companion.context import OpenFile
 from GeminiCompanion.companion.editor import EditorError, Proposal
 from GeminiCompanion.companion.excerpt import Excerpt
 from GeminiCompanion.companion.sessions import ABSENT, GRACE, Session, StreamEnded
-from GeminiCompanion.companion.workspace import DEBOUNCE, MAX_OPEN_DIFFS, Workspace
+from GeminiCompanion.companion.workspace import (
+    DEBOUNCE,
+    MAX_OPEN_DIFFS,
+    MAX_WINDOW_DIFFS,
+    Workspace,
+)
 
 from .support import Background, Client, Clock, FakeEditor, in_loop, temp_folder
 
@@ -281,6 +286,35 @@ class Decisions(WithoutServer):
         self.workspace.reject(session.id, f"{PATH}1")
         await self.propose(session)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, f"{PATH}0"], "again")
+
+    @in_loop
+    async def test_many_clis_one_after_another_cannot_either(self) -> None:
+        await self.begin()
+        for number in range(MAX_WINDOW_DIFFS // MAX_OPEN_DIFFS):
+            session, _ = self.connect()
+            for each in range(MAX_OPEN_DIFFS):
+                await self.propose(session, f"/{number}/{each}")
+            self.leave(session)
+            self.workspace.sessions.end(session.id)
+        session, _ = self.connect()
+        with self.assertRaises(EditorError):
+            await self.propose(session, "/one/more")
+        self.assertEqual(self.workspace.status().waiting, MAX_WINDOW_DIFFS)
+
+    @in_loop
+    async def test_a_diff_whose_session_ended_outlives_a_restart_with_its_text(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.workspace.edited(session.id, PATH, "mine\n")
+        saved = self.workspace.saved()
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        self.workspace.reconcile([])
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
 
     @in_loop
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:

@@ -1,0 +1,387 @@
+"""Editor, CLIs, streams, reloads and crashes in random order: no decision is lost or doubled.
+
+Three hundred examples, the same ones each time; `make fuzz` runs FUZZ times as many, new ones.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+import time
+from typing import Any, Callable, Iterator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion import sublime_diff, sublime_host, unwritten
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from .fake_cli import FakeCli
+
+ROUNDS = int(os.environ.get("FUZZ", "1"))
+ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
+NAMES = ("a.py", "b.py", "new.py")
+# Seconds for what is sure to happen.
+PATIENCE = 10.0
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    pause = threading.Event()
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {PATIENCE} s: {what}")
+        pause.wait(0.001)
+
+
+def text_of(view: sublime.View) -> str:
+    return view.substr(sublime.Region(0, view.size()))
+
+
+def ask_companion(name: str, *arguments: Any) -> Any:
+    """What the companion answers, on this thread."""
+    answers: list[Any] = []
+    getattr(plugin._host.companion, name)(*arguments, answers.append)
+    until(lambda: answers, name)
+    return answers[0]
+
+
+class Cli:
+    """A CLI that writes what it is told was accepted, as the real one does."""
+
+    def __init__(self, environment: Any) -> None:
+        self.fake = FakeCli(environment)
+        self.online = True
+        self._written = 0
+        until(self.fake.connected, "a stream")
+
+    @property
+    def id(self) -> str:
+        return self.fake.headers["Mcp-Session-Id"]
+
+    def accepted(self) -> list[str]:
+        texts = [it["content"] for it in self.fake.received("ide/diffAccepted")]
+        for params in self.fake.received("ide/diffAccepted")[self._written :]:
+            with open(params["filePath"], "w", encoding="utf-8") as file:
+                file.write(params["content"])
+            self._written += 1
+        return texts
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        return self.fake.call(tool, **arguments).result(PATIENCE)
+
+    def cut(self) -> None:
+        """Its stream breaks off."""
+        stream = self.fake._stream
+        if stream is not None and stream.sock is not None:
+            stream.sock.shutdown(2)
+        until(self.fake.stream_ended.is_set, "the end of a stream")
+        self.online = False
+
+    def come_back(self) -> None:
+        self.fake.resume()
+        until(self.fake.connected, "a stream that resumes")
+        self.online = True
+
+
+class Faults(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = sublime.active_window()
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.clis: list[Cli] = []
+        self.gone: list[Cli] = []
+        # Every text that the user accepted, with the path.
+        self.accepted: dict[str, str] = {}
+        self.texts = (f"text {number}\n" for number in itertools.count())
+        self.start_over()
+        self.patches = [
+            mock.patch.object(sublime_host, "AT_REST", 0),
+            mock.patch.object(unwritten, "PATIENCE", -1.0),
+            mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
+        ]
+        for patch in self.patches:
+            patch.start()
+
+    @initialize()
+    def begin(self) -> None:
+        for name in NAMES[:2]:
+            self.write(name)
+        self.connect()
+
+    # ----- what happens
+
+    @precondition(lambda self: len(self.clis) < 3)
+    @rule()
+    def connect(self) -> None:
+        until(lambda: plugin._host.environment(self.window), "an environment")
+        self.clis.append(Cli(plugin._host.environment(self.window)))
+
+    @precondition(lambda self: self.online())
+    @rule(which=st.integers(0, 9), name=st.sampled_from(NAMES))
+    def propose(self, which: int, name: str) -> None:
+        cli, text = self.pick(self.online(), which), next(self.texts)
+        path = os.path.join(self.folder, name)
+        result = cli.call("openDiff", filePath=path, newContent=text)
+        self.check(result == {"content": []}, result)
+        view = sublime_diff.find(self.window, cli.id, path)
+        self.check(view is not None and text_of(view) == text, "the proposal is shown")
+
+    @precondition(lambda self: self.diffs())
+    @rule(which=st.integers(0, 9))
+    def edit(self, which: int) -> None:
+        view = self.pick(self.diffs(), which)
+        view.run_command("append", {"characters": next(self.texts)})
+
+    @precondition(lambda self: self.diffs())
+    @rule(which=st.integers(0, 9))
+    def accept(self, which: int) -> None:
+        view = self.pick(self.diffs(), which)
+        text, path, cli = text_of(view), sublime_diff.path_of(view), self.owner(view)
+        self.accepted[text] = path
+        self.window.focus_view(view)
+        self.window.run_command("gemini_companion_accept_diff")
+        until(lambda: not view.is_valid(), "an accepted diff closes")
+        if cli is not None and cli.online:
+            until(lambda: cli.accepted()[-1:] == [text], "the CLI that asked is told")
+
+    @precondition(lambda self: self.diffs())
+    @rule(which=st.integers(0, 9), by_closing=st.booleans())
+    def reject(self, which: int, by_closing: bool) -> None:
+        view = self.pick(self.diffs(), which)
+        cli = self.owner(view)
+        before = len(cli.fake.received("ide/diffRejected")) if cli is not None else 0
+        self.window.focus_view(view)
+        if by_closing:
+            view.close()
+        else:
+            self.window.run_command("gemini_companion_reject_diff")
+        until(lambda: not view.is_valid(), "a rejected diff closes")
+        if cli is not None and cli.online:
+            until(
+                lambda: len(cli.fake.received("ide/diffRejected")) == before + 1,
+                "the CLI that asked is told",
+            )
+
+    @precondition(lambda self: self.online())
+    @rule(which=st.integers(0, 9), name=st.sampled_from(NAMES))
+    def decide_in_the_terminal(self, which: int, name: str) -> None:
+        cli, path = self.pick(self.online(), which), os.path.join(self.folder, name)
+        view = sublime_diff.find(self.window, cli.id, path)
+        text = text_of(view) if view is not None else None
+        (part,) = cli.call("closeDiff", filePath=path)["content"]
+        expected = {} if text is None else {"content": text}
+        self.check(sublime.decode_value(part["text"]) == expected, part)
+
+    @precondition(lambda self: self.diffs())
+    @rule(which=st.integers(0, 9))
+    def release(self, which: int) -> None:
+        view = self.pick(self.diffs(), which)
+        text = text_of(view)
+        self.window.focus_view(view)
+        self.window.run_command("gemini_companion_release_diff")
+        until(lambda: not sublime_diff.partner(view).is_valid(), "its left side closes")
+        self.check(view.is_valid() and text_of(view) == text, "the text stays")
+        until(lambda: not view.is_scratch(), "it is a tab of the user's")
+        until(self.is_in_order, "the window is in order")
+        view.set_scratch(True)
+        view.close()
+
+    @rule(name=st.sampled_from(NAMES))
+    def write(self, name: str) -> None:
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write("on disk " + next(self.texts))
+
+    @precondition(lambda self: self.online())
+    @rule(which=st.integers(0, 9))
+    def cut(self, which: int) -> None:
+        self.pick(self.online(), which).cut()
+        self.wait_for_streams()
+
+    @precondition(lambda self: self.offline())
+    @rule(which=st.integers(0, 9))
+    def come_back(self, which: int) -> None:
+        self.pick(self.offline(), which).come_back()
+
+    @precondition(lambda self: self.clis)
+    @rule(which=st.integers(0, 9))
+    def vanish(self, which: int) -> None:
+        """Its stream breaks off, it never comes back, and its grace time runs out."""
+        cli = self.pick(self.clis, which)
+        if cli.online:
+            cli.cut()
+            self.wait_for_streams()
+        self.end_session(cli)
+        self.clis.remove(cli)
+        self.gone.append(cli)
+
+    @rule()
+    def reload(self) -> None:
+        plugin.plugin_unloaded()
+        self.load()
+
+    @rule()
+    def crash(self) -> None:
+        """No tab of a diff comes back by itself."""
+        self.flush()
+        texts = self.texts_of_diffs()
+        plugin.plugin_unloaded()
+        for view in self.diffs():
+            view.settings().erase(sublime_diff.STAMP)
+            for side in (sublime_diff.partner(view), view):
+                side.close()
+        self.window.settings().erase(sublime_diff.DIFFS)
+        self.load()
+        until(lambda: self.texts_of_diffs() == texts, f"the diffs come back: {texts}")
+
+    # ----- what is always so
+
+    @invariant()
+    def every_diff_is_known(self) -> None:
+        def agreed() -> bool:
+            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            return bool(status.waiting == len(self.diffs()))
+
+        until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
+
+    @invariant()
+    def nothing_is_told_twice(self) -> None:
+        told = [text for cli in self.clis + self.gone for text in cli.accepted()]
+        self.check(len(told) == len(set(told)), told)
+
+    def teardown(self) -> None:
+        try:
+            for view in self.diffs():
+                self.window.focus_view(view)
+                self.window.run_command("gemini_companion_reject_diff")
+            until(lambda: not self.diffs(), "no diffs any more")
+            for cli in list(self.offline()):
+                self.end_session(cli)
+                self.clis.remove(cli)
+                self.gone.append(cli)
+            last = Cli(plugin._host.environment(self.window))
+            self.clis.append(last)
+            self.nothing_is_told_twice()
+            self.everything_is_told_or_kept()
+            until(self.is_in_order, "the window is in order")
+        finally:
+            self.clean_up()
+
+    def everything_is_told_or_kept(self) -> None:
+        """The newest accepted text of each path; an older one was followed by another proposal."""
+        newest = {path: text for text, path in self.accepted.items()}
+
+        def missing() -> list[str]:
+            told = {text for cli in self.clis + self.gone for text in cli.accepted()}
+            kept = {text for _, text in ask_companion("kept", self.window.id())}
+            return [text for text in newest.values() if text not in told | kept]
+
+        until(lambda: not missing(), "every accepted text is told or kept")
+
+    # ----- how
+
+    def online(self) -> list[Cli]:
+        return [cli for cli in self.clis if cli.online]
+
+    def offline(self) -> list[Cli]:
+        return [cli for cli in self.clis if not cli.online]
+
+    def diffs(self) -> list[sublime.View]:
+        return list(sublime_diff.diffs(self.window))
+
+    def texts_of_diffs(self) -> list[tuple[str, str]]:
+        return sorted((sublime_diff.path_of(view), text_of(view)) for view in self.diffs())
+
+    def pick(self, among: list[Any], which: int) -> Any:
+        return among[which % len(among)]
+
+    def owner(self, view: sublime.View) -> Cli | None:
+        session_id = view.settings().get(sublime_diff.SESSION)
+        return next((cli for cli in self.clis if cli.id == session_id), None)
+
+    def accept_all_the_same(self, items: Any, on_select: Any, **options: Any) -> None:
+        on_select(1)
+
+    def check(self, condition: Any, what: Any) -> None:
+        if not condition:
+            raise AssertionError(what)
+
+    def load(self) -> None:
+        plugin.plugin_loaded()
+        until(lambda: plugin._host.environment(self.window), "an environment")
+        for cli in self.online():
+            until(cli.fake.stream_ended.is_set, "the end of a stream")
+            self.check(cli.fake.stream_error is None, cli.fake.stream_error)
+            cli.come_back()
+
+    def flush(self) -> None:
+        """Until the companion knows of every edit."""
+        done = threading.Event()
+        sublime.set_timeout_async(lambda: sublime.set_timeout_async(done.set, 0), 0)
+        until(done.is_set, "the worker is idle")
+        ask_companion("status")
+
+    def wait_for_streams(self) -> None:
+        def known() -> int:
+            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            return int(status.connected)
+
+        until(lambda: known() == len(self.online()), "the companion knows who is there")
+
+    def end_session(self, cli: Cli) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", cli.fake.port, timeout=PATIENCE)
+        connection.request("DELETE", "/mcp", headers=cli.fake.headers)
+        self.check(connection.getresponse().status == 204, "the session ends")
+        connection.close()
+
+    def is_in_order(self) -> bool:
+        """No more groups than there are diffs for."""
+        return self.window.num_groups() == (3 if self.diffs() else 1)
+
+    def start_over(self) -> None:
+        """An example that failed may have left anything."""
+        if not self.window.views() and not ask_companion("kept", self.window.id()):
+            return
+        plugin.plugin_unloaded()
+        shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
+        for view in self.window.views():
+            view.settings().erase(sublime_diff.STAMP)
+            view.set_scratch(True)
+            view.close()
+        self.window.settings().erase(sublime_diff.DIFFS)
+        self.window.run_command("set_layout", ONE_GROUP)
+        plugin.plugin_loaded()
+        until(lambda: plugin._host.environment(self.window), "an environment")
+
+    def clean_up(self) -> None:
+        for cli in self.clis:
+            if cli.online:
+                cli.cut()
+            self.end_session(cli)
+        for cli in self.clis + self.gone:
+            cli.fake.close()
+        for path, text in ask_companion("kept", self.window.id()):
+            ask_companion("withdraw", self.window.id(), path, text)
+        for patch in self.patches:
+            patch.stop()
+        shutil.rmtree(self.folder, True)
+
+
+def profile() -> Iterator[tuple[str, Any]]:
+    yield "max_examples", 300 * ROUNDS
+    yield "stateful_step_count", 15
+    yield "deadline", None
+    yield "database", None
+    yield "derandomize", ROUNDS == 1
+    yield "suppress_health_check", list(HealthCheck)
+    yield "phases", (Phase.generate, Phase.shrink)
+
+
+TestFaults = Faults.TestCase
+TestFaults.settings = settings(**dict(profile()))
