@@ -11,13 +11,14 @@ PY := .venv/bin/python
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench
+.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench install uninstall
 
 all: check test
 
 help:
 	@echo "make run [FOLDER=path]   try it without Sublime Text"
 	@echo "make test                all tests          make check    lint, format, types"
+	@echo "make install             put it into your Sublime Text    make uninstall   and away again"
 	@echo "make bench               measure            make format   rewrite the format"
 	@echo "make fuzz                many more of the random tests"
 	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"
@@ -60,3 +61,13 @@ format: setup
 
 bench: setup
 	$(PY) -m bench
+
+# make install [LINK=1 | STANDALONE=1] [DATA=folder] [SUBL=program] [HOSTS="3.8 3.14"]
+INSTALLER = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')" -m tools.install
+CHOSEN = $(if $(DATA),--data "$(DATA)") $(if $(SUBL),--program "$(SUBL)") $(if $(HOSTS),--hosts "$(HOSTS)")
+
+install: $(if $(LINK),,package)
+	@$(INSTALLER) $(if $(LINK),--link) $(if $(STANDALONE),--standalone) $(CHOSEN)
+
+uninstall:
+	@$(INSTALLER) --remove $(CHOSEN)

@@ -1,0 +1,249 @@
+"""`make install` and `make uninstall`: this package in the Sublime Text of this user.
+
+python -m tools.install [--data FOLDER] [--program FILE] [--hosts "3.8 3.14"]
+                        [--link | --standalone]
+python -m tools.install --remove [--data FOLDER] [--program FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Callable, Dict, List, Set, Tuple
+
+from . import libraries, places
+from .places import Machine, Place
+from .record import Record
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NAME = "GeminiCompanion"
+ZIPPED = "Installed Packages/%s.sublime-package" % NAME
+UNPACKED = "Packages/" + NAME
+BUILT = os.path.join(ROOT, "dist", NAME + ".sublime-package")
+BUILT_STANDALONE = os.path.join(ROOT, "dist", NAME + "-standalone.sublime-package")
+
+Fetch = Callable[[List[str], str, Machine, str], None]
+Tell = Callable[[str], None]
+
+
+class Refused(Exception):
+    """A sentence for the user; nothing was changed."""
+
+
+class Installation:
+    """One data folder and what we have in it. Methods raise Refused, Unavailable and OSError."""
+
+    def __init__(self, place: Place, tell: Tell) -> None:
+        self._place = place
+        self._tell = tell
+        self._record = Record(place.data)
+
+    def link(self, checkout: str, machine: Machine, fetch: Fetch) -> None:
+        """The folder of the checkout itself: what is changed there counts at once."""
+        self._refuse_strangers()
+        with tempfile.TemporaryDirectory() as folder:
+            fetched = self._fetch(machine, fetch, folder)
+            self._remove([ZIPPED])
+            self._put_link(UNPACKED, checkout)
+            self._put_libraries(fetched)
+        self._record.save()
+
+    def put(self, package: bytes, machine: Machine, fetch: Fetch) -> None:
+        """The built package, its libraries beside it."""
+        self._refuse_strangers()
+        with tempfile.TemporaryDirectory() as folder:
+            fetched = self._fetch(machine, fetch, folder)
+            self._put_package(package)
+            self._put_libraries(fetched)
+        self._record.save()
+
+    def put_standalone(self, package: bytes) -> None:
+        """The package that carries its libraries."""
+        self._refuse_strangers()
+        self._put_package(package)
+        self._put_libraries({host: ([], "") for host in list(self._record.libraries)})
+        self._record.save()
+
+    def remove(self) -> None:
+        """All that was put there and not changed since."""
+        paths = self._record.paths()
+        if not paths:
+            self._tell("Nothing was put there by make install.")
+        self._remove(paths)
+        self._record.libraries = {}
+        self._record.save()
+
+    # The package
+
+    def _refuse_strangers(self) -> None:
+        for path in (ZIPPED, UNPACKED):
+            if self._is_strange(path):
+                raise Refused(
+                    "%s is there already, and is not what make install put there.\n"
+                    "Take it away first (Package Control: Remove Package, or move it elsewhere), "
+                    "then try again." % self._record.full(path)
+                )
+
+    def _put_package(self, package: bytes) -> None:
+        self._remove([path for path in (UNPACKED,) if self._record.is_there(path)])
+        self._said(self._record.put(ZIPPED, package), ZIPPED)
+
+    def _put_link(self, path: str, target: str) -> None:
+        if self._record.is_there(path) and os.path.realpath(
+            self._record.full(path)
+        ) != os.path.realpath(target):
+            self._remove([path])
+        self._said(self._record.link(path, target), "%s -> %s" % (path, target))
+
+    def _said(self, changed: bool, what: str) -> None:
+        self._tell(("Put        " if changed else "Unchanged  ") + what)
+
+    # The libraries
+
+    def _fetch(
+        self, machine: Machine, fetch: Fetch, folder: str
+    ) -> Dict[str, Tuple[List[str], str]]:
+        """Everything is here before anything is changed: per host the names and the folder."""
+        fetched = {}
+        for host in self._place.hosts:
+            names = libraries.wanted(host)
+            if self._has(host, names):
+                self._said(False, "%s: %d libraries" % (places.library_folder(host), len(names)))
+                continue
+            self._tell("Fetching   %d libraries for Python %s ..." % (len(names), host))
+            target = os.path.join(folder, host)
+            fetch(names, host, machine, target)
+            fetched[host] = (names, target)
+        return fetched
+
+    def _has(self, host: str, names: List[str]) -> bool:
+        paths = self._record.paths(places.library_folder(host) + "/")
+        return (
+            bool(paths)
+            and self._record.libraries.get(host) == names
+            and all(self._record.is_ours(path) for path in paths)
+        )
+
+    def _put_libraries(self, fetched: Dict[str, Tuple[List[str], str]]) -> None:
+        for host, (names, source) in fetched.items():
+            start = places.library_folder(host) + "/"
+            before = self._record.paths(start)
+            kept: Set[str] = self._put_distributions(start, source) if source else set()
+            self._remove([path for path in before if path not in kept])
+            if names:
+                self._record.libraries[host] = names
+            else:
+                self._record.libraries.pop(host, None)
+
+    def _put_distributions(self, start: str, source: str) -> Set[str]:
+        """The paths that are not to be taken away."""
+        kept: Set[str] = set()
+        present = self._present(start)
+        for name, paths in libraries.distributions(source).items():
+            kept.update(start + path for path in paths)
+            if name in present or any(self._is_strange(start + path) for path in paths):
+                self._tell("Left       %s%s: it is there, and not as we put it" % (start, name))
+                continue
+            for path in paths:
+                with open(os.path.join(source, *path.split("/")), "rb") as file:
+                    self._record.put(start + path, file.read())
+            self._tell("Put        %s%s" % (start, name))
+            # A run that breaks off half-way is remembered as far as it came.
+            self._record.save()
+        return kept
+
+    def _is_strange(self, path: str) -> bool:
+        return self._record.is_there(path) and not self._record.is_ours(path)
+
+    def _present(self, start: str) -> Set[str]:
+        """Libraries in the folder of a host that are not ours."""
+        folder = self._record.full(start.rstrip("/"))
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        return {
+            libraries.project(name)
+            for name in names
+            if name.endswith(".dist-info") and not self._record.paths(start + name + "/")
+        }
+
+    # Taking away
+
+    def _remove(self, paths: List[str]) -> None:
+        removed: Dict[str, int] = {}
+        for path in paths:
+            if self._record.is_there(path) and self._record.remove(path):
+                group = "/".join(path.split("/")[:2])
+                removed[group] = removed.get(group, 0) + 1
+            elif self._record.is_there(path):
+                self._tell("Left       %s: it was changed since" % path)
+        for group, count in sorted(removed.items()):
+            self._tell("Removed    %s%s" % (group, "" if count == 1 else " (%d files)" % count))
+
+
+def main(arguments: List[str]) -> int:
+    """The exit status; everything is said on standard output."""
+    given = _parser().parse_args(arguments)
+    machine = places.here()
+    try:
+        place = places.find(machine, given.data, given.program)
+        if given.hosts:
+            place = Place(place.data, place.program, tuple(given.hosts.split()), place.others)
+        _describe(place)
+        _act(given, place, machine)
+    except (places.NotFound, Refused) as error:
+        print(error)
+        return 1
+    except libraries.Unavailable as error:
+        print(error)
+        print("Nothing was changed. make install STANDALONE=1 needs no libraries and no network.")
+        return 1
+    except (OSError, subprocess.CalledProcessError) as error:
+        print("%s\nClose Sublime Text and try again: it may hold the file open." % error)
+        return 1
+    return 0
+
+
+def _act(given: argparse.Namespace, place: Place, machine: Machine) -> None:
+    installation = Installation(place, print)
+    if given.remove:
+        installation.remove()
+    elif given.link:
+        installation.link(ROOT, machine, libraries.download)
+    elif given.standalone:
+        installation.put_standalone(_built(BUILT_STANDALONE))
+    else:
+        installation.put(_built(BUILT), machine, libraries.download)
+    print("Restart Sublime Text, if it runs.")
+
+
+def _built(path: str) -> bytes:
+    if not os.path.isfile(path):
+        raise Refused("%s is missing: make package builds it." % os.path.relpath(path, ROOT))
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _describe(place: Place) -> None:
+    print("Sublime Text: %s" % (place.program or "its program was not found"))
+    print("Plugins run on Python %s" % " and ".join(place.hosts))
+    print("Data folder: %s" % place.data)
+    for other in place.others:
+        print('There is also %s: make install DATA="%s"' % (other, other))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.install")
+    parser.add_argument("--remove", action="store_true", help="take everything away again")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--link", action="store_true", help="link this checkout instead of a copy")
+    form.add_argument("--standalone", action="store_true", help="with the libraries inside")
+    parser.add_argument("--data", default="", metavar="FOLDER", help="the data folder")
+    parser.add_argument("--program", default="", metavar="FILE", help="subl or sublime_text")
+    parser.add_argument("--hosts", default="", metavar="VERSIONS", help='such as "3.8 3.14"')
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
