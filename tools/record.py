@@ -36,11 +36,12 @@ class Record:
         self._folders, self.libraries = content["folders"], content["libraries"]
 
     def save(self) -> None:
-        """An empty record leaves no file."""
+        """An empty record leaves no file, and folders of ours go when they are empty."""
+        self._remove_folders()
         if not self._files and not self._links:
             if os.path.exists(self.full(NAME)):
                 os.remove(self.full(NAME))
-            return self._remove_folders()
+            return
         content = {
             "files": self._files,
             "links": self._links,
@@ -124,11 +125,12 @@ class Record:
                 self._folders.append(path)
 
     def _remove_folders(self) -> None:
-        for path in sorted(set(self._folders), key=len, reverse=True):
+        """An empty one left behind in Lib would be imported as a library without content."""
+        for path in sorted(self._folders, key=len, reverse=True):
             full = self.full(path)
             if os.path.isdir(full) and not os.listdir(full):
                 os.rmdir(full)
-        self._folders = []
+        self._folders = [path for path in self._folders if os.path.isdir(self.full(path))]
 
     def _write(self, full: str, content: bytes) -> None:
         """Sublime Text may look at any moment: it sees the whole file or none."""
