@@ -92,8 +92,8 @@ async def _in_thread(work: Callable[[], T]) -> T:
     return await future
 
 
-async def _on_ui_thread(work: Callable[[], T]) -> T:
-    """Crossing B: run `work` on the UI thread and await it. Raises what it raises as EditorError.
+def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
+    """Crossing B: run `work` on the UI thread; to be awaited. Raises what it raises as EditorError.
 
     The UI thread never waits for the loop: a loop that is gone is no concern of its any more.
     """
@@ -116,7 +116,7 @@ async def _on_ui_thread(work: Callable[[], T]) -> T:
         _settle(loop, future, outcome)
 
     sublime.set_timeout(run, 0)
-    return await future
+    return future
 
 
 def _settle(

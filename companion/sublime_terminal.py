@@ -10,6 +10,7 @@ import tempfile
 from typing import Any, Mapping
 
 import sublime
+from sublime import platform
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
 # The command that takes our variables out of a terminal view's settings again, where Terminus keeps
@@ -64,7 +65,7 @@ def _configured_env(arguments: Mapping[str, Any]) -> Mapping[str, str]:
     configs: Any = sublime.load_settings(TERMINUS_SETTINGS).get("shell_configs")
     for config in configs or []:
         enabled = config.get("enable", True)
-        here = sublime.platform() in config.get("platforms", [sublime.platform()])
+        here = platform() in config.get("platforms", [platform()])
         default = name.lower() in ("", "default")
         wanted = (
             config.get("default") if default else config.get("name", "").lower() == name.lower()
@@ -100,7 +101,7 @@ def run_in_terminus(
 
 
 def _as_sublime(command: list[str]) -> list[str]:
-    if sublime.platform() == "windows":
+    if platform() == "windows":
         return ["cmd.exe", "/c", "set TERM_PROGRAM=sublime&& " + subprocess.list2cmdline(command)]
     return ["env", "TERM_PROGRAM=sublime"] + command
 
@@ -140,9 +141,9 @@ def _terminal_line(
         for item in terminal:
             line += command if item == "{command}" else [item.replace("{cwd}", folder)]
         return line
-    if sublime.platform() == "windows":
+    if platform() == "windows":
         return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", subprocess.list2cmdline(command)]
-    if sublime.platform() == "osx":
+    if platform() == "osx":
         return ["open", "-a", "Terminal", _script(command, folder, environment)]
     for line in LINUX_TERMINALS:
         if shutil.which(line[0]):
