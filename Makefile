@@ -6,12 +6,13 @@ SHELL := /bin/sh
 # PYTHON=python3.8 makes .venv anew with that one; without it, the one that .venv has is kept.
 PYTHON ?=
 FOLDER ?= .
-WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x .venv/bin/python && echo $(CURDIR)/.venv/bin/python || echo python3))
-PY := .venv/bin/python
+# Windows has a virtual environment's programs in another folder.
+PY := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
+WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo $(CURDIR)/$(PY) || echo python3))
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench install uninstall
+.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench review install uninstall
 
 all: check test
 
@@ -42,8 +43,8 @@ test: setup
 
 # The same as in the tests, but hours of it: other requests and other orders each time.
 fuzz: setup
-	FUZZ=30 $(PY) -m pytest -s tests/test_fuzz.py
-	FUZZ=30 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
+	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py
+	FUZZ=50 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
 
 # make soak MINUTES=60
 MINUTES ?= 1
@@ -54,6 +55,11 @@ check: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) tools/check_types.py
+	$(PY) -m tools.review
+
+# What Package Control's reviewers would say.
+review: setup-python
+	$(PY) -m tools.review
 
 format: setup
 	$(PY) -m ruff check --fix-only .

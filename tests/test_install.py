@@ -86,11 +86,13 @@ class Made(unittest.TestCase):
         found = {}
         for top, _folders, names in os.walk(folder):
             for name in names:
-                with open(os.path.join(top, name), "rb") as file:
-                    found[os.path.relpath(os.path.join(top, name), folder)] = file.read()
+                path = os.path.join(top, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder).replace(os.sep, "/")] = file.read()
         return found
 
 
+@unittest.skipIf(sys.platform == "win32", "there a colon in a path is no separator")
 class Layouts(Made):
     """Where each kind of Sublime Text keeps its data."""
 
@@ -241,7 +243,7 @@ class InstallsAndRemoves(Made):
         files = self.files(self.data)
         self.assertEqual(files[ZIPPED], b"zip")
         for folder in ("python38", "python314"):
-            self.assertIn(os.path.join("Lib", folder, "aiohttp", "__init__.py"), files)
+            self.assertIn(f"Lib/{folder}/aiohttp/__init__.py", files)
 
     def test_removing_restores_what_was_there_before(self) -> None:
         for put in (
@@ -324,10 +326,10 @@ class InstallsAndRemoves(Made):
 
     def test_a_file_that_the_user_changed_stays(self) -> None:
         self.put()
-        changed = write(self.full("Lib/python38/yarl/__init__.py"), "version = 'my own'\n")
+        write(self.full("Lib/python38/yarl/__init__.py"), "version = 'my own'")
         self.installation.remove()
         left = self.files(self.data)
-        self.assertEqual(left.pop(os.path.relpath(changed, self.data)), b"version = 'my own'\n")
+        self.assertEqual(left.pop("Lib/python38/yarl/__init__.py"), b"version = 'my own'")
         self.assertEqual(left, self.before)
         self.assertIn("Left       Lib/python38/yarl/__init__.py", "\n".join(self.said))
 

@@ -17,7 +17,7 @@ VENV = os.path.join(ROOT, ".venv")
 REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "dev.txt")]
 # Folders with a package.json: the real CLI for the tests, and the server that is measured against.
 NODE_FOLDERS = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "bench", "sdk_server")]
-NPM = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+NPM = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
 def digest(paths: List[str], *more: str) -> str:
@@ -41,17 +41,23 @@ def set_done(stamp: str, value: str) -> None:
         file.write(value)
 
 
+def python_of(venv: str) -> str:
+    """The interpreter of a virtual environment."""
+    parts = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+    return os.path.join(venv, *parts)
+
+
 def set_up_python() -> None:
     """.venv with the requirements, made by the Python that runs this (or that .venv came from)."""
     stamp, value = os.path.join(VENV, "stamp"), digest(REQUIREMENTS, sys.version)
     if is_done(stamp, value):
         return
     print("Making .venv with Python %d.%d ..." % sys.version_info[:2], flush=True)
-    base = os.path.realpath(sys.executable)
+    # On Windows the program of a venv is no link but a small starter of the one it came from.
+    base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.check_call([base, "-m", "venv", VENV])
-    python = os.path.join(VENV, "bin", "python")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [python_of(VENV), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.check_call(pip + ["-r", REQUIREMENTS[-1]])
     set_done(stamp, value)
 
@@ -71,7 +77,8 @@ def set_up_node() -> None:
         value = digest([os.path.join(folder, "package-lock.json")])
         if not is_done(stamp, value):
             print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
-            subprocess.check_call(NPM, cwd=folder)
+            # By its path: on Windows npm is a script, which is not found by its name alone.
+            subprocess.check_call([shutil.which("npm") or "npm"] + NPM, cwd=folder)
             set_done(stamp, value)
 
 
