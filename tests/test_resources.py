@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import subprocess
 import unittest
 from typing import Any
 
-from GeminiCompanion import companion
 from GeminiCompanion.headless.commands import command_name
 from GeminiCompanion.headless.values import parse
 
