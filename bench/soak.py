@@ -2,8 +2,8 @@
 
 One headless editor with the package and five CLIs in a process of their own: one opens and closes
 diffs, one waits for the user's decision, one reads slowly, one loses its stream all the time, one
-vanishes and another takes its place. In the editor a selection moves, and diffs are edited, accepted
-and rejected. Prints a table and draws dist/soak.svg.
+vanishes and another takes its place. In the editor a selection moves, and diffs are edited,
+accepted and rejected. Prints a table and draws dist/soak.svg.
 """
 
 from __future__ import annotations
@@ -112,10 +112,8 @@ def picture(series: Series, width: int = 900, height: int = 90) -> str:
         )
     style = "text{font:12px sans-serif} polyline{fill:none;stroke:#2a6fb0;stroke-width:1.5}"
     size = f'width="{width}" height="{height * len(MEASURES)}"'
-    body = "\n".join(strips)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style}</style>\n{body}\n</svg>\n'
-    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style}</style>'
+    return "\n".join([head, *strips, "</svg>", ""])
 
 
 if __name__ == "__main__":
