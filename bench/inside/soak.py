@@ -1,7 +1,7 @@
 """Runs inside an editor: a user at work for some time, and what that costs, second by second.
 
-`python -m headless FOLDER --exec bench/inside/soak.py -- SECONDS REPORT`: writes REPORT, a JSON list
-of samples. See bench/soak.py.
+`python -m headless FOLDER --exec bench/inside/soak.py -- SECONDS REPORT`: writes REPORT, a JSON
+list of samples. See bench/soak.py.
 """
 
 from __future__ import annotations
