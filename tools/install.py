@@ -1,7 +1,7 @@
 """`make install` and `make uninstall`: this package in the Sublime Text of this user.
 
 python -m tools.install [--data FOLDER] [--program FILE] [--hosts "3.8 3.14"]
-                        [--link | --standalone]
+                        [--link | --standalone | --libraries]
 python -m tools.install --remove [--data FOLDER] [--program FILE]
 """
 
@@ -65,6 +65,12 @@ class Installation:
         self._refuse_strangers()
         self._put_package(package)
         self._put_libraries({host: ([], "") for host in list(self._record.libraries)})
+        self._record.save()
+
+    def put_libraries(self, machine: Machine, fetch: Fetch) -> None:
+        """For a package that came another way."""
+        with tempfile.TemporaryDirectory() as folder:
+            self._put_libraries(self._fetch(machine, fetch, folder))
         self._record.save()
 
     def remove(self) -> None:
@@ -211,6 +217,8 @@ def _act(given: argparse.Namespace, place: Place, machine: Machine) -> None:
         installation.remove()
     elif given.link:
         installation.link(ROOT, machine, libraries.download)
+    elif given.libraries:
+        installation.put_libraries(machine, libraries.download)
     elif given.standalone:
         installation.put_standalone(_built(BUILT_STANDALONE))
     else:
@@ -238,6 +246,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--remove", action="store_true", help="take everything away again")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--link", action="store_true", help="link this checkout instead of a copy")
+    form.add_argument("--libraries", action="store_true", help="the libraries alone")
     form.add_argument("--standalone", action="store_true", help="with the libraries inside")
     parser.add_argument("--data", default="", metavar="FOLDER", help="the data folder")
     parser.add_argument("--program", default="", metavar="FILE", help="subl or sublime_text")
