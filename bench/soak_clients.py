@@ -61,7 +61,10 @@ def decisions(folder: str) -> None:
         for params in cli.received("ide/diffAccepted"):
             with open(path, "w") as file:
                 file.write(params["content"])
-            say("decision", now - float(params["content"].rpartition("# ")[2]))
+            stamp = params["content"].rpartition("# ")[2]
+            # Without one, the user meant another diff, and this one came before it.
+            if stamp.replace(".", "").isdigit():
+                say("decision", now - float(stamp))
 
 
 def slow(folder: str) -> None:

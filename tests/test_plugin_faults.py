@@ -32,12 +32,12 @@ DECISIONS = ("accept", "accept", "reject", "close", "answer_in_the_terminal", "r
 PATIENCE = 10.0
 
 
-def until(condition: Callable[[], Any], what: str) -> None:
+def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:
     deadline = time.monotonic() + PATIENCE
     pause = threading.Event()
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {PATIENCE} s: {what}")
+            raise AssertionError(f"not within {PATIENCE} s: {what} {seen()}")
         pause.wait(0.001)
 
 
@@ -238,7 +238,11 @@ class Faults(RuleBasedStateMachine):
                 side.close()
         self.window.settings().erase(sublime_diff.DIFFS)
         self.load()
-        until(lambda: self.texts_of_diffs() == texts, f"the diffs come back: {texts}")
+        until(
+            lambda: self.texts_of_diffs() == texts,
+            f"the diffs come back: {texts}; there are",
+            self.texts_of_diffs,
+        )
 
     # ----- what is always so
 
