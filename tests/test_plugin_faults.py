@@ -338,9 +338,10 @@ class Faults(RuleBasedStateMachine):
 
     def flush(self) -> None:
         """Until the companion knows of every edit."""
-        done = threading.Event()
-        sublime.set_timeout_async(lambda: sublime.set_timeout_async(done.set, 0), 0)
-        until(done.is_set, "the worker is idle")
+        for later in (sublime.set_timeout, sublime.set_timeout_async) * 3:
+            done = threading.Event()
+            later(done.set, 0)
+            until(done.is_set, "both threads are idle")
         ask_companion("status")
 
     def wait_for_streams(self) -> None:

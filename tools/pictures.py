@@ -1,4 +1,4 @@
-"""Makes the pictures of the README: `python tools/pictures.py`, with Chromium on the machine.
+"""Makes the pictures of README and docs: `python tools/pictures.py`, with Chromium on the machine.
 
 The same file is the script that plays the user inside the editor (`--exec`).
 """
@@ -37,7 +37,7 @@ PROPOSED = SHOP.replace(
     "    return len(items)\n\n\ndef is_empty(items):\n    return not items\n",
 )
 # The pictures, and their heights in pixels.
-HEIGHTS = {"diff": 660, "status": 790}
+HEIGHTS = {"diff": 660, "status": 790, "gone": 660}
 BROWSER = [
     "chromium",
     "--headless",
@@ -75,9 +75,12 @@ def play(name: str) -> None:
     wait(lambda: plugin._host.environment(window))
     cli = FakeCli(plugin._host.environment(window))
     wait(cli.connected)
-    if name == "diff":
+    if name in ("diff", "gone"):
         cli.call("openDiff", filePath=path, newContent=PROPOSED).result(10)
-    else:
+    if name == "gone":
+        cli.close()
+        wait(lambda: any(view.name().endswith("CLI gone)") for view in window.views()))
+    elif name == "status":
         window.run_command("gemini_companion_status")
         wait(lambda: window.active_panel())
 
