@@ -178,7 +178,9 @@ def _dress(right: sublime.View) -> None:
     state = "proposed, CLI gone" if orphaned else "proposed"
     right.set_name(f"{os.path.basename(path_of(right))} ({state})")
     buttons = [ACCEPT, REJECT] + ([RELEASE] if orphaned else [])
-    text = (GONE if orphaned else "") + (PART if part else "") + " &nbsp; ".join(buttons)
+    notes = (GONE if orphaned else "") + (PART if part else "")
+    # Buttons first: a line that is wider than the view is cut off.
+    text = " &nbsp; ".join(buttons) + ("<br>" + notes if notes else "")
     right.erase_phantoms(STAMP)
     html = f'<body id="gemini-companion">{text}</body>'
     right.add_phantom(STAMP, sublime.Region(0), html, sublime.LAYOUT_BLOCK)

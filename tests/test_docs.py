@@ -1,0 +1,109 @@
+"""What users are told: every command and setting, and only what there is."""
+
+from __future__ import annotations
+
+import ast
+import glob
+import json
+import os
+import re
+import unittest
+
+from GeminiCompanion.headless.values import parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGES = ("install", "first-diff", "commands", "settings", "troubleshooting")
+PREFIX = "Gemini Companion: "
+
+
+def read(*parts: str) -> str:
+    with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def headings(page: str) -> list[str]:
+    """Of the second level and below, in the order of the page."""
+    return re.findall(r"(?m)^##+ (.+)$", read("docs", page))
+
+
+def anchor(heading: str) -> str:
+    """As the pages' readers make it of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def sections(page: str) -> dict[str, str]:
+    parts = re.split(r"(?m)^## (.+)$", read("docs", page))
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def strings() -> list[str]:
+    """All texts in the code; what is filled in later is left out."""
+    found = []
+    for path in [
+        *glob.glob(os.path.join(ROOT, "companion", "*.py")),
+        os.path.join(ROOT, "plugin.py"),
+    ]:
+        for node in ast.walk(ast.parse(read(os.path.relpath(path, ROOT)))):
+            if isinstance(node, ast.JoinedStr):
+                parts = [it.value if isinstance(it, ast.Constant) else "\0" for it in node.values]
+                found.append("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+    return found
+
+
+class Docs(unittest.TestCase):
+    def test_every_command_has_its_heading_and_there_is_no_other(self) -> None:
+        captions = [entry["caption"] for entry in parse(read("Default.sublime-commands"))]
+        self.assertEqual(headings("commands.md"), [it[len(PREFIX) :] for it in captions])
+
+    def test_each_command_is_given_as_a_key_binding_needs_it(self) -> None:
+        texts = sections("commands.md")
+        for entry in parse(read("Default.sublime-commands")):
+            if not entry.get("args"):
+                with self.subTest(entry["command"]):
+                    self.assertIn(f"[`{entry['command']}`]", texts[entry["caption"][len(PREFIX) :]])
+
+    def test_every_setting_has_its_heading_and_its_default(self) -> None:
+        defaults = parse(read("GeminiCompanion.sublime-settings"))
+        self.assertEqual(headings("settings.md"), [f"`{key}`" for key in defaults])
+        for heading, text in sections("settings.md").items():
+            default = re.search(r"(?m)^Default: `(.*)`$", text)
+            self.assertEqual(
+                json.loads(default.group(1) if default else ""), defaults[heading[1:-1]]
+            )
+
+    def test_every_quoted_message_is_one_that_the_package_tells(self) -> None:
+        quoted = re.findall(r"(?m)^> Gemini Companion: (.+)$", read("docs", "troubleshooting.md"))
+        self.assertGreaterEqual(len(quoted), 8)
+        texts = strings()
+        for message in quoted:
+            with self.subTest(message):
+                self.assertTrue(any(text.startswith(message) for text in texts))
+
+    def test_commands_that_are_named_exist(self) -> None:
+        captions = {entry["caption"] for entry in parse(read("Default.sublime-commands"))}
+        for page in ("README.md", *(f"docs/{page}.md" for page in PAGES)):
+            for name in re.findall(r"\*Gemini\s+Companion:\s+([^*]+)\*", read(*page.split("/"))):
+                self.assertIn(PREFIX + " ".join(name.split()), captions | {PREFIX}, page)
+
+    def test_every_link_leads_somewhere(self) -> None:
+        for page in PAGES:
+            for link in re.findall(r"\]\(([^)]+)\)", read("docs", page + ".md")):
+                if "://" in link:
+                    continue
+                with self.subTest(page=page, link=link):
+                    path, _hash, place = link.partition("#")
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, "docs", path)))
+                    if place:
+                        known = map(anchor, headings(path or page + ".md"))
+                        self.assertIn(place, list(known))
+
+    def test_the_readme_leads_to_every_page(self) -> None:
+        for page in PAGES:
+            self.assertIn(f"(docs/{page}.md)", read("README.md"))
+
+    def test_every_way_of_make_install_that_is_told_is_in_the_makefile(self) -> None:
+        makefile = read("Makefile")
+        for variable in re.findall(r"make install ([A-Z]+)=", read("docs", "install.md")):
+            self.assertIn(f"$({variable})", makefile)
