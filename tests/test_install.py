@@ -324,6 +324,13 @@ class InstallsAndRemoves(Made):
         self.assertEqual(self.files(self.data), before)
         self.assertTrue(os.path.exists(theirs))
 
+    def test_the_libraries_alone_come_to_a_package_of_another_origin(self) -> None:
+        write(self.full(UNPACKED + "/plugin.py"), "theirs")
+        self.installation.put_libraries(self.machine, make_up)
+        files = self.files(self.data)
+        self.assertIn("Lib/python314/aiohttp/__init__.py", files)
+        self.assertEqual(files[UNPACKED + "/plugin.py"], b"theirs")
+
     def test_a_file_that_the_user_changed_stays(self) -> None:
         self.put()
         write(self.full("Lib/python38/yarl/__init__.py"), "version = 'my own'")
