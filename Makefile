@@ -12,7 +12,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo $(CURDIR)/$(PY)
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench review install uninstall
+.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench review install uninstall package
 
 all: check test
 
@@ -67,6 +67,10 @@ format: setup
 
 bench: setup
 	$(PY) -m bench
+
+# dist/GeminiCompanion.sublime-package, and the one that carries its libraries
+package: setup-python
+	@$(PY) -m tools.package
 
 # make install [LINK=1 | STANDALONE=1] [DATA=folder] [SUBL=program] [HOSTS="3.8 3.14"]
 INSTALLER = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')" -m tools.install

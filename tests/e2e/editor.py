@@ -20,10 +20,12 @@ class Editor:
     Raises RuntimeError with what the function raised, or where the editor has left.
     """
 
-    def __init__(self, folder: str, data: str, temp: str, package: str = "") -> None:
+    def __init__(
+        self, folder: str, data: str, temp: str, package: str = "", python: str = sys.executable
+    ) -> None:
         script = os.path.join(HERE, "remote.py")
         packages = ["--package", package] if package else []
-        line = [sys.executable, "-m", "headless", folder, "--data", data, *packages]
+        line = [python, "-m", "headless", folder, "--data", data, *packages]
         self._process = subprocess.Popen(
             [*line, "--exec", script],
             cwd=ROOT,

@@ -193,6 +193,18 @@ def _question() -> Any:
     return _window().question
 
 
+def importable(names: list[str]) -> list[str]:
+    """Those that another package can import."""
+    found = []
+    for name in names:
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+        found.append(name)
+    return found
+
+
 def reload_package() -> None:
     """What an upgrade does; the one thing here that is no API of Sublime's."""
     editor = current()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import unittest
 
@@ -21,6 +22,8 @@ class Session(unittest.TestCase):
     .sublime-package; the repository itself where it is empty."""
 
     package = ""
+    # What the editor runs on.
+    python = sys.executable
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -39,7 +42,7 @@ class Session(unittest.TestCase):
     def new_editor(cls, temp: str = "") -> Editor:
         """Another run of the editor, with what the ones before left behind."""
         data = os.path.join(cls.root, "data")
-        editor = Editor(cls.folder, data, temp or cls.temp, cls.package)
+        editor = Editor(cls.folder, data, temp or cls.temp, cls.package, cls.python)
         cls.addClassCleanup(editor.close)
         return editor
 

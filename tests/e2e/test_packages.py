@@ -1,0 +1,76 @@
+"""The built packages, from inside their zips, with the real Gemini CLI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import session  # noqa: E402
+from session import ACCEPT  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIST = os.path.join(ROOT, "dist")
+NAME = "GeminiCompanion.sublime-package"
+
+
+class Built(session.Session):
+    """`built` is one of the packages of `make package`."""
+
+    built = NAME
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "tools.package"], cwd=ROOT, stdout=subprocess.PIPE
+        )
+        if done.returncode:
+            raise unittest.SkipTest(done.stdout.decode())
+        folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.package = os.path.join(folder, NAME)
+        shutil.copy(os.path.join(DIST, cls.built), cls.package)
+        cls.prepare(folder)
+        super().setUpClass()
+
+    @classmethod
+    def prepare(cls, folder: str) -> None:
+        pass
+
+    def accept_an_edit(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "mine\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\nmine\n")
+
+
+class Plain(Built):
+    def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
+        self.accept_an_edit()
+
+
+class Standalone(Built):
+    """On a Python that has no libraries at all."""
+
+    built = "GeminiCompanion-standalone.sublime-package"
+
+    @classmethod
+    def prepare(cls, folder: str) -> None:
+        bare = os.path.join(folder, "bare")
+        base = os.path.realpath(sys.executable)
+        subprocess.check_call([base, "-m", "venv", "--without-pip", bare])
+        cls.python = os.path.join(bare, "bin", "python")
+
+    def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
+        self.accept_an_edit()
+        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
+
+
+del Built

@@ -1,0 +1,124 @@
+"""Makes libraries part of the package: their imports of each other become relative.
+
+So nobody else's `import aiohttp` finds them, and they find no other version than their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Dict, FrozenSet, List, Tuple
+
+# What no server in an editor needs: tests, programs, and what only they use.
+LEFT_OUT = re.compile(
+    r"(^|/)(tests|benchmarks|__pycache__|\.hash)/|^jsonschema/(cli|__main__)\.py$"
+    r"|^aiohttp/(test_utils|pytest_plugin|worker)\.py$|^idna/(__main__|cli)\.py$"
+)
+LICENSE = re.compile(r"\.dist-info/(.*/)?(LICEN[CS]E|COPYING|NOTICE)[^/]*$", re.IGNORECASE)
+# jsonschema reads these out of its own folder, which is none inside of a package.
+SCHEMAS = re.compile(r"^jsonschema/schemas/(.+)\.json$")
+_LOADER = re.compile(r"^def load_schema\(name\):.*?(?=^\S)", re.MULTILINE | re.DOTALL)
+_RESOURCES = re.compile(
+    r"^if sys\.version_info >= \(3, 9\):.*?import importlib_resources as resources[^\n]*\n",
+    re.MULTILINE | re.DOTALL,
+)
+NEW_LOADER = '''def load_schema(name):
+    """Load a schema that was put into the package as Python."""
+    from ._schemas import SCHEMAS
+    return json.loads(SCHEMAS[name])
+
+
+'''
+
+
+def carry(files: Dict[str, bytes], modules: FrozenSet[str]) -> Dict[str, bytes]:
+    """The files of the libraries, by path, as they stand in the package."""
+    found: Dict[str, bytes] = {}
+    schemas: Dict[str, str] = {}
+    for path in sorted(files):
+        schema = SCHEMAS.match(path)
+        if schema:
+            schemas[schema.group(1)] = files[path].decode("utf-8")
+        elif LICENSE.search(path):
+            found["licenses/" + path.replace(".dist-info/", "/")] = files[path]
+        elif path.endswith(".py") and path.split("/")[0].split(".")[0] in modules:
+            if not LEFT_OUT.search(path):
+                text = files[path].decode("utf-8")
+                found[path] = relative(_adapt(path, text), path, modules).encode("utf-8")
+    if schemas:
+        found["jsonschema/_schemas.py"] = b"SCHEMAS = " + _literal(schemas)
+    return found
+
+
+def _literal(schemas: Dict[str, str]) -> bytes:
+    lines = [f"    {name!r}: {text!r},\n" for name, text in sorted(schemas.items())]
+    return ("{\n" + "".join(lines) + "}\n").encode("utf-8")
+
+
+def _adapt(path: str, text: str) -> str:
+    """Read no file: the importers of older editors know only modules."""
+    if path != "jsonschema/_utils.py":
+        return text
+    text, resources = _RESOURCES.subn("", text)
+    text, loader = _LOADER.subn(NEW_LOADER, text)
+    if (resources, loader) != (1, 1):
+        raise ValueError("jsonschema loads its schemas in another way than expected")
+    return text
+
+
+def relative(text: str, path: str, modules: FrozenSet[str]) -> str:
+    """The source of a module at `path` with relative imports of `modules`."""
+    dots = "." * len(path.split("/"))
+    lines = text.splitlines(keepends=True)
+    for node in reversed(list(ast.walk(ast.parse(text)))):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            if (node.module or "").split(".")[0] in modules:
+                _rewrite_from(lines, node, dots)
+        elif isinstance(node, ast.Import):
+            if any(alias.name.split(".")[0] in modules for alias in node.names):
+                _rewrite_import(lines, node, dots, modules)
+    return "".join(lines)
+
+
+def _rewrite_from(lines: List[str], node: ast.ImportFrom, dots: str) -> None:
+    line, start = lines[node.lineno - 1], node.col_offset
+    changed, count = re.subn(r"^from\s+", "from " + dots, line[start:], count=1)
+    if count != 1:
+        raise ValueError(f"an import that cannot be rewritten: {line!r}")
+    lines[node.lineno - 1] = line[:start] + changed
+
+
+def _rewrite_import(lines: List[str], node: ast.Import, dots: str, modules: FrozenSet[str]) -> None:
+    line = lines[node.lineno - 1]
+    end = node.end_col_offset
+    if node.end_lineno != node.lineno or end is None:
+        raise ValueError(f"an import that cannot be rewritten: {line!r}")
+    statements = [_statement(alias, dots, modules) for alias in node.names]
+    lines[node.lineno - 1] = line[: node.col_offset] + "; ".join(statements) + line[end:]
+
+
+def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
+    top, _, rest = alias.name.partition(".")
+    suffix = f" as {alias.asname}" if alias.asname else ""
+    if top not in modules:
+        return f"import {alias.name}{suffix}"
+    if not rest:
+        return f"from {dots} import {top}{suffix}"
+    parent, _, last = alias.name.rpartition(".")
+    if alias.asname:
+        return f"from {dots}{parent} import {last}{suffix}"
+    return f"from {dots}{parent} import {last} as _; from {dots} import {top}"
+
+
+def with_fallback(text: str, modules: Tuple[str, ...], folder: str) -> str:
+    """The source of a module of ours that takes what is installed, else what is carried."""
+    tops = "|".join(modules)
+    lines = re.compile(rf"^(?:from (?:{tops})(?:\.\S+)? import \S+.*\n|import (?:{tops})\n)+", re.M)
+    block = lines.search(text)
+    if block is None:
+        raise ValueError(f"no import of {', '.join(modules)}")
+    tried = "".join("    " + line + "\n" for line in block.group().splitlines())
+    instead = re.sub(r"from (\S+) import", rf"from ..{folder}.\1 import", tried)
+    instead = re.sub(r"^    import (\S+)", rf"    from ..{folder} import \1", instead, flags=re.M)
+    swapped = f"try:\n{tried}except ImportError:\n{instead}"
+    return text[: block.start()] + swapped + text[block.end() :]

@@ -1,0 +1,164 @@
+"""The libraries that the package runs on: the one table, and what is made of it.
+
+    python -m tools.closure dependencies            writes dependencies.json
+    python -m tools.closure repository INDEX URL    writes dist/repository.json, for a release
+
+INDEX is the address of the package index's project pages, URL that of the built package: no file
+of the repository names either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEPENDENCIES = os.path.join(ROOT, "dependencies.json")
+REPOSITORY = os.path.join(ROOT, "dist", "repository.json")
+# The Pythons of Sublime Text's plugin hosts: of stable builds, and of newer ones.
+HOSTS = ("3.8", "3.13", "3.14")
+# Package Control's names of platforms, and what the names of wheels for them match.
+PLATFORMS = (
+    ("windows-x64", "win_amd64"),
+    ("osx-x64", "macosx_*_x86_64"),
+    ("osx-arm64", "macosx_*_arm64"),
+    ("linux-x64", "manylinux*_x86_64"),
+    ("linux-arm64", "manylinux*_aarch64"),
+)
+PAGE = "https://github.com/a-seed/GeminiCompanion"
+
+
+class Library(NamedTuple):
+    """One library. `old` is its version for Python 3.8, `new` that for newer hosts; None where a
+    host does not need it. `carried` is what the stand-alone package has, pure Python throughout."""
+
+    name: str
+    old: str
+    new: Optional[str]
+    is_compiled: bool
+    carried: Optional[str]
+    modules: Tuple[str, ...]
+    why: str
+
+
+TABLE = (
+    Library("aiohappyeyeballs", "2.4.4", "2.7.1", False, "2.4.4", ("aiohappyeyeballs",), "aiohttp"),
+    Library("aiohttp", "3.10.11", "3.14.5", True, "3.10.11", ("aiohttp",), "the HTTP server"),
+    Library("aiosignal", "1.3.1", "1.4.0", False, "1.3.1", ("aiosignal",), "aiohttp"),
+    Library("async-timeout", "5.0.1", None, False, "5.0.1", ("async_timeout",), "aiohttp"),
+    Library("attrs", "25.3.0", "26.1.0", False, "25.3.0", ("attr", "attrs"), "aiohttp, jsonschema"),
+    Library("frozenlist", "1.5.0", "1.8.0", True, "1.5.0", ("frozenlist",), "aiohttp"),
+    Library("idna", "3.15", "3.20", False, "3.15", ("idna",), "yarl"),
+    Library("importlib_resources", "6.4.5", None, False, None, (), "jsonschema"),
+    Library("jsonschema", "4.23.0", "4.26.0", False, "4.17.3", ("jsonschema",), "tools' arguments"),
+    Library("jsonschema-specifications", "2023.12.1", "2025.9.1", False, None, (), "jsonschema"),
+    Library("multidict", "6.1.0", "7.2.1", True, "6.1.0", ("multidict",), "aiohttp"),
+    Library("pkgutil_resolve_name", "1.3.10", None, False, None, (), "jsonschema"),
+    Library("propcache", "0.2.0", "0.5.4", True, "0.2.0", ("propcache",), "yarl, aiohttp"),
+    Library("referencing", "0.35.1", "0.37.0", False, None, (), "jsonschema"),
+    Library("rpds-py", "0.20.1", "2026.9.1", True, None, (), "referencing"),
+    Library(
+        "typing_extensions", "4.13.2", "4.16.0", False, "4.13.2", ("typing_extensions",), "all"
+    ),
+    Library("yarl", "1.15.2", "1.25.1", True, "1.15.2", ("yarl",), "aiohttp"),
+    Library("zipp", "3.20.2", None, False, None, (), "importlib_resources"),
+)
+# jsonschema 4.17 is the last without a compiled part; it needs this one instead.
+ONLY_CARRIED = (("pyrsistent", "0.20.0", ("pyrsistent", "_pyrsistent_version")),)
+
+
+def version_for(library: Library, host: str) -> Optional[str]:
+    return library.old if host == "3.8" else library.new
+
+
+def carried() -> Dict[str, Tuple[str, ...]]:
+    """Requirement and import names of what the stand-alone package carries."""
+    found = {f"{it.name}=={it.carried}": it.modules for it in TABLE if it.carried}
+    found.update({f"{name}=={version}": modules for name, version, modules in ONLY_CARRIED})
+    return found
+
+
+def dependencies() -> str:
+    """The text of dependencies.json: Package Control installs these names and nothing else."""
+    content = {"*": {"*": [library.name for library in TABLE]}}
+    return json.dumps(content, indent="\t") + "\n"
+
+
+def repository(index: str, url: str, version: str, date: str) -> Dict[str, Any]:
+    """A repository for Package Control, schema 4.0.0: the package with all its libraries."""
+    release = {
+        "url": url,
+        "version": version,
+        "date": date,
+        "sublime_text": ">=4107",
+        "platforms": ["*"],
+        "libraries": [library.name for library in TABLE],
+    }
+    package = {
+        "name": "GeminiCompanion",
+        "details": PAGE,
+        "homepage": PAGE,
+        "author": "GeminiCompanion contributors",
+        "labels": ["ai", "gemini", "diff"],
+        "releases": [release],
+    }
+    return {
+        "schema_version": "4.0.0",
+        "packages": [package],
+        "libraries": [_library(library, index) for library in TABLE],
+    }
+
+
+def _library(library: Library, index: str) -> Dict[str, Any]:
+    releases: List[Dict[str, Any]] = []
+    for host in HOSTS:
+        version = version_for(library, host)
+        if version is not None:
+            releases += _releases(library, version, host, index)
+    return {
+        "name": library.name,
+        "author": f"the authors of {library.name}",
+        "description": f"For GeminiCompanion: {library.why}",
+        "issues": f"{index.rstrip('/')}/{library.name}/",
+        "releases": releases,
+    }
+
+
+def _releases(library: Library, version: str, host: str, index: str) -> List[Dict[str, Any]]:
+    base = f"{index.rstrip('/')}/{library.name}/{version}"
+    stem = library.name.replace("-", "_")
+    if not library.is_compiled:
+        asset = f"{stem}-*-py3-none-any.whl"
+        return [{"base": base, "asset": asset, "python_versions": [host], "platforms": ["*"]}]
+    tag = "cp" + host.replace(".", "")
+    return [
+        {
+            "base": base,
+            "asset": f"{stem}-*-{tag}-{tag}-{wheel}.whl",
+            "python_versions": [host],
+            "platforms": [platform],
+        }
+        for platform, wheel in PLATFORMS
+    ]
+
+
+def main(what: str, *arguments: str) -> None:
+    if what == "dependencies":
+        with open(DEPENDENCIES, "w", encoding="utf-8", newline="\n") as file:
+            file.write(dependencies())
+        return
+    index, url = arguments
+    with open(os.path.join(ROOT, "companion", "__init__.py"), encoding="utf-8") as file:
+        version = file.read().partition('__version__ = "')[2].partition('"')[0]
+    date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    os.makedirs(os.path.dirname(REPOSITORY), exist_ok=True)
+    with open(REPOSITORY, "w", encoding="utf-8", newline="\n") as file:
+        json.dump(repository(index, url, version, date), file, indent="\t")
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,108 @@
+"""`make package`: the package as Package Control installs it, and the one that brings its libraries.
+
+Both are made of what is committed, and byte for byte the same each time and everywhere.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from typing import Dict
+
+from . import closure, libraries
+from .carry import carry, with_fallback
+from .places import Machine
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DIST = os.path.join(ROOT, "dist")
+PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
+STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
+# The folder of the carried libraries inside the package, and the modules of ours that use them.
+FOLDER = "carried"
+USERS = {"companion/transport.py": ("aiohttp",), "companion/mcp.py": ("jsonschema",)}
+NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
+# Wheels of one machine: what is carried of them is the same on all.
+MACHINE = Machine("linux", "", {}, "x86_64")
+HOST = "3.8"
+# What a zip can say of the past.
+MOMENT = (1980, 1, 1, 0, 0, 0)
+
+
+def exported() -> Dict[str, bytes]:
+    """What is committed, without what .gitattributes leaves out, by path."""
+    command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
+    archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+        for member in tar.getmembers():
+            content = tar.extractfile(member) if member.isfile() else None
+            if content is not None:
+                files[member.name] = content.read()
+    return files
+
+
+def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str, bytes]:
+    """The package's files with the libraries among them."""
+    found = dict(files)
+    # Package Control would install what is carried.
+    del found["dependencies.json"]
+    for path, modules in USERS.items():
+        text = files[path].decode("utf-8")
+        found[path] = with_fallback(text, modules, FOLDER).encode("utf-8")
+    names = frozenset(name for modules in closure.carried().values() for name in modules)
+    for path, data in carry(unpacked, names).items():
+        found[f"{FOLDER}/{path}"] = data
+    found[f"{FOLDER}/__init__.py"] = NOTE
+    return found
+
+
+def downloaded() -> Dict[str, bytes]:
+    """What the wheels of the carried libraries hold. Raises libraries.Unavailable."""
+    with tempfile.TemporaryDirectory() as folder:
+        libraries.download(sorted(closure.carried()), HOST, MACHINE, folder)
+        found = {}
+        for root, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(root, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder).replace(os.sep, "/")] = file.read()
+        return found
+
+
+def zipped(files: Dict[str, bytes]) -> bytes:
+    """Stored and not deflated: compressors differ, and so would the bytes."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path, MOMENT)
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, files[path])
+    return data.getvalue()
+
+
+def main() -> int:
+    files = exported()
+    os.makedirs(DIST, exist_ok=True)
+    write(PLAIN, zipped(files))
+    try:
+        write(STANDALONE, zipped(standalone(files, downloaded())))
+    except libraries.Unavailable as error:
+        print(f"The stand-alone package was not made: {error}")
+        return 1
+    return 0
+
+
+def write(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+    print("%s: %d KiB" % (os.path.relpath(path, ROOT), len(data) // 1024))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
