@@ -76,7 +76,7 @@ package: setup-python
 INSTALLER = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')" -m tools.install
 CHOSEN = $(if $(DATA),--data "$(DATA)") $(if $(SUBL),--program "$(SUBL)") $(if $(HOSTS),--hosts "$(HOSTS)")
 
-install: $(if $(LINK),,package)
+install: $(if $(STANDALONE),package)
 	@$(INSTALLER) $(if $(LINK),--link) $(if $(STANDALONE),--standalone) $(CHOSEN)
 
 uninstall:

@@ -15,7 +15,7 @@ import unittest
 import unittest.mock
 from typing import Any
 
-from GeminiCompanion.tools import install, libraries, places
+from GeminiCompanion.tools import install, libraries, package, places
 from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Installation, Refused
 from GeminiCompanion.tools.libraries import Unavailable
 from GeminiCompanion.tools.places import Machine, NotFound, Place
@@ -373,13 +373,13 @@ class InstallsAndRemoves(Made):
 class LoadsFromThere(Made):
     """What was installed is what a Sublime Text loads."""
 
-    def look(self, data: str, package: str) -> dict[str, Any]:
+    def look(self, data: str, there: str) -> dict[str, Any]:
         answer = self.path("answer.json")
         script = write(self.path("look.py"), LOOK)
         environment = dict(
             os.environ, PYTHONPATH=os.path.join(data, *places.library_folder(HOST).split("/"))
         )
-        command = [sys.executable, "-m", "headless", "--data", data, "--package", package]
+        command = [sys.executable, "-m", "headless", "--data", data, "--package", there]
         subprocess.run(
             command + ["--exec", script, "--", answer],
             cwd=ROOT,
@@ -392,23 +392,19 @@ class LoadsFromThere(Made):
             return dict(json.load(file))
 
     def check(self, data: str, path: str) -> None:
-        package = os.path.join(data, *path.split("/"))
-        found = self.look(data, package)
+        there = os.path.join(data, *path.split("/"))
+        found = self.look(data, there)
         self.assertTrue(found["running"])
-        self.assertTrue(found["plugin"].startswith(package), found["plugin"])
+        self.assertTrue(found["plugin"].startswith(there), found["plugin"])
         self.assertEqual(found["settings"], ["gemini"])
         for origin in found["libraries"]:
             self.assertTrue(origin.startswith(os.path.join(data, "Lib")), origin)
 
+    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
     def test_the_built_package_and_its_libraries(self) -> None:
         data = self.path("data")
-        archive = subprocess.run(
-            ["git", "archive", "--format=zip", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE
-        )
-        if archive.returncode:
-            self.skipTest("only a checkout can be archived")
         installation = Installation(Place(data, None, (HOST,)), self.said.append)
-        installation.put(archive.stdout, places.here(), copy_own)
+        installation.put(package.zipped(package.exported()), places.here(), copy_own)
         self.check(data, ZIPPED)
 
     def test_a_link_to_the_checkout(self) -> None:
@@ -433,6 +429,6 @@ class CommandLine(Made):
 
     def run_main(self, arguments: list[str], built: str) -> tuple[int, str]:
         text = io.StringIO()
-        with unittest.mock.patch.object(install, "BUILT_STANDALONE", built):
+        with unittest.mock.patch.object(package, "STANDALONE", built):
             with contextlib.redirect_stdout(text):
                 return install.main(arguments), text.getvalue()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import Callable, Dict, List, Set, Tuple
 
-from . import libraries, places
+from . import libraries, package, places
 from .places import Machine, Place
 from .record import Record
 
@@ -22,8 +22,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAME = "GeminiCompanion"
 ZIPPED = "Installed Packages/%s.sublime-package" % NAME
 UNPACKED = "Packages/" + NAME
-BUILT = os.path.join(ROOT, "dist", NAME + ".sublime-package")
-BUILT_STANDALONE = os.path.join(ROOT, "dist", NAME + "-standalone.sublime-package")
 
 Fetch = Callable[[List[str], str, Machine, str], None]
 Tell = Callable[[str], None]
@@ -51,19 +49,19 @@ class Installation:
             self._put_libraries(fetched)
         self._record.save()
 
-    def put(self, package: bytes, machine: Machine, fetch: Fetch) -> None:
+    def put(self, content: bytes, machine: Machine, fetch: Fetch) -> None:
         """The built package, its libraries beside it."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
             fetched = self._fetch(machine, fetch, folder)
-            self._put_package(package)
+            self._put_package(content)
             self._put_libraries(fetched)
         self._record.save()
 
-    def put_standalone(self, package: bytes) -> None:
+    def put_standalone(self, content: bytes) -> None:
         """The package that carries its libraries."""
         self._refuse_strangers()
-        self._put_package(package)
+        self._put_package(content)
         self._put_libraries({host: ([], "") for host in list(self._record.libraries)})
         self._record.save()
 
@@ -93,9 +91,9 @@ class Installation:
                     "then try again." % self._record.full(path)
                 )
 
-    def _put_package(self, package: bytes) -> None:
+    def _put_package(self, content: bytes) -> None:
         self._remove([path for path in (UNPACKED,) if self._record.is_there(path)])
-        self._said(self._record.put(ZIPPED, package), ZIPPED)
+        self._said(self._record.put(ZIPPED, content), ZIPPED)
 
     def _put_link(self, path: str, target: str) -> None:
         if self._record.is_there(path) and os.path.realpath(
@@ -203,9 +201,13 @@ def main(arguments: List[str]) -> int:
         return 1
     except libraries.Unavailable as error:
         print(error)
-        print("Nothing was changed. make install STANDALONE=1 needs no libraries and no network.")
+        print("Nothing was changed. The stand-alone package of a release needs no libraries;")
+        print("docs/install.md tells where to put it.")
         return 1
-    except (OSError, subprocess.CalledProcessError) as error:
+    except subprocess.CalledProcessError as error:
+        print("%s\nNothing was put there." % error)
+        return 1
+    except OSError as error:
         print("%s\nClose Sublime Text and try again: it may hold the file open." % error)
         return 1
     return 0
@@ -220,9 +222,10 @@ def _act(given: argparse.Namespace, place: Place, machine: Machine) -> None:
     elif given.libraries:
         installation.put_libraries(machine, libraries.download)
     elif given.standalone:
-        installation.put_standalone(_built(BUILT_STANDALONE))
+        installation.put_standalone(_built(package.STANDALONE))
     else:
-        installation.put(_built(BUILT), machine, libraries.download)
+        # Built here, and not before: it needs no network, but the stand-alone one does.
+        installation.put(package.zipped(package.exported()), machine, libraries.download)
     print("Restart Sublime Text, if it runs.")
 
 

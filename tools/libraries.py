@@ -9,13 +9,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from typing import Dict, List, Tuple
+from typing import Dict, List
 
+from . import closure
 from .places import Machine
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-REQUIREMENTS = os.path.join(ROOT, "requirements", "runtime.txt")
-_LINE = re.compile(r'(\S+==\S+?)(?:; python_version (<|==|>=) "3\.(\d+)")?$')
 _GLIBC = ("manylinux1", "manylinux2014", "manylinux_2_17", "manylinux_2_28")
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -25,28 +23,9 @@ class Unavailable(Exception):
 
 
 def wanted(host: str) -> List[str]:
-    """As "name==version". pip would ask the Python that runs it, not the host, for its markers."""
-    with open(REQUIREMENTS, encoding="utf-8") as file:
-        lines = [line.strip() for line in file]
-    return [line[0] for line in map(_parsed, lines) if line[0] and _applies(line, host)]
-
-
-def _parsed(line: str) -> Tuple[str, str, str]:
-    """Requirement, operator and minor version; empty where the line has none."""
-    if not line or line.startswith("#"):
-        return ("", "", "")
-    found = _LINE.match(line)
-    if found is None:
-        raise ValueError("%s: not understood: %s" % (REQUIREMENTS, line))
-    return (found.group(1), found.group(2) or "", found.group(3) or "")
-
-
-def _applies(line: Tuple[str, str, str], host: str) -> bool:
-    _requirement, operator, limit = line
-    if not operator:
-        return True
-    minor = int(host.split(".")[1])
-    return {"<": minor < int(limit), "==": minor == int(limit), ">=": minor >= int(limit)}[operator]
+    """As "name==version"."""
+    versions = [(library.name, closure.version_for(library, host)) for library in closure.TABLE]
+    return ["%s==%s" % (name, version) for name, version in versions if version]
 
 
 def download(requirements: List[str], host: str, machine: Machine, target: str) -> None:
