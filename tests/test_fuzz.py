@@ -1,6 +1,7 @@
 """What comes over the wire from somebody who means harm, or is broken: the server stays as it is.
 
 A few hundred requests, the same ones each time; `make fuzz` sends FUZZ times as many, new ones.
+FUZZ_SEED sends those of an earlier run.
 """
 
 from __future__ import annotations
@@ -19,13 +20,21 @@ import unittest
 from typing import Any, AsyncIterator, Callable
 from unittest import mock
 
-from GeminiCompanion.companion import gate, transport
+from GeminiCompanion.companion import gate, sessions, transport
 from GeminiCompanion.companion.workspace import Workspace
 
-from .support import Background, Client, FakeEditor, temp_folder, wait_for
+from .support import (
+    Background,
+    Client,
+    EventStream,
+    FakeEditor,
+    read_all,
+    temp_folder,
+    wait_for,
+)
 
 ROUNDS = int(os.environ.get("FUZZ", "1"))
-SEED = 20261121 if ROUNDS == 1 else random.randrange(2**32)
+SEED = int(os.environ.get("FUZZ_SEED", 20261121 if ROUNDS == 1 else random.randrange(2**32)))
 if ROUNDS > 1:
     print(f"seed {SEED}", flush=True)
 HTTP_REQUESTS = 400 * ROUNDS
@@ -65,9 +74,37 @@ VALUES: list[Any] = [
     "/" * 5000, "a\0b", "..", "\u202e", [], [[]], {}, {"": ""}, {"a": {"b": []}}, "openDiff",
     "closeDiff", "2025-06-18", "2025-11-25", "error", "x" * 100000,
 ]  # fmt: skip
+EVENT_IDS = [
+    "",
+    "0",
+    "1",
+    "-1",
+    "1.5",
+    "x",
+    "9" * 30,
+    "\u0663".encode().decode("latin-1"),
+    "1,2",
+    "1" * 4000,
+]
 METHODS = [
     "initialize", "ping", "tools/list", "tools/call", "logging/setLevel", "resources/list", "",
     "notifications/initialized", "notifications/cancelled", "rpc.discover", "ide/diffAccepted",
+]  # fmt: skip
+# Values as JSON texts that no encoder writes.
+LITERALS = [
+    b"NaN", b"Infinity", b"-Infinity", b"1e999", b"9" * 5000, b"-0", b"01", b"0x1", b"'x'", b"True",
+    b'"\\ud800"', b'"\\udc00\\ud800"', b'"\xed\xa0\x80"', b'"\xff"', b'"\0"', b'"\\u0000"', b'"\n"',
+    b"[" * 100000, b'{"":' * 20000, b"[" * 500 + b"]" * 500, b'{"a":1,"a":2}', b"undefined", b"",
+]  # fmt: skip
+DUPLICATES = [b'"jsonrpc":"1.0"', b'"id":8', b'"id":null', b'"method":7', b'"params":[]']
+# Ways to say twice, and differently, where a body ends; the rest of it looks like a request.
+CONFLICTS = [
+    [b"Content-Length: 5", b"Content-Length: {}"], [b"Content-Length: {}", b"Content-Length: 5"],
+    [b"Content-Length: {}", b"Transfer-Encoding: chunked"], [b"Content-Length: 5, {}"],
+    [b"Transfer-Encoding: chunked", b"Content-Length: 5"], [b"Content-Length: +5"],
+    [b"Transfer-Encoding: chunked", b"Transfer-Encoding: identity", b"Content-Length: 5"],
+    [b"Content-Length: 5", b"Transfer-Encoding: \x0bchunked"], [b"Content-Length: 0x5"],
+    [b"Content-Length : 5"], [b"Content-Length: 5_0"], [b"Transfer-Encoding: chunked, chunked"],
 ]  # fmt: skip
 
 
@@ -88,7 +125,8 @@ class FuzzTestCase(unittest.TestCase):
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         opened = asyncio.Event()
-        self.workspace = Workspace(1, ("/w",), FakeEditor(), on_change=opened.set)
+        self.editor = FakeEditor()
+        self.workspace = Workspace(1, ("/w",), self.editor, on_change=opened.set)
         running = asyncio.ensure_future(self.workspace.run(2**30))
         await asyncio.wait_for(opened.wait(), 20)
         try:
@@ -109,6 +147,14 @@ class FuzzTestCase(unittest.TestCase):
     def tasks(self) -> int:
         return self.background.call(lambda: len(asyncio.all_tasks()))
 
+    def assert_nothing_is_left(self, before: tuple[int, int, int]) -> None:
+        """No more threads, tasks and descriptors than `left` gave before."""
+        wait_for(lambda: all(now <= then for now, then in zip(self.left(), before)))
+
+    def left(self) -> tuple[int, int, int]:
+        descriptors = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+        return threading.active_count(), self.tasks(), descriptors
+
 
 class Http(FuzzTestCase):
     def test_no_request_whatever_it_looks_like_is_a_failure_or_hangs(self) -> None:
@@ -127,11 +173,10 @@ class Http(FuzzTestCase):
         with mock.patch.object(gate, "PATIENCE", 0.3), mock.patch.object(
             transport, "BODY_TIME", 0.3
         ):
-            threads, tasks = threading.active_count(), self.tasks()
+            before = self.left()
             for _ in range(100):
                 self.exchange(self.request())
-            wait_for(lambda: self.tasks() <= tasks)
-            self.assertLessEqual(threading.active_count(), threads)
+            self.assert_nothing_is_left(before)
 
     def request(self) -> bytes:
         """A good request with some of its parts made bad."""
@@ -159,7 +204,9 @@ class Http(FuzzTestCase):
             with contextlib.suppress(ConnectionError):
                 connection.sendall(request)
                 if self.random.random() < 0.5:
-                    connection.shutdown(socket.SHUT_WR)
+                    # One that the server has reset already says so in another way.
+                    with contextlib.suppress(OSError):
+                        connection.shutdown(socket.SHUT_WR)
                     connection.settimeout(LIMIT)
                 while b"text/event-stream" not in received:
                     part = connection.recv(65536)
@@ -181,12 +228,54 @@ class Http(FuzzTestCase):
             self.assertIn(int(status) // 100, (1, 2, 4), received[:500])
 
 
+class Framing(FuzzTestCase):
+    def test_a_request_inside_of_a_body_whose_end_is_in_doubt_is_not_obeyed(self) -> None:
+        for conflict in CONFLICTS:
+            with self.subTest(conflict=conflict):
+                hidden = self.open_diff("/hidden.py", 1)
+                body = b"0\r\n\r\n" + hidden
+                lines = [line.replace(b"{}", b"%d" % len(body)) for line in conflict]
+                answer = read_all(self.client.send_raw(self.framed(lines) + body))
+                self.assertEqual(re.findall(rb"(?m)^HTTP/1\.[01] (\d+)", answer), [b"400"])
+        self.assertEqual(self.editor.diffs, {})
+        self.assert_serves()
+
+    def test_requests_that_come_in_one_go_are_answered_each_and_in_order(self) -> None:
+        for _ in range(20 * ROUNDS):
+            ids = [self.random.randrange(10**6) for _ in range(self.random.randrange(1, 9))]
+            data = b"".join(self.open_diff(f"/{id}.py", id) for id in ids)
+            self.client.send_raw(data[: self.random.randrange(len(data))]).close()
+            with self.client.send_raw(data) as connection:
+                received = b""
+                while received.count(b'"result"') < len(ids):
+                    part = connection.recv(65536)
+                    self.assertTrue(part, received[-500:])
+                    received += part
+            self.assertEqual([int(id) for id in re.findall(rb'"id":(\d+)', received)], ids)
+
+    def open_diff(self, path: str, id: int) -> bytes:
+        params = {"name": "openDiff", "arguments": {"filePath": path, "newContent": "x"}}
+        message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+        body = json.dumps(message).encode()
+        return self.framed([b"Content-Length: %d" % len(body)]) + body
+
+    def framed(self, lines: list[bytes]) -> bytes:
+        return b"\r\n".join([self.client.head("POST").rstrip(b"\r\n"), *lines, b"", b""])
+
+
 class Messages(FuzzTestCase):
     def test_every_message_is_answered_with_a_result_or_an_error_of_the_protocol(self) -> None:
         for number in range(MESSAGES):
             message = self.message()
             with self.subTest(number=number, message=repr(message)[:300]):
                 self.assert_proper(message, self.client.post(message))
+        self.assert_serves()
+
+    def test_every_body_is_answered_with_a_result_or_an_error_of_the_protocol(self) -> None:
+        for number in range(MESSAGES // 5):
+            body = self.body()
+            with self.subTest(number=number, body=body[:300]):
+                self.assert_proper(None, self.client.post(body))
         self.assert_serves()
 
     def test_the_memory_of_the_server_stays_flat(self) -> None:
@@ -228,6 +317,24 @@ class Messages(FuzzTestCase):
         self.drop(message)
         return message
 
+    def body(self) -> bytes:
+        """A message as JSON that was damaged on its way."""
+        body = json.dumps(self.one()).encode()
+        how = self.random.randrange(7)
+        if how < 3:
+            ends = [match.end() for match in re.finditer(rb'": ', body)] or [0]
+            at = self.random.choice(ends)
+            old = re.compile(rb'"[^"]*"|[^,}\]]*').match(body, at)
+            end = old.end() if old is not None else at
+            return body[:at] + self.random.choice(LITERALS) + body[end:]
+        if how == 3:
+            return b"{" + self.random.choice(DUPLICATES) + b"," + body[1:]
+        if how == 4:
+            return body[: self.random.randrange(len(body))]
+        if how == 5:
+            return self.random.choice([b"\xef\xbb\xbf", b"\0", b" " * 9999, b"\xff"]) + body
+        return self.random.choice([body + b"x", body * 2, body.decode().encode("utf-16"), body[1:]])
+
     def value(self, good: Any) -> Any:
         return good if self.random.random() < 0.85 else self.random.choice(VALUES)
 
@@ -250,6 +357,44 @@ class Messages(FuzzTestCase):
             self.assertTrue(body["error"]["message"].endswith("."))
         elif isinstance(message, dict):
             self.assertEqual(json.dumps(body["id"]), json.dumps(message["id"]))
+
+
+class Clients(FuzzTestCase):
+    def test_sessions_that_come_and_go_at_odd_times_leave_nothing(self) -> None:
+        self.assert_serves()
+        before = self.left()
+        clients: list[Client] = []
+        streams: list[EventStream] = []
+        for _ in range(300 * ROUNDS):
+            self.step(clients, streams)
+            self.assertLessEqual(len(self.workspace.sessions), sessions.MAX_SESSIONS)
+        for client in clients:
+            self.assertIn(client.request("DELETE").status, (204, 404))
+        for stream in streams:
+            stream.close()
+        self.assert_nothing_is_left(before)
+        self.assert_serves()
+
+    def step(self, clients: list[Client], streams: list[EventStream]) -> None:
+        """One request of one client, whose session may be gone by now."""
+        if not clients or self.random.random() < 0.4:
+            clients.append(Client(self.client.port, self.token))
+            clients[-1].initialize()
+        client = self.random.choice(clients)
+        what = self.random.randrange(5)
+        if what == 0:
+            self.assertIn(client.request("DELETE").status, (204, 404))
+        elif what == 1:
+            self.assertIn(client.post({"jsonrpc": "2.0", "method": "x"}).status, (202, 404))
+        elif what == 2:
+            stream = client.stream(Last_Event_ID=self.random.choice(EVENT_IDS))
+            self.assertIn(stream.status, (200, 404))
+            streams.append(stream)
+        elif what == 3:
+            # Gone before the answer.
+            client.send_raw(client.head("GET")).close()
+        while len(streams) > 8:
+            streams.pop(self.random.randrange(len(streams))).close()
 
 
 class Streams(FuzzTestCase):
