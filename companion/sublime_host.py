@@ -57,6 +57,8 @@ class Host:
     def stop(self) -> None:
         sublime.load_settings(SETTINGS).clear_on_change(CHANGE_TAG)
         self._generation += 1
+        for window in sublime.windows():
+            self._keep_diffs(window)
         companion, self.companion = self.companion, None
         if companion is not None:
             companion.stop()
@@ -84,6 +86,7 @@ class Host:
             for window_id in new:
                 window = sublime.Window(window_id)
                 self.companion.set_diffs(window_id, sublime_diff.adopt(window))
+                self._keep_diffs(window)
                 self._add_files(window, window.views())
 
     def activated(self, view: sublime.View) -> None:
@@ -138,13 +141,20 @@ class Host:
         count = view.change_count()
 
         def keep() -> None:
-            companion, diff = self.companion, sublime_diff.read(view)
-            if companion is None or diff is None or view.change_count() != count:
-                return
-            if diff.text is not None:
-                companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
+            if view.change_count() == count:
+                self._keep_diff(view)
 
         sublime.set_timeout_async(keep, AT_REST)
+
+    def _keep_diffs(self, window: sublime.Window) -> None:
+        """What was typed while nobody listened, or in the last moment."""
+        for view in sublime_diff.diffs(window):
+            self._keep_diff(view)
+
+    def _keep_diff(self, view: sublime.View) -> None:
+        companion, diff = self.companion, sublime_diff.read(view)
+        if companion is not None and diff is not None and diff.text is not None:
+            companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
 
     def closed(self, view: sublime.View) -> None:
         if self.companion is not None:

@@ -16,12 +16,23 @@ LEFT_OUT = re.compile(
 )
 LICENSE = re.compile(r"\.dist-info/(.*/)?(LICEN[CS]E|COPYING|NOTICE)[^/]*$", re.IGNORECASE)
 # jsonschema reads these out of its own folder, which is none inside of a package.
-SCHEMAS = re.compile(r"^jsonschema/schemas/(.+)\.json$")
+SCHEMAS = re.compile(r"^jsonschema/schemas/(.+?)(?:\.json)?$")
 _LOADER = re.compile(r"^def load_schema\(name\):.*?(?=^\S)", re.MULTILINE | re.DOTALL)
 _RESOURCES = re.compile(
     r"^if sys\.version_info >= \(3, 9\):.*?import importlib_resources as resources[^\n]*\n",
     re.MULTILINE | re.DOTALL,
 )
+_VOCABULARIES = re.compile(
+    r"^        package = _utils\.resources\.files\(.*?(?=^    return)", re.MULTILINE | re.DOTALL
+)
+NEW_VOCABULARIES = """        from ._schemas import SCHEMAS
+        for name, text in SCHEMAS.items():
+            if name.startswith("vocabularies/"):
+                vocabulary = json.loads(text)
+                _VOCABULARIES.append((vocabulary["$id"], vocabulary))
+"""
+# attrs writes code that imports attrs.
+_OWN_NAME = re.compile(r"__import__\('attr\._make'\)\._make\.")
 NEW_LOADER = '''def load_schema(name):
     """Load a schema that was put into the package as Python."""
     from ._schemas import SCHEMAS
@@ -57,12 +68,15 @@ def _literal(schemas: Dict[str, str]) -> bytes:
 
 def _adapt(path: str, text: str) -> str:
     """Read no file: the importers of older editors know only modules."""
-    if path != "jsonschema/_utils.py":
-        return text
-    text, resources = _RESOURCES.subn("", text)
-    text, loader = _LOADER.subn(NEW_LOADER, text)
-    if (resources, loader) != (1, 1):
-        raise ValueError("jsonschema loads its schemas in another way than expected")
+    changes = {
+        "attr/_make.py": ((_OWN_NAME, "__import__(\" + repr(__name__) + \", fromlist=['_'])."),),
+        "jsonschema/_utils.py": ((_RESOURCES, ""), (_LOADER, NEW_LOADER)),
+        "jsonschema/validators.py": ((_VOCABULARIES, NEW_VOCABULARIES),),
+    }
+    for pattern, instead in changes.get(path, ()):
+        text, count = pattern.subn(instead, text)
+        if count != 1:
+            raise ValueError(f"{path} reads its files in another way than expected")
     return text
 
 

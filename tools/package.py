@@ -1,4 +1,4 @@
-"""`make package`: the package as Package Control installs it, and the one that brings its libraries.
+"""`make package`: the package for Package Control, and the one that brings its libraries along.
 
 Both are made of what is committed, and byte for byte the same each time and everywhere.
 """
