@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEPENDENCIES = os.path.join(ROOT, "dependencies.json")
@@ -37,9 +37,9 @@ class Library(NamedTuple):
 
     name: str
     old: str
-    new: Optional[str]
+    new: str | None
     is_compiled: bool
-    carried: Optional[str]
+    carried: str | None
     modules: Tuple[str, ...]
     why: str
 
@@ -70,7 +70,7 @@ TABLE = (
 ONLY_CARRIED = (("pyrsistent", "0.20.0", ("pyrsistent", "_pyrsistent_version")),)
 
 
-def version_for(library: Library, host: str) -> Optional[str]:
+def version_for(library: Library, host: str) -> str | None:
     return library.old if host == "3.8" else library.new
 
 
