@@ -20,6 +20,9 @@ DEPENDENCIES = os.path.join(ROOT, "dependencies.json")
 REPOSITORY = os.path.join(ROOT, "dist", "repository.json")
 # The Pythons of Sublime Text's plugin hosts: of stable builds, and of newer ones.
 HOSTS = ("3.8", "3.13", "3.14")
+# Builds of Sublime Text by their host. Package Control reports a library that it has not for a host
+# as missing at each start: none may be asked for where it is not needed.
+BUILDS = (("4107 - 4200", "<4201", "3.8"), (">=4201", ">=4201", "3.14"))
 # Package Control's names of platforms, and what the names of wheels for them match.
 PLATFORMS = (
     ("windows-x64", "win_amd64"),
@@ -61,7 +64,13 @@ TABLE = (
     Library("referencing", "0.35.1", "0.37.0", False, None, (), "jsonschema"),
     Library("rpds-py", "0.20.1", "2026.9.1", True, None, (), "referencing"),
     Library(
-        "typing_extensions", "4.13.2", "4.16.0", False, "4.13.2", ("typing_extensions",), "all"
+        "typing_extensions",
+        "4.13.2",
+        "4.16.0",
+        False,
+        "4.13.2",
+        ("typing_extensions",),
+        "aiohttp, multidict",
     ),
     Library("yarl", "1.15.2", "1.25.1", True, "1.15.2", ("yarl",), "aiohttp"),
     Library("zipp", "3.20.2", None, False, None, (), "importlib_resources"),
@@ -83,27 +92,35 @@ def carried() -> Dict[str, Tuple[str, ...]]:
 
 def dependencies() -> str:
     """The text of dependencies.json: Package Control installs these names and nothing else."""
-    content = {"*": {"*": [library.name for library in TABLE]}}
+    content = {"*": {builds: names(host) for _, builds, host in BUILDS}}
     return json.dumps(content, indent="\t") + "\n"
+
+
+def names(host: str) -> List[str]:
+    """Of the libraries that this host needs."""
+    return [library.name for library in TABLE if version_for(library, host)]
 
 
 def repository(index: str, url: str, version: str, date: str) -> Dict[str, Any]:
     """A repository for Package Control, schema 4.0.0: the package with all its libraries."""
-    release = {
-        "url": url,
-        "version": version,
-        "date": date,
-        "sublime_text": ">=4107",
-        "platforms": ["*"],
-        "libraries": [library.name for library in TABLE],
-    }
+    releases = [
+        {
+            "url": url,
+            "version": version,
+            "date": date,
+            "sublime_text": builds,
+            "platforms": ["*"],
+            "libraries": names(host),
+        }
+        for builds, _, host in BUILDS
+    ]
     package = {
         "name": "GeminiCompanion",
         "details": PAGE,
         "homepage": PAGE,
         "author": "GeminiCompanion contributors",
         "labels": ["ai", "gemini", "diff"],
-        "releases": [release],
+        "releases": releases,
     }
     return {
         "schema_version": "4.0.0",
