@@ -9,6 +9,8 @@ FOLDER ?= .
 # Windows has a virtual environment's programs in another folder.
 PY := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo $(CURDIR)/$(PY) || echo python3))
+# Any Python does for what needs no library.
+BASE = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')"
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
@@ -69,11 +71,12 @@ bench: setup
 	$(PY) -m bench
 
 # dist/GeminiCompanion.sublime-package, and the one that carries its libraries
-package: setup-python
-	@$(PY) -m tools.package
+# make package [PLAIN=1]   without network, the first only; neither needs .venv
+package:
+	@$(BASE) -m tools.package $(if $(PLAIN),plain)
 
 # make install [LINK=1 | STANDALONE=1] [DATA=folder] [SUBL=program] [HOSTS="3.8 3.14"]
-INSTALLER = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')" -m tools.install
+INSTALLER = $(BASE) -m tools.install
 CHOSEN = $(if $(DATA),--data "$(DATA)") $(if $(SUBL),--program "$(SUBL)") $(if $(HOSTS),--hosts "$(HOSTS)")
 
 install: $(if $(STANDALONE),package)

@@ -1,10 +1,14 @@
 """`make package`: the package for Package Control, and the one that brings its libraries along.
 
+    python -m tools.package            both, in dist/
+    python -m tools.package plain      the first only, which needs no network
+
 Both are made of what is committed, and byte for byte the same each time and everywhere.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import subprocess
@@ -86,10 +90,15 @@ def zipped(files: Dict[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-def main() -> int:
+def main(kind: str = "both") -> int:
     files = exported()
     os.makedirs(DIST, exist_ok=True)
     write(PLAIN, zipped(files))
+    if kind == "plain":
+        return 0
+    # One that was made before would be taken for one of this state.
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(STANDALONE)
     try:
         write(STANDALONE, zipped(standalone(files, downloaded())))
     except libraries.Unavailable as error:
@@ -105,4 +114,4 @@ def write(path: str, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

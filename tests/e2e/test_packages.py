@@ -23,11 +23,12 @@ class Built(session.Session):
     """`built` is one of the packages of `make package`."""
 
     built = NAME
+    kind = "plain"
 
     @classmethod
     def setUpClass(cls) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "tools.package"], cwd=ROOT, stdout=subprocess.PIPE
+            [sys.executable, "-m", "tools.package", cls.kind], cwd=ROOT, stdout=subprocess.PIPE
         )
         if done.returncode:
             raise unittest.SkipTest(done.stdout.decode())
@@ -60,6 +61,7 @@ class Standalone(Built):
     """On a Python that has no libraries at all."""
 
     built = "GeminiCompanion-standalone.sublime-package"
+    kind = "both"
 
     @classmethod
     def prepare(cls, folder: str) -> None:
