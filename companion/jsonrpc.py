@@ -97,7 +97,7 @@ def parse(
     """
     value = finish(_load(body))
     if not isinstance(value, list):
-        return _message(value)
+        return message(value)
     if not value:
         raise RpcError(INVALID_REQUEST, "Expected at least one message in the batch; it is empty.")
     return [_message_or_error(member) for member in value]
@@ -139,12 +139,13 @@ _decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_
 
 def _message_or_error(value: Any) -> Message | RpcError:
     try:
-        return _message(value)
+        return message(value)
     except RpcError as error:
         return error
 
 
-def _message(value: Any) -> Message:
+def message(value: Any) -> Message:
+    """The message that a JSON value is. Raises RpcError."""
     if not isinstance(value, dict):
         raise RpcError(INVALID_REQUEST, f"Expected a JSON-RPC message object; got {kind(value)}.")
     id = _id(value)

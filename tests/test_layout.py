@@ -26,20 +26,31 @@ RANKS = {
     "sublime_editor": 10, "sublime_kept": 10,
     "sublime_host": 11,
     "plugin": 12,
+    "agent/events": 0, "agent/failure": 0, "agent/surrogates": 0,
+    "agent/cli": 1, "agent/wire": 1, "agent/prompt": 1, "agent/home": 1, "agent/auth": 1,
+    "agent/process": 1, "agent/recording": 1,
+    "agent/acp": 2, "agent/calls": 2,
+    "agent/outcomes": 3, "agent/runner": 3,
+    "agent/turn": 4, "agent/login": 4,
+    "agent/conversation": 5,
+    "agent/agent": 6,
 }  # fmt: skip
+# What the agent's modules may use of their neighbours: nouns that know nothing of the companion.
+SHARED = {"jsonrpc", "log", "private"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# the thread.
-BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2}
+# the thread, a turn of the agent.
+BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2, "agent/turn": 1}
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
 def modules() -> dict[str, ast.Module]:
     """The package's own modules by name, parsed as Python 3.8 reads them."""
     paths = {"plugin": os.path.join(ROOT, "plugin.py")}
-    folder = os.path.join(ROOT, "companion")
-    for name in os.listdir(folder):
-        if name.endswith(".py") and name != "__init__.py":
-            paths[name[:-3]] = os.path.join(folder, name)
+    for prefix in ("", "agent/"):
+        folder = os.path.join(ROOT, "companion", prefix)
+        for name in os.listdir(folder):
+            if name.endswith(".py") and name != "__init__.py":
+                paths[prefix + name[:-3]] = os.path.join(folder, name)
     trees = {}
     for name, path in paths.items():
         with open(path, encoding="utf-8") as file:
@@ -56,15 +67,17 @@ def outside(tree: ast.Module) -> Iterator[str]:
             yield (node.module or "").split(".")[0]
 
 
-def inside(tree: ast.Module) -> Iterator[str]:
-    """Every module of the package that is imported, types only included."""
+def inside(name: str, tree: ast.Module) -> Iterator[str]:
+    """Every module of the package that the module imports, types only included."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
+            own = "agent/" if name.startswith("agent/") and node.level == 1 else ""
             path = (node.module or "").split(".")
             if path in ([""], ["companion"]):
-                yield from (alias.name for alias in node.names if alias.name in RANKS)
+                modules = (own + alias.name for alias in node.names)
+                yield from (module for module in modules if module in RANKS)
             else:
-                yield path[-1]
+                yield own + path[-1]
 
 
 class Layout(unittest.TestCase):
@@ -77,10 +90,18 @@ class Layout(unittest.TestCase):
 
     def test_imports_point_down_the_ladder(self) -> None:
         for name, tree in modules().items():
-            for imported in inside(tree):
-                if imported != "companion":
+            for imported in inside(name, tree):
+                if imported == "companion" or (name.startswith("agent/") and imported in SHARED):
+                    continue
+                with self.subTest(f"{name} imports {imported}"):
+                    self.assertLess(RANKS[imported], RANKS[name])
+
+    def test_the_agent_and_the_companion_do_not_know_each_other(self) -> None:
+        for name, tree in modules().items():
+            for imported in inside(name, tree):
+                if name.startswith("agent/") != imported.startswith("agent/"):
                     with self.subTest(f"{name} imports {imported}"):
-                        self.assertLess(RANKS[imported], RANKS[name])
+                        self.assertTrue(name.startswith("agent/") and imported in SHARED)
 
     def test_only_the_adapter_knows_the_editor(self) -> None:
         for name, tree in modules().items():
@@ -107,7 +128,11 @@ class Layout(unittest.TestCase):
             "package.__path__ = [sys.argv[1]]; sys.modules['GeminiCompanion'] = package;"
             "import importlib; importlib.import_module('GeminiCompanion.companion.' + sys.argv[2])"
         )
-        core = [name for name in RANKS if not name.startswith("sublime_") and name != "plugin"]
+        core = [
+            name.replace("/", ".")
+            for name in RANKS
+            if not name.startswith("sublime_") and name != "plugin"
+        ]
         running = {
             name: subprocess.Popen([sys.executable, "-c", code, ROOT, name]) for name in core
         }

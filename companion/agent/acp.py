@@ -1,0 +1,216 @@
+"""The client's side of the Agent Client Protocol, over a process that speaks it; knows which
+messages there are, not what they mean for a conversation.
+
+Source: the Agent Client Protocol, version 1, as Gemini CLI 0.61.0 speaks it: one JSON object per
+line, with other text between them and even before them on one line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from typing import Any, Mapping, Sequence
+
+from .. import jsonrpc
+from ..log import logger
+from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
+from .process import Process, TooLong
+
+PROTOCOL_VERSION = 1
+# How each of the agent's messages begins; what stands before it on the line is for a terminal.
+OPENING = b'{"jsonrpc"'
+
+
+class Listener(ABC):
+    """What the agent tells of its own accord, in its order."""
+
+    @abstractmethod
+    def update(self, session: str, update: Mapping[str, Any]) -> None:
+        """Something happened in the session (by the agent's id)."""
+
+    @abstractmethod
+    def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
+        """The session asks; `Client.answer` with the request's id wants to be called once."""
+
+    @abstractmethod
+    def noise(self, text: str) -> None:
+        """A line that is none of the protocol's."""
+
+    @abstractmethod
+    def ended(self) -> None:
+        """The process is gone; comes once and last."""
+
+
+class Client:
+    """One connection, from `start` to `stop`. Everything is called on one loop."""
+
+    def __init__(self, process: Process, listener: Listener) -> None:
+        self.process = process
+        self.version = ""
+        self._listener = listener
+        self._waiting: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
+        self._next_id = 1
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def is_running(self) -> bool:
+        return not self._reading.done() and self.process.is_running
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], timeout: float | None = None
+    ) -> Mapping[str, Any]:
+        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds."""
+        if not self.is_running:
+            raise self._gone()
+        id, self._next_id = self._next_id, self._next_id + 1
+        answer = self._waiting[id] = asyncio.get_running_loop().create_future()
+        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        try:
+            result = await asyncio.wait_for(answer, timeout)
+        except asyncio.TimeoutError:
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED,
+                f"The Gemini CLI did not answer within {timeout:g} seconds ({method}).",
+            ) from None
+        finally:
+            self._waiting.pop(id, None)
+        return result if isinstance(result, dict) else {}
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "id": request, "result": result})
+
+    def type_line(self, text: str) -> None:
+        """A line as a person would type it, for what the CLI asks past the protocol."""
+        self.process.write(text.encode("utf-8") + b"\n")
+
+    async def initialize(self, timeout: float) -> None:
+        """The first thing to be done. Raises AgentError."""
+        result = await self.request(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL_VERSION,
+                # The CLI reads and writes files by itself: through us it could create none.
+                "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}},
+            },
+            timeout,
+        )
+        if result.get("protocolVersion") != PROTOCOL_VERSION:
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED,
+                f"Expected version {PROTOCOL_VERSION} of the Agent Client Protocol; the Gemini CLI"
+                f" has {result.get('protocolVersion')!r}.",
+            )
+        info = result.get("agentInfo")
+        self.version = str(info.get("version", "")) if isinstance(info, dict) else ""
+
+    async def stop(self) -> None:
+        await self.process.stop()
+        await self._reading
+
+    async def kill(self) -> None:
+        await self.process.kill()
+        await self._reading
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self.process.write(jsonrpc.encode(message) + b"\n")
+
+    async def _read(self) -> None:
+        try:
+            async for line in self.process.lines():
+                self._take(line)
+        except TooLong as error:
+            logger.error("the agent is ended: %s", error)
+        # One that cannot be read from any more is of no use, even where it lives on.
+        await self.process.kill()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(self._gone())
+        self._listener.ended()
+
+    def _take(self, line: bytes) -> None:
+        start = line.find(OPENING)
+        if start < 0:
+            self._noise(line)
+            return
+        if start:
+            self._noise(line[:start])
+        try:
+            message = jsonrpc.message(json.loads(line[start:].decode("utf-8", "replace")))
+        except (ValueError, RecursionError, jsonrpc.RpcError):
+            self._noise(line)
+            return
+        self._dispatch(message)
+
+    def _noise(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").strip()
+        if text:
+            self._listener.noise(text)
+
+    def _dispatch(self, message: jsonrpc.Message) -> None:
+        if isinstance(message, jsonrpc.Response):
+            answer = self._waiting.get(message.id) if message.id is not None else None
+            if answer is None or answer.done():
+                return
+            if message.error is not None:
+                answer.set_exception(from_rpc(message.error))
+            else:
+                answer.set_result(message.result)
+        elif isinstance(message, jsonrpc.Request):
+            self._dispatch_request(message)
+        elif message.method == "session/update":
+            update = message.params.get("update")
+            if isinstance(update, dict):
+                self._listener.update(str(message.params.get("sessionId")), update)
+
+    def _dispatch_request(self, message: jsonrpc.Request) -> None:
+        session = str(message.params.get("sessionId"))
+        if message.method == "session/request_permission":
+            self._listener.permission(session, message.id, message.params)
+            return
+        error = jsonrpc.RpcError(
+            jsonrpc.METHOD_NOT_FOUND, f"There is no method {message.method}.", message.id
+        )
+        self.process.write(error.encode() + b"\n")
+
+    def _gone(self) -> AgentError:
+        return AgentError(
+            STREAM_ERROR, "The Gemini CLI ended unexpectedly.", self.process.last_errors
+        )
+
+
+class Session:
+    """One session of the agent, by the id that the agent gave it."""
+
+    def __init__(self, client: Client, id: str) -> None:
+        self.client = client
+        self.id = id
+
+    async def prompt(self, parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """A turn: ends with it. Raises AgentError."""
+        return await self.client.request("session/prompt", {**self._params, "prompt": parts})
+
+    def cancel(self) -> None:
+        self.client.notify("session/cancel", self._params)
+
+    def decide(self, request: jsonrpc.Id, option: str | None) -> None:
+        """Answer a request for permission; None where the turn is cancelled."""
+        outcome = {"outcome": "cancelled"}
+        if option is not None:
+            outcome = {"outcome": "selected", "optionId": option}
+        self.client.answer(request, {"outcome": outcome})
+
+    async def set_model(self, model: str, timeout: float) -> None:
+        """The agent takes any name. Raises AgentError."""
+        await self.client.request("session/set_model", {**self._params, "modelId": model}, timeout)
+
+    async def set_mode(self, mode: str, timeout: float) -> None:
+        """Raises AgentError."""
+        await self.client.request("session/set_mode", {**self._params, "modeId": mode}, timeout)
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        return {"sessionId": self.id}

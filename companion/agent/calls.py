@@ -1,0 +1,177 @@
+"""One call of a tool, read from what the agent's protocol tells of it; guesses what that leaves out
+and reads no file.
+
+Source: measured with Gemini CLI 0.61.0, whose protocol has no tool names and no arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from .events import Diff, ToolResult
+from .recording import Record
+from .surrogates import clean
+
+# Ids that do not begin with the tool's name and two underscores.
+READ_MANY = "read_many_files"
+RESOLVE_PROMPT = "resolve-prompt-"
+SHELL = "run_shell_command"
+# The names by which the CLI shows its own tools.
+DISPLAY_NAMES = {
+    "read_file": "ReadFile",
+    "read_many_files": "ReadManyFiles",
+    "write_file": "WriteFile",
+    "replace": "Edit",
+    "run_shell_command": "Shell",
+    "list_directory": "ReadFolder",
+    "glob": "FindFiles",
+    "grep_search": "SearchText",
+    "web_fetch": "WebFetch",
+    "google_web_search": "GoogleSearch",
+    "save_memory": "SaveMemory",
+}
+# "[current working directory /path] (what it is for)"
+SHELL_NOTE = re.compile(r"^\[current working directory .*?\](?: \((?P<purpose>.*)\))?", re.DOTALL)
+# Characters of the one line that shows what would run.
+MAX_COMMAND = 2000
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the protocol tells of a call. `text` is what the agent shows of it, `kind` is "edit",
+    "execute", "read", ... as in the protocol."""
+
+    id: str
+    name: str
+    title: str = ""
+    kind: str = ""
+    status: str = ""
+    text: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    diff: Diff | None = None
+
+    @property
+    def display_name(self) -> str:
+        return DISPLAY_NAMES.get(self.name, self.name)
+
+    @property
+    def is_attachment(self) -> bool:
+        """Whether it asks for a file that the user attached; the agent tells no end of those."""
+        return self.id.startswith(RESOLVE_PROMPT)
+
+    @property
+    def command(self) -> str:
+        """What would run or be written, in one line."""
+        if self.name == SHELL:
+            line = self.title
+        elif self.diff is not None:
+            line = f"{self.name} {self.diff.path}"
+        else:
+            line = f"{self.name} {self.title}".strip()
+        return line[:MAX_COMMAND]
+
+    @property
+    def summary(self) -> str:
+        """What came of it, for a person."""
+        if self.text or self.diff is None:
+            return self.text
+        before, after = self.diff.old_text.count("\n"), self.diff.new_text.count("\n")
+        return f"{self.diff.path} ({before} -> {after} lines)"
+
+
+def read(tool: Mapping[str, Any]) -> Call:
+    """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request."""
+    tool = clean(tool)
+    id = str(tool.get("toolCallId", ""))
+    name = name_of(id)
+    content = [member for member in tool.get("content") or [] if isinstance(member, dict)]
+    diff = _diff(content)
+    text = "\n".join(_texts(content))
+    title = str(tool.get("title") or "")
+    return Call(
+        id,
+        name,
+        title,
+        str(tool.get("kind") or ""),
+        str(tool.get("status") or ""),
+        text,
+        _arguments(name, title, text, diff, _path(tool)),
+        diff,
+    )
+
+
+def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
+    """What came of a call: `call` as the agent tells its end, `before` as it told its begin."""
+    record = record or Record()
+    args = record.args or call.args or (before.args if before else {})
+    text = record.output or record.error or call.text
+    display = call.summary or record.display
+    error = None if success else (record.error or call.text or record.output or "It failed.")
+    name = record.name or call.name
+    return ToolResult(call.id, name, args, text, display, success, error)
+
+
+def rejected(call: Call, reason: str) -> ToolResult:
+    """The result that the agent does not tell of."""
+    return ToolResult(call.id, call.name, call.args, "", "", False, reason)
+
+
+def name_of(id: str) -> str:
+    """The tool's name.
+
+    read_file__call_abc                   read_file
+    write_file__write_file_1795_0         write_file
+    mcp_a__b_add__mcp_a__b_add_1795_0     mcp_a__b_add
+    """
+    if id.startswith(READ_MANY + "-"):
+        return READ_MANY
+    if id.startswith(RESOLVE_PROMPT):
+        return "read_file"
+    at = id.find("__")
+    while at > 0:
+        # A name may have two underscores in it; where it is said twice, there is no doubt.
+        if id[at + 2 :].startswith(id[:at] + "_"):
+            return id[:at]
+        at = id.find("__", at + 1)
+    return id.partition("__")[0]
+
+
+def _texts(content: list[dict[str, Any]]) -> list[str]:
+    blocks = (member.get("content") for member in content if member.get("type") == "content")
+    return [str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block]
+
+
+def _diff(content: list[dict[str, Any]]) -> Diff | None:
+    for member in content:
+        if member.get("type") == "diff":
+            old, new = member.get("oldText"), member.get("newText")
+            return Diff(str(member.get("path", "")), str(old or ""), str(new or ""))
+    return None
+
+
+def _path(tool: Mapping[str, Any]) -> str:
+    for location in tool.get("locations") or []:
+        if isinstance(location, dict) and location.get("path"):
+            return str(location["path"])
+    return ""
+
+
+def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:
+    """As many of the arguments as can be known for certain."""
+    if name == SHELL:
+        note = SHELL_NOTE.match(text)
+        purpose = note.group("purpose") if note else None
+        return {"command": title, **({"description": purpose} if purpose else {})}
+    if diff is not None:
+        content = {"content": diff.new_text} if name == "write_file" else {}
+        return {"file_path": diff.path, **content}
+    if name.startswith("mcp_"):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+    return {"file_path": path} if path else {}

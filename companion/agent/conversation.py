@@ -1,0 +1,178 @@
+"""One conversation about one workspace: a session of the agent for as long as it lives, and then
+another one under the same id."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Mapping, Sequence
+
+from . import events
+from .acp import Client, Session
+from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError
+from .outcomes import Approvals
+from .recording import Recording
+from .turn import Limits, Turn
+
+# Seconds for a new session, which starts the user's tool servers.
+OPENING = 60.0
+# Seconds for the choice of a model, which takes none.
+CHOOSING = 10.0
+FORGOTTEN = (
+    "The agent had to be started anew: what was said in this conversation before is forgotten."
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    id: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Models:
+    """Those that the agent offers, and the id of the one it uses."""
+
+    available: tuple[Model, ...]
+    current: str
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """`turns` counts those that were begun, `usage` adds up those that ended; times are in UTC."""
+
+    id: str
+    workspace: str
+    model: str
+    is_busy: bool
+    turns: int
+    created: datetime
+    last_used: datetime
+    usage: events.Usage
+
+
+class Conversation:
+    """`workspace` is an absolute path; `recordings` the folder where the CLI keeps its own."""
+
+    def __init__(self, workspace: str, recordings: str, trusted: bool) -> None:
+        self.id = secrets.token_hex(16)
+        self.workspace = workspace
+        self.turn: Turn | None = None
+        self.created = self.last_used = datetime.now(timezone.utc)
+        self._recordings = recordings
+        self._trusted = trusted
+        self._approvals = Approvals(trusted)
+        self._session: Session | None = None
+        self._recording = Recording(recordings, "")
+        self._models = Models((), "")
+        self._wanted_model = ""
+        self._usage = events.Usage()
+        self._turns = 0
+        self._has_history = self._is_reserved = False
+
+    @property
+    def session(self) -> str | None:
+        """The agent's id of the session that is open."""
+        return None if self._session is None else self._session.id
+
+    @property
+    def is_busy(self) -> bool:
+        return self._is_reserved or (self.turn is not None and not self.turn.is_over)
+
+    @property
+    def info(self) -> SessionInfo:
+        return SessionInfo(
+            self.id,
+            self.workspace,
+            self._wanted_model or self._models.current,
+            self.is_busy,
+            self._turns,
+            self.created,
+            self.last_used,
+            self._usage if self.turn is None else _sum(self._usage, self.turn.usage),
+        )
+
+    @property
+    def models(self) -> Models:
+        return Models(self._models.available, self._wanted_model or self._models.current)
+
+    def reserve(self) -> None:
+        """Nobody else can begin a turn until `begin` or `release`. Raises AgentError.
+
+        Two at once would be worse than refused: the agent ends the first one silently.
+        """
+        if self.is_busy:
+            raise AgentError(SESSION_BUSY, "The conversation is at work on another message.")
+        self._is_reserved = True
+
+    def release(self) -> None:
+        self._is_reserved = False
+
+    async def connect(self, client: Client) -> bool:
+        """Make sure of a session; whether a conversation was lost over it. Raises AgentError."""
+        is_stuck = self.turn is not None and self.turn.is_stuck
+        if self._session is not None and self._session.client is client and not is_stuck:
+            return False
+        params = {"cwd": self.workspace, "mcpServers": []}
+        result = await client.request("session/new", params, OPENING)
+        self._session = Session(client, str(result.get("sessionId")))
+        self._recording = Recording(self._recordings, self._session.id)
+        self._models = _models(result.get("models"))
+        # The agent forgets what was approved, and so do we.
+        self._approvals = Approvals(self._trusted)
+        if self._wanted_model:
+            await self._session.set_model(self._wanted_model, CHOOSING)
+        was_lost, self._has_history = self._has_history, False
+        return was_lost
+
+    def begin(
+        self, parts: Sequence[Mapping[str, Any]], limits: Limits, asks: bool, was_lost: bool
+    ) -> Turn:
+        """A turn that runs; `connect` came before. Raises AgentError."""
+        if self._session is None:
+            raise AgentError(VALIDATION_ERROR, "The conversation has no session.")
+        if self.turn is not None:
+            self._usage = _sum(self._usage, self.turn.usage)
+        turn = Turn(self.id, self._session, self._recording, self._approvals, limits, asks)
+        self.turn = turn
+        self._turns += 1
+        self._has_history = True
+        self.last_used = datetime.now(timezone.utc)
+        self.release()
+        turn.start(parts, FORGOTTEN if was_lost else "")
+        return turn
+
+    async def set_model(self, model: str) -> None:
+        """From now on. Raises AgentError; VALIDATION_ERROR where the agent does not offer it."""
+        known = [each.id for each in self._models.available]
+        if self._session is None or model not in known:
+            raise AgentError(
+                VALIDATION_ERROR, f"Expected one of {', '.join(known)}; got {model!r}."
+            )
+        await self._session.set_model(model, CHOOSING)
+        self._wanted_model = model
+
+
+def _models(value: Any) -> Models:
+    if not isinstance(value, dict):
+        return Models((), "")
+    available = tuple(
+        Model(str(each["modelId"]), str(each.get("name") or ""), str(each.get("description") or ""))
+        for each in value.get("availableModels") or []
+        if isinstance(each, dict) and "modelId" in each
+    )
+    return Models(available, str(value.get("currentModelId") or ""))
+
+
+def _sum(one: events.Usage, other: events.Usage) -> events.Usage:
+    names = {**(one.by_model or {}), **(other.by_model or {})}
+    none = (0, 0)
+    by_model = {}
+    for name in names:
+        first, second = (one.by_model or {}).get(name, none), (other.by_model or {}).get(name, none)
+        by_model[name] = (first[0] + second[0], first[1] + second[1])
+    return events.Usage(
+        one.input_tokens + other.input_tokens, one.output_tokens + other.output_tokens, by_model
+    )

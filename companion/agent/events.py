@@ -1,0 +1,173 @@
+"""What happens in a turn, as frozen values; knows neither the agent's protocol nor who listens.
+
+There are eight kinds, those of the API's specification. All text is Unicode without halves of
+surrogate pairs, so that it can always be encoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Mapping, Union
+
+# Where a tool call can stand.
+PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
+
+# Why a turn ended without an error.
+END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
+MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
+
+
+@dataclass(frozen=True)
+class Content:
+    """A piece of the answer. A run of pieces is closed by one with `is_partial` False, whose text
+    is empty."""
+
+    type: ClassVar[str] = "content"
+    text: str
+    is_partial: bool = True
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A thought of the model; or, with the subject "Warning", something about the conversation
+    that the user should know. `subject` may be empty."""
+
+    type: ClassVar[str] = "thought"
+    subject: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The model calls a tool; comes once for each call.
+
+    `args` is what is known of the arguments before the tool ran: for files their path, for
+    commands the command, often less than what `ToolResult.args` says.
+    """
+
+    type: ClassVar[str] = "tool_call"
+    call_id: str
+    name: str
+    display_name: str
+    description: str
+    args: Mapping[str, Any]
+    requires_confirmation: bool
+
+
+@dataclass(frozen=True)
+class ToolExecution:
+    """Where the call stands: PENDING, EXECUTING, COMPLETED or FAILED."""
+
+    type: ClassVar[str] = "tool_execution"
+    call_id: str
+    name: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to decide. `label` is the agent's English word for it."""
+
+    outcome: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What a tool would make of a file. `path` is absolute; `old_text` is empty for a new file."""
+
+    path: str
+    old_text: str
+    new_text: str
+
+
+@dataclass(frozen=True)
+class ToolConfirmation:
+    """The call waits for somebody to decide on it.
+
+    `command` is what would run or be written, in one line. `options` are the outcomes that the
+    agent offers for this call.
+    """
+
+    type: ClassVar[str] = "tool_confirmation"
+    call_id: str
+    name: str
+    display_name: str
+    description: str
+    command: str
+    options: tuple[Option, ...]
+    diff: Diff | None = None
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of the call; the last event about it.
+
+    `result` is what the model is told, `display_result` what a person wants to see of it. `args`
+    are the arguments as far as they are known now. `error` says why it failed or was rejected.
+    """
+
+    type: ClassVar[str] = "tool_result"
+    call_id: str
+    name: str
+    args: Mapping[str, Any]
+    result: str
+    display_result: str
+    success: bool
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the model counted them; by model's name where several took part."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    by_model: Mapping[str, tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Complete:
+    """The turn is over. `reason` is END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS (also for
+    the CLI's own detection of loops) or EMPTY (the model said nothing, or was not let)."""
+
+    type: ClassVar[str] = "complete"
+    reason: str
+    usage: Usage
+
+    @property
+    def success(self) -> bool:
+        return self.reason == END_TURN
+
+
+@dataclass(frozen=True)
+class Error:
+    """The turn broke off; no `Complete` follows. `code` is one of those in `failure`, `message`
+    a sentence, `details` more of it or empty."""
+
+    type: ClassVar[str] = "error"
+    code: str
+    message: str
+    details: str = ""
+
+
+Body = Union[
+    Content, Thought, ToolCall, ToolExecution, ToolConfirmation, ToolResult, Complete, Error
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A body with its place: `number` counts the turn's events from 1, `time` is in UTC,
+    `session_id` is the conversation's and stays when the agent is started anew."""
+
+    number: int
+    time: datetime
+    session_id: str
+    turn_id: str
+    body: Body
+
+    @property
+    def is_last(self) -> bool:
+        return isinstance(self.body, (Complete, Error))

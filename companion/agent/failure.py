@@ -1,0 +1,93 @@
+"""What can go wrong with the agent, as codes and sentences; knows nobody whom it is told to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Mapping
+
+# The names under which the API's clients know them.
+VALIDATION_ERROR = "VALIDATION_ERROR"
+AUTH_NOT_SET = "AUTH_NOT_SET"
+AUTH_REQUIRED = "AUTH_REQUIRED"
+AUTH_CONFIG_FAILED = "AUTH_CONFIG_FAILED"
+OAUTH_INIT_FAILED = "OAUTH_INIT_FAILED"
+CLIENT_NOT_INITIALIZED = "CLIENT_NOT_INITIALIZED"
+STREAM_ERROR = "STREAM_ERROR"
+GEMINI_ERROR = "GEMINI_ERROR"
+QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+TOOL_CALL_NOT_FOUND = "TOOL_CALL_NOT_FOUND"
+TOOL_INVALID_OUTCOME = "TOOL_INVALID_OUTCOME"
+NETWORK_ERROR = "NETWORK_ERROR"
+INTERNAL_ERROR = "INTERNAL_ERROR"
+# Ours, for what those clients could not meet.
+FILE_NOT_FOUND = "FILE_NOT_FOUND"
+SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+SESSION_BUSY = "SESSION_BUSY"
+TIMED_OUT = "TIMED_OUT"
+
+# Levels of JSON in JSON that are unpacked: the CLI wraps the API's answer twice at most.
+MAX_DEPTH = 4
+# What the CLI's messages have in them when credentials are at fault, whatever their number says.
+AUTH_MARKS = (
+    "API_KEY_INVALID",
+    "API key not valid",
+    "UNAUTHENTICATED",
+    "default credentials",
+    "no longer supported",
+    "API key is missing",
+)
+NETWORK_MARKS = ("terminated", "fetch failed", "ECONN", "ENOTFOUND", "ETIMEDOUT", "socket hang up")
+QUOTA_MARKS = ("RESOURCE_EXHAUSTED", "quota")
+
+
+class AgentError(Exception):
+    """Something was asked of the agent that cannot be. `code` is one of the constants above,
+    `message` a sentence for the user, `details` more of it or empty."""
+
+    def __init__(self, code: str, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
+
+
+def no_call(call_id: str) -> AgentError:
+    return AgentError(TOOL_CALL_NOT_FOUND, f"No call {call_id} waits for a decision.")
+
+
+def from_rpc(error: Mapping[str, Any]) -> AgentError:
+    """What the agent's JSON-RPC error means.
+
+    {"code": 400, "message": '{"error": {"status": "INVALID_ARGUMENT", "message": "API key ..."}}'}
+    is AUTH_REQUIRED with the innermost sentence.
+    """
+    number, raw = error.get("code"), str(error.get("message", ""))
+    data = error.get("data")
+    details = str(data.get("details", "")) if isinstance(data, dict) else ""
+    if details and raw in ("Internal error", ""):
+        raw = details
+    return AgentError(_code(number, raw + details), innermost(raw), raw)
+
+
+def innermost(message: str, depth: int = MAX_DEPTH) -> str:
+    """The sentence inside of JSON inside of JSON; the message itself where there is none."""
+    start = message.find("{")
+    if start < 0 or not depth:
+        return message
+    try:
+        value = json.loads(message[start:])
+    except ValueError:
+        return message
+    inner = value.get("error", value)
+    text = inner.get("message") if isinstance(inner, dict) else inner
+    return innermost(text, depth - 1) if isinstance(text, str) and text else message
+
+
+def _code(number: object, text: str) -> str:
+    if number in (401, 403, -32000) or any(mark in text for mark in AUTH_MARKS):
+        return AUTH_REQUIRED
+    if number == 429 or any(mark in text for mark in QUOTA_MARKS):
+        return QUOTA_EXCEEDED
+    if any(mark in text for mark in NETWORK_MARKS):
+        return NETWORK_ERROR
+    return GEMINI_ERROR

@@ -1,0 +1,93 @@
+"""How a call of a tool can be decided: the six outcomes, and which of them a question allows.
+
+Source: the API's specification; measured with Gemini CLI 0.61.0, which takes any of the six for any
+call and runs some of them as something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from .. import jsonrpc
+from . import events
+from .calls import Call, read
+from .failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError
+
+ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
+ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
+MODIFY = "modify_with_editor"
+OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
+
+
+@dataclass
+class Question:
+    """A call that waits for a decision. `event` and `timer` are there once it was asked."""
+
+    request: jsonrpc.Id
+    call: Call
+    offered: tuple[events.Option, ...]
+    event: events.Event | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @classmethod
+    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any]) -> Question:
+        """From the parameters of the agent's request with this id."""
+        tool = params.get("toolCall")
+        offered = [
+            events.Option(str(option.get("optionId")), str(option.get("name") or ""))
+            for option in params.get("options") or []
+            if isinstance(option, dict) and option.get("optionId") in OUTCOMES
+        ]
+        return cls(request, read(tool if isinstance(tool, dict) else {}), tuple(offered))
+
+    @property
+    def body(self) -> events.ToolConfirmation:
+        call = self.call
+        return events.ToolConfirmation(
+            call.id,
+            call.name,
+            call.display_name,
+            call.title,
+            call.command,
+            self.offered,
+            call.diff,
+        )
+
+    def option(self, outcome: str) -> str:
+        """What to tell the agent. Raises AgentError; the call then goes on waiting."""
+        if outcome not in OUTCOMES:
+            raise AgentError(
+                VALIDATION_ERROR, f"Expected one of {', '.join(OUTCOMES)}; got {outcome!r}."
+            )
+        if outcome == MODIFY:
+            # The agent would run the call as it is, and open no editor.
+            raise AgentError(TOOL_INVALID_OUTCOME, "The call cannot be changed, only decided on.")
+        offered = [option.outcome for option in self.offered]
+        # The narrower of the two that tools of servers have instead.
+        for option in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
+            if option in offered or option in (ONCE, CANCEL):
+                return option
+        raise AgentError(
+            TOOL_INVALID_OUTCOME, f"Expected one of {', '.join(offered)} for this call."
+        )
+
+
+class Approvals:
+    """What the user approved once and for all, where the agent cannot keep it itself: it refuses
+    to for edits in folders that it was not told to trust."""
+
+    def __init__(self, trusted: bool) -> None:
+        self._trusted = trusted
+        self._kinds: set[str] = set()
+
+    def covers(self, call: Call) -> bool:
+        return call.kind in self._kinds
+
+    def remember(self, call: Call, option: str) -> str:
+        """What to tell the agent instead of the option."""
+        if option == ALWAYS and call.kind == "edit" and not self._trusted:
+            self._kinds.add(call.kind)
+            return ONCE
+        return option

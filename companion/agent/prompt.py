@@ -1,0 +1,57 @@
+"""A user's message as the agent's protocol wants it, with attached files; refuses what the CLI
+would take for a command of its own.
+
+Source: Gemini CLI 0.61.0 offers a message that begins with "/" or "$" to its commands first. Those
+run without asking, and one of them waits for a line of input that nobody can give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Sequence
+
+from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+
+# Commands that only tell something.
+HARMLESS = ("help", "about", "memory show", "memory list")
+# Those that change something, or read past the protocol.
+COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
+# What JavaScript's trim() takes away, which is what the CLI looks behind.
+BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+# Nobody sees it, and trim() keeps it: before a "/" it makes a message no command, of any version.
+NO_COMMAND = "\u200b"
+
+
+def parts(message: str, files: Sequence[str], workspace: str) -> list[dict[str, Any]]:
+    """The parts of a `session/prompt`. Relative paths begin at the workspace. Raises AgentError."""
+    links = [_link(path, workspace) for path in files]
+    return [{"type": "text", "text": text_for(message)}, *links]
+
+
+def text_for(message: str) -> str:
+    """The message in such words that the CLI hands them to the model. Raises AgentError."""
+    inner = message.strip(BLANKS)
+    if not inner:
+        raise AgentError(VALIDATION_ERROR, "The message is empty.")
+    if inner[0] not in "/$":
+        return message
+    words = re.split(r"\s+", inner[1:].strip(BLANKS))
+    if any(" ".join(words) == known for known in HARMLESS):
+        return inner
+    if words[0].lower() in COMMANDS:
+        raise AgentError(
+            VALIDATION_ERROR,
+            f"{inner[0]}{words[0]} is a command of the Gemini CLI that would run without asking.",
+        )
+    return NO_COMMAND + inner
+
+
+def _link(path: str, workspace: str) -> dict[str, str]:
+    whole = os.path.normpath(os.path.join(workspace, path))
+    if "\0" in whole or not os.path.exists(whole):
+        raise AgentError(FILE_NOT_FOUND, f"There is no file {path}.")
+    # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
+    return {"type": "resource_link", "uri": "file://" + whole, "name": os.path.basename(whole)}

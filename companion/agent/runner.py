@@ -1,0 +1,151 @@
+"""The agent's one process: started when it is needed, authenticated, watched, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from .. import private
+from ..log import logger
+from .acp import Client, Listener
+from .auth import GOOGLE, Credentials
+from .failure import (
+    AUTH_CONFIG_FAILED,
+    AUTH_REQUIRED,
+    CLIENT_NOT_INITIALIZED,
+    STREAM_ERROR,
+    AgentError,
+)
+from .home import Home
+from .process import Process
+
+# Seconds for the start, which takes two, and for taking over credentials, which takes none.
+STARTING, AUTHENTICATING = 60.0, 60.0
+# What the CLI prints where it wants a person to log in.
+LOGIN_MARK = "https://accounts.google.com/"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the agent is started. `environment` and `settings` are the operator's own additions:
+    variables of the process, members of the CLI's settings.json. `model` is the CLI's --model."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+
+
+class Runner:
+    """All methods are called on one loop. `listener` hears what the agent says."""
+
+    def __init__(self, launch: Launch, home: Home, listener: Listener) -> None:
+        self.starts = 0
+        self._launch = launch
+        self._home = home
+        self._listener = listener
+        self._client: Client | None = None
+        self._lock = asyncio.Lock()
+        self._wants_login = asyncio.Event()
+
+    @property
+    def running(self) -> Client | None:
+        """The client of the process that runs, if one does."""
+        client = self._client
+        return client if client is not None and client.is_running else None
+
+    async def client(self, credentials: Credentials) -> Client:
+        """A client that is authenticated; starts the process where none runs. Raises AgentError."""
+        async with self._lock:
+            running = self.running
+            if running is not None:
+                return running
+            if credentials.kind == GOOGLE and not self._home.has_google_login:
+                raise AgentError(AUTH_REQUIRED, "Nobody has logged in with Google yet.")
+            client = await self.connect(credentials, self._listener)
+            try:
+                await self._authenticate(client, credentials)
+                self._client = client
+            finally:
+                if self._client is not client:
+                    await client.kill()
+            return client
+
+    async def connect(self, credentials: Credentials, listener: Listener) -> Client:
+        """A process of its own that was not authenticated yet. Raises AgentError."""
+        try:
+            self._home.prepare(self._launch.settings)
+            environment = self._home.environment(
+                {**credentials.environment, **self._launch.environment}
+            )
+            process = await Process.start(self._command, environment, self._home.folder)
+        except private.NotPrivate as error:
+            raise AgentError(CLIENT_NOT_INITIALIZED, str(error)) from error
+        except OSError as error:
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED, f"The Gemini CLI cannot be started: {error.strerror}."
+            ) from error
+        self.starts += 1
+        client = Client(process, listener)
+        try:
+            await client.initialize(STARTING)
+        except AgentError as error:
+            await client.kill()
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED, error.message, process.last_errors or error.details
+            ) from error
+        except asyncio.CancelledError:
+            await client.kill()
+            raise
+        logger.info("the Gemini CLI %s runs as process %d", client.version, process.pid)
+        return client
+
+    def hear(self, noise: str) -> None:
+        """A line past the protocol, which may be the CLI asking for a login."""
+        if LOGIN_MARK in noise:
+            self._wants_login.set()
+
+    async def stop(self) -> None:
+        """End the process, if one runs."""
+        async with self._lock:
+            client, self._client = self._client, None
+            if client is not None:
+                await client.stop()
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the process holds; 0 where this machine does not say."""
+        client = self.running
+        if client is None:
+            return 0
+        try:
+            with open(f"/proc/{client.process.pid}/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, IndexError, AttributeError):
+            return 0
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        model = ("--model", self._launch.model) if self._launch.model else ()
+        return (*self._launch.command, "--acp", *model)
+
+    async def _authenticate(self, client: Client, credentials: Credentials) -> None:
+        self._wants_login.clear()
+        request = asyncio.ensure_future(
+            client.request("authenticate", credentials.request, AUTHENTICATING)
+        )
+        asking = asyncio.ensure_future(self._wants_login.wait())
+        try:
+            await asyncio.wait({request, asking}, return_when=asyncio.FIRST_COMPLETED)
+            if not request.done():
+                raise AgentError(AUTH_REQUIRED, "The login with Google has run out.")
+            request.result()
+        except AgentError as error:
+            code = error.code if error.code == STREAM_ERROR else AUTH_CONFIG_FAILED
+            code = AUTH_REQUIRED if error.code == AUTH_REQUIRED else code
+            raise AgentError(code, error.message, error.details) from error
+        finally:
+            asking.cancel()
+            request.cancel()

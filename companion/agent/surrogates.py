@@ -1,0 +1,31 @@
+"""Halves of surrogate pairs, which Node can send and UTF-8 cannot carry; knows only text.
+
+JavaScript counts in UTF-16, so a text that is cut anywhere may end in half a character.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def pair(held: str, text: str) -> tuple[str, str]:
+    """The text with what was held back before it, and the half at its end that waits for more.
+
+    pair("", "a\\ud83d") == ("a", "\\ud83d"); pair("\\ud83d", "\\ude00b") == ("\\U0001f600b", "")
+    """
+    text = held + text
+    held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    return clean(text[: len(text) - len(held)]), held
+
+
+def clean(value: Any) -> Any:
+    """The same JSON value; pairs are joined, halves that stand alone become U+FFFD."""
+    if isinstance(value, str):
+        if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value):
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [clean(member) for member in value]
+    if isinstance(value, dict):
+        return {clean(name): clean(member) for name, member in value.items()}
+    return value
