@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -71,7 +70,6 @@ class Agent(Listener):
         self._runner = Runner(options.launch, self._home, self)
         self._login: GoogleLogin | None = None
         self._is_refused = self._is_verified = False
-        self._watching: set[asyncio.Task[None]] = set()
         # In the order of their last use.
         self._conversations: dict[str, Conversation] = {}
 
@@ -118,11 +116,8 @@ class Agent(Listener):
         conversation = self._find(workspace, session_id, new_session)
         parts = prompt.parts(message, files, conversation.workspace)
         async with self._connected(conversation) as was_lost:
-            turn = conversation.begin(parts, self._options.limits, asks, was_lost)
-        watching = asyncio.ensure_future(self._watch(turn))
-        self._watching.add(watching)
-        watching.add_done_callback(self._watching.discard)
-        return turn
+            limits = self._options.limits
+            return conversation.begin(parts, limits, asks, self._learn, was_lost)
 
     def turn(self, turn_id: str) -> Turn | None:
         """The running or last turn of a conversation, by its id."""
@@ -337,13 +332,12 @@ class Agent(Listener):
         self.cancel()
         await self._runner.stop()
 
-    async def _watch(self, turn: Turn) -> None:
-        """Learn from how the turn ends what the credentials are worth."""
-        async for event in turn.events():
-            if isinstance(event.body, events.Error):
-                self._is_refused |= event.body.code == failure.AUTH_REQUIRED
-            elif isinstance(event.body, events.Complete) and event.body.success:
-                self._is_refused, self._is_verified = False, True
+    def _learn(self, last: events.Body) -> None:
+        """From how a turn ends, what the credentials are worth."""
+        if isinstance(last, events.Error):
+            self._is_refused |= last.code == failure.AUTH_REQUIRED
+        elif isinstance(last, events.Complete) and last.success:
+            self._is_refused, self._is_verified = False, True
 
     def _refuse_if_busy(self) -> None:
         if any(each.is_busy for each in self._conversations.values()):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import events
 from .acp import Client, Session
@@ -128,14 +128,20 @@ class Conversation:
         return was_lost
 
     def begin(
-        self, parts: Sequence[Mapping[str, Any]], limits: Limits, asks: bool, was_lost: bool
+        self,
+        parts: Sequence[Mapping[str, Any]],
+        limits: Limits,
+        asks: bool,
+        ended: Callable[[events.Body], None],
+        was_lost: bool,
     ) -> Turn:
-        """A turn that runs; `connect` came before. Raises AgentError."""
+        """A turn that runs; `connect` came before and said whether the past `was_lost`; the others
+        are the turn's. Raises AgentError."""
         if self._session is None:
             raise AgentError(VALIDATION_ERROR, "The conversation has no session.")
         if self.turn is not None:
             self._usage = _sum(self._usage, self.turn.usage)
-        turn = Turn(self.id, self._session, self._recording, self._approvals, limits, asks)
+        turn = Turn(self.id, self._session, self._recording, self._approvals, limits, asks, ended)
         self.turn = turn
         self._turns += 1
         self._has_history = True

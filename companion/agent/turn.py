@@ -11,7 +11,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, AsyncIterator, Mapping, Sequence
+from typing import Any, AsyncIterator, Callable, Mapping, Sequence
 
 from .. import jsonrpc
 from ..log import logger
@@ -69,6 +69,7 @@ class Turn:
     """Runs from the moment it is made (inside a loop) until `is_over`.
 
     `asks` says whether somebody is there to decide on tools; without, such calls are rejected.
+    `ended` is called with the last body, before anybody reads it.
     """
 
     def __init__(
@@ -77,8 +78,9 @@ class Turn:
         session: Session,
         recording: Recording,
         approvals: Approvals,
-        limits: Limits = Limits(),
-        asks: bool = True,
+        limits: Limits,
+        asks: bool,
+        ended: Callable[[Body], None],
     ) -> None:
         self.id = secrets.token_hex(8)
         self.session_id = id
@@ -90,6 +92,7 @@ class Turn:
         self._approvals = approvals
         self._limits = limits
         self._asks = asks
+        self._ended = ended
         self._events: list[Event] = []
         self._grown = asyncio.Event()
         self._inbox: asyncio.Queue[_Told | None] = asyncio.Queue()
@@ -349,6 +352,7 @@ class Turn:
             self._settle(question)
         for call in list(self._calls.values()):
             self._reject(call, STOPPED)
+        self._ended(body)
         self._emit(body)
 
     def _emit(self, body: Body) -> Event:

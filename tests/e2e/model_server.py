@@ -5,6 +5,15 @@
         ...                             # the user's next prompt gets the call, its result "Done."
         model.wait_for_prompt("please")
 
+For more than that, `will_play(text, *replies)` answers a prompt that has the text in it, and what
+the CLI asks because of it, one reply after the other:
+
+    model.will_play("look", [thought("Looking", "..."), call("glob", pattern="*")], ["Done."])
+    gate = Gate()                       # holds a reply up until the test opens it
+    model.will_play("slowly", ["one ", gate, "two"])
+    model.will_play("fail", Failure(429, "..."))
+    model.will_play("break", ["half a sen", BREAK])
+
 The CLI also asks on the side (which model to route to, and the like). Such requests have no tools
 or want JSON back; they get an answer that means nothing and use up no call.
 """
@@ -14,8 +23,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Sequence, Union
 
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 # One object that satisfies every side question of the CLI.
@@ -28,12 +38,50 @@ SIDE_ANSWER = {
 }
 
 
+# Seconds that a reply waits at a gate, should a test never open it.
+AT_GATE = 30
+
+
+class Gate(threading.Event):
+    """Stands in a reply where it is to stop until the test calls `set`; `reached` says it did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reply that is an error of the API. `message` is the body where it is JSON already."""
+
+    status: int
+    message: str
+    name: str = ""
+
+
+# In a reply: the connection breaks here.
+BREAK = object()
+# A text (one chunk), a part of the API's content, a whole chunk (with "candidates"), Gate, BREAK.
+Reply = Union[Sequence[Any], Failure]
+
+
+def thought(subject: str, description: str) -> dict[str, Any]:
+    return {"text": f"**{subject}** {description}", "thought": True}
+
+
+def call(tool: str, id: str = "", **arguments: Any) -> dict[str, Any]:
+    return {"functionCall": {"name": tool, "args": arguments, **({"id": id} if id else {})}}
+
+
 class ModelServer:
     def __init__(self) -> None:
         # Every request as (path, body); all state here belongs to whoever holds the condition.
         self._requests: list[tuple[str, dict[str, Any]]] = []
         self._calls: deque[tuple[dict[str, Any], str]] = deque()
         self._closing = ""
+        self._plays: dict[str, deque[Reply]] = {}
+        # The API keys that came, in their order.
+        self.keys: list[str] = []
         self._asked = threading.Condition()
         server = self
 
@@ -45,12 +93,53 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 length = int(self.headers["Content-Length"])
-                answer = server._answer(self.path, json.loads(self.rfile.read(length)))
+                request = json.loads(self.rfile.read(length))
+                server.keys.append(self.headers.get("x-goog-api-key", ""))
+                reply = server._play(self.path, request)
+                if reply is not None:
+                    self.play(reply)
+                    return
+                answer = server._answer(self.path, request)
                 body, kind = json.dumps(answer).encode(), "application/json"
                 if "alt=sse" in self.path:
                     body, kind = b"data: " + body + b"\r\n\r\n", "text/event-stream"
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def play(self, reply: Reply) -> None:
+                self.close_connection = True
+                if isinstance(reply, Failure):
+                    self.fail(reply)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for number, step in enumerate(reply, 1):
+                    if isinstance(step, Gate):
+                        step.reached.set()
+                        step.wait(AT_GATE)
+                    elif step is BREAK:
+                        return
+                    else:
+                        chunk = _chunk(step, is_last=number == len(reply))
+                        self.write(b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n")
+                self.write(b"")
+
+            def write(self, data: bytes) -> None:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                self.wfile.flush()
+
+            def fail(self, failure: Failure) -> None:
+                error = {
+                    "code": failure.status, "message": failure.message, "status": failure.name
+                }  # fmt: skip
+                body = json.dumps({"error": error}).encode()
+                self.send_response(failure.status)
+                self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -72,6 +161,12 @@ class ModelServer:
         with self._asked:
             self._calls.append(({"functionCall": {"name": tool, "args": arguments}}, closing))
 
+    def will_play(self, text: str, *replies: Reply) -> None:
+        """A prompt with this text gets the first reply, what follows from it the others; whoever
+        asks more often gets the last one again."""
+        with self._asked:
+            self._plays[text] = deque(replies)
+
     def wait_for_prompt(self, text: str, timeout: float = 30) -> str:
         """What the newest main turn with this text in its last message said there."""
         with self._asked:
@@ -86,6 +181,27 @@ class ModelServer:
         with self._asked:
             turns = [request for path, request in self._requests if _is_main(path, request)]
         return ["\n".join(map(_text, turn["contents"][-1]["parts"])) for turn in turns]
+
+    def last_request(self) -> dict[str, Any]:
+        """The body of the newest main turn."""
+        with self._asked:
+            return next(body for path, body in reversed(self._requests) if _is_main(path, body))
+
+    def _play(self, path: str, request: dict[str, Any]) -> Reply | None:
+        """The reply to the newest words of the user, if one was ordered."""
+        if not _is_main(path, request):
+            return None
+        said = [each for each in request["contents"] if any("text" in it for it in each["parts"])]
+        newest = next(each for each in reversed(said) if each.get("role") == "user")
+        words = "\n".join(map(_text, newest["parts"]))
+        with self._asked:
+            fitting = [text for text in self._plays if text in words]
+            if not fitting:
+                return None
+            self._requests.append((path, request))
+            self._asked.notify_all()
+            replies = self._plays[max(fitting, key=len)]
+            return replies.popleft() if len(replies) > 1 else replies[0]
 
     def _answer(self, path: str, request: dict[str, Any]) -> dict[str, Any]:
         with self._asked:
@@ -110,6 +226,15 @@ def _is_main(path: str, request: dict[str, Any]) -> bool:
 
 def _text(part: dict[str, Any]) -> str:
     return str(part["text"]) if "text" in part else json.dumps(part, ensure_ascii=False)
+
+
+def _chunk(step: Any, is_last: bool) -> dict[str, Any]:
+    if isinstance(step, dict) and "candidates" in step:
+        return step
+    chunk = _candidate({"text": step} if isinstance(step, str) else step)
+    if not is_last:
+        del chunk["candidates"][0]["finishReason"]
+    return chunk
 
 
 def _candidate(part: dict[str, Any]) -> dict[str, Any]:

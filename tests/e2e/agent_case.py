@@ -1,0 +1,136 @@
+"""One agent (the engine with the real CLI behind it) for all the tests of a class.
+
+class Example(AgentCase):
+    @on_loop
+    async def test_it(self) -> None:
+        self.model.will_play("hello", ["Hi."])
+        story = await self.tell("hello")            # the bodies of the turn's events
+        story = await self.tell("write", decide="proceed_once")
+
+Each test has a workspace of its own, and so a conversation of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import shutil
+import sys
+import tempfile
+import types
+import unittest
+from typing import Any, Awaitable, Callable, TypeVar
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+if "GeminiCompanion" not in sys.modules:
+    package = types.ModuleType("GeminiCompanion")
+    package.__path__ = [ROOT]
+    sys.modules["GeminiCompanion"] = package
+
+from GeminiCompanion.companion.agent import cli, events  # noqa: E402
+from GeminiCompanion.companion.agent.agent import Agent, Options  # noqa: E402
+from GeminiCompanion.companion.agent.auth import API_KEY, Credentials  # noqa: E402
+from GeminiCompanion.companion.agent.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.agent.turn import Turn  # noqa: E402
+from model_server import ModelServer  # noqa: E402
+
+PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
+# Seconds for one test, with a start of the CLI on a busy machine in it.
+PATIENCE = 60.0
+# One model, so that no request goes out to choose one.
+MODEL = "gemini-2.5-flash"
+
+T = TypeVar("T", bound=events.Body)
+
+
+def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run a test that is a coroutine on the loop of its class's agent."""
+
+    @functools.wraps(test)
+    def run(self: AgentCase) -> None:
+        self.loop.run_until_complete(asyncio.wait_for(test(self), PATIENCE))
+
+    return run
+
+
+def of(kind: type[T], story: list[Any]) -> list[T]:
+    return [body for body in story if isinstance(body, kind)]
+
+
+def text(story: list[Any]) -> str:
+    return "".join(body.text for body in of(events.Content, story))
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class AgentCase(unittest.TestCase):
+    """`options` are those of the agent's `Options` that differ, `settings` the CLI's own."""
+
+    options: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="agent-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root, True)
+        cls.model = ModelServer()
+        cls.model.__enter__()
+        cls.addClassCleanup(cls.model.__exit__, None, None, None)
+        cls.loop = asyncio.new_event_loop()
+        cls.addClassCleanup(cls.loop.close)
+        cls.agent = cls.new_agent(os.path.join(cls.root, "state"))
+        cls.run_soon(cls.agent.configure(Credentials(API_KEY, "the-key")))
+
+    @classmethod
+    def new_agent(cls, state: str, **options: Any) -> Agent:
+        async def make() -> Agent:
+            variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
+            launch = Launch(cli.find(HERE), variables, cls.settings, MODEL)
+            return Agent(Options(launch, state, **{**cls.options, **options}))
+
+        agent = cls.run_soon(make())
+        cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))
+        return agent
+
+    @classmethod
+    def run_soon(cls, coroutine: Awaitable[Any]) -> Any:
+        return cls.loop.run_until_complete(coroutine)
+
+    def setUp(self) -> None:
+        self.workspace = os.path.realpath(tempfile.mkdtemp(prefix="work space-", dir=self.root))
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.workspace, name)
+
+    def write(self, name: str, content: str) -> str:
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content)
+        return self.path(name)
+
+    def read(self, name: str) -> str:
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    async def chat(self, message: str, **options: Any) -> Turn:
+        return await self.agent.chat(self.workspace, message, **options)
+
+    async def tell(self, message: str, decide: str = "", **options: Any) -> list[Any]:
+        """All that comes of a message; every question is answered with `decide`."""
+        turn = await self.chat(message, **options)
+        return await self.rest(turn, decide)
+
+    async def rest(self, turn: Turn, decide: str = "", after: int = 0) -> list[Any]:
+        story = []
+        async for event in turn.events(after):
+            story.append(event.body)
+            if decide and isinstance(event.body, events.ToolConfirmation):
+                self.agent.confirm(event.body.call_id, decide)
+        return story
+
+    async def until(self, turn: Turn, kind: type[T]) -> T:
+        """The first body of the kind. Raises AssertionError where none comes."""
+        async for event in turn.events():
+            if isinstance(event.body, kind):
+                return event.body
+        raise AssertionError(f"the turn had no {kind.__name__}")

@@ -1,0 +1,324 @@
+"""What the engine makes of the real Gemini CLI's turns: text, thoughts, tools, decisions."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import AgentCase, of, on_loop, text  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent.events import (  # noqa: E402
+    Content,
+    Error,
+    Thought,
+    ToolCall,
+    ToolConfirmation,
+    ToolExecution,
+    ToolResult,
+)
+from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
+
+
+class Talk(AgentCase):
+    @on_loop
+    async def test_an_answer_comes_in_the_pieces_that_the_model_sends(self) -> None:
+        self.model.will_play("hello", ["Hel", "lo, ", "you"])
+        story = await self.tell("hello")
+        self.assertEqual(
+            story[:-1],
+            [Content("Hel"), Content("lo, "), Content("you"), Content("", is_partial=False)],
+        )
+        self.assertEqual(story[-1].reason, events.END_TURN)
+
+    @on_loop
+    async def test_a_piece_is_there_before_the_next_one_is_sent(self) -> None:
+        gate = Gate()
+        self.model.will_play("slowly", ["one ", gate, "two"])
+        turn = await self.chat("slowly")
+        first = await self.until(turn, Content)
+        self.assertFalse(gate.is_set())
+        gate.set()
+        story = await self.rest(turn)
+        self.assertEqual((first.text, text(story)), ("one ", "one two"))
+
+    @on_loop
+    async def test_thoughts_have_subject_and_description(self) -> None:
+        self.model.will_play(
+            "think", [thought("Considering it", "I am at it."), thought("", "No subject."), "Yes."]
+        )
+        story = await self.tell("think")
+        self.assertEqual(
+            of(Thought, story),
+            [Thought("Considering it", "I am at it."), Thought("", "No subject.")],
+        )
+
+    @on_loop
+    async def test_half_a_character_waits_for_its_other_half(self) -> None:
+        self.model.will_play("smile", ["a\ud83d", "\ude00b\u2028c"])
+        story = await self.tell("smile")
+        self.assertEqual(
+            [each.text for each in of(Content, story)], ["a", "\U0001f600b\u2028c", ""]
+        )
+
+    @on_loop
+    async def test_a_line_of_half_a_megabyte_arrives_whole(self) -> None:
+        # Without repetitions, in which the CLI would see a loop.
+        words = " ".join(map(str, range(90_000)))
+        self.model.will_play("much", [words])
+        self.assertEqual(text(await self.tell("much")), words)
+
+    @on_loop
+    async def test_one_conversation_remembers(self) -> None:
+        self.model.will_play("first words", ["Well."])
+        await self.tell("first words")
+        self.model.will_play("second words", ["Well."])
+        await self.tell("second words")
+        contents = self.model.last_request()["contents"]
+        self.assertIn("first words", str(contents))
+
+    @on_loop
+    async def test_an_empty_answer_is_no_success(self) -> None:
+        blocked = {"candidates": [{"content": {"role": "model"}, "finishReason": "SAFETY"}]}
+        self.model.will_play("bad", [blocked])
+        story = await self.tell("bad")
+        self.assertEqual(story[-1].reason, events.EMPTY)
+        self.assertFalse(story[-1].success)
+
+    @on_loop
+    async def test_tokens_are_counted(self) -> None:
+        self.model.will_play("count", ["One."])
+        story = await self.tell("count")
+        self.assertEqual(story[-1].usage.by_model, {"gemini-2.5-flash": (1, 1)})
+        info = next(each for each in self.agent.sessions() if each.workspace == self.workspace)
+        self.assertEqual((info.turns, info.usage.input_tokens), (1, 1))
+
+
+class Errors(AgentCase):
+    @on_loop
+    async def test_a_refused_key_asks_for_another_one(self) -> None:
+        self.model.will_play("hi", Failure(400, "API key not valid.", "INVALID_ARGUMENT"))
+        story = await self.tell("hi")
+        self.assertEqual(
+            story, [Error(failure.AUTH_REQUIRED, "API key not valid.", story[-1].details)]
+        )
+        self.assertFalse(self.agent.auth_status().is_authenticated)
+
+    @on_loop
+    async def test_a_daily_quota_is_named_as_such(self) -> None:
+        self.model.will_play("hi", Failure(404, "models/x is not found", "NOT_FOUND"))
+        story = await self.tell("hi")
+        self.assertEqual(
+            (story[-1].code, story[-1].message), (failure.GEMINI_ERROR, "models/x is not found")
+        )
+
+    @on_loop
+    async def test_a_broken_connection_is_an_error_of_the_network(self) -> None:
+        self.model.will_play("hi", ["Half a sen", BREAK])
+        story = await self.tell("hi")
+        self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
+
+
+class Tools(AgentCase):
+    def steps(self, story: list[object]) -> list[object]:
+        """Of tools, what happened in which order: the kind of event, or the status."""
+        return [
+            body.status if isinstance(body, ToolExecution) else type(body)
+            for body in story
+            if isinstance(body, (ToolCall, ToolExecution, ToolConfirmation, ToolResult))
+        ]
+
+    @on_loop
+    async def test_reading_needs_no_word_and_gives_the_text(self) -> None:
+        path = self.write("näh.txt", "line one\nline two\n")
+        self.model.will_play("look", ["Well.", call("read_file", file_path=path)], ["Done."])
+        story = await self.tell("look")
+        self.assertEqual(
+            self.steps(story), [ToolCall, events.EXECUTING, events.COMPLETED, ToolResult]
+        )
+        begun, result = of(ToolCall, story)[0], of(ToolResult, story)[0]
+        self.assertEqual((begun.name, begun.display_name), ("read_file", "ReadFile"))
+        self.assertEqual(begun.args, {"file_path": path})
+        self.assertFalse(begun.requires_confirmation)
+        self.assertIn("line one\nline two", result.result)
+        self.assertTrue(result.success)
+        self.assertEqual(text(story), "Well.Done.")
+
+    @on_loop
+    async def test_a_new_file_is_written_once_somebody_says_so(self) -> None:
+        path = self.path("new.txt")
+        arguments = {"file_path": path, "content": "new\n"}
+        self.model.will_play("write", [call("write_file", **arguments)], ["Done."])
+        turn = await self.chat("write")
+        asked = await self.until(turn, ToolConfirmation)
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual(asked.diff, events.Diff(path, "", "new\n"))
+        self.assertEqual(asked.command, f"write_file {path}")
+        self.assertEqual([it.body for it in self.agent.confirmations()], [asked])
+        self.agent.confirm(asked.call_id, "proceed_once")
+        self.assertEqual(self.agent.confirmations(), ())
+        story = await self.rest(turn)
+        self.assertEqual(
+            self.steps(story),
+            [
+                ToolCall,
+                events.PENDING,
+                ToolConfirmation,
+                events.EXECUTING,
+                events.COMPLETED,
+                ToolResult,
+            ],
+        )
+        result = of(ToolResult, story)[0]
+        self.assertEqual(result.args, arguments)
+        self.assertIn("Successfully created", result.result)
+        self.assertEqual(self.read("new.txt"), "new\n")
+
+    @on_loop
+    async def test_a_rejected_tool_is_told_of_though_the_cli_is_silent(self) -> None:
+        path = self.path("no.txt")
+        self.model.will_play("no", [call("write_file", file_path=path, content="")], ["A pity."])
+        story = await self.tell("no", "cancel")
+        self.assertEqual(
+            self.steps(story),
+            [ToolCall, events.PENDING, ToolConfirmation, events.FAILED, ToolResult],
+        )
+        result = of(ToolResult, story)[0]
+        self.assertEqual((result.success, result.error), (False, "Rejected by the user."))
+        self.assertEqual((text(story), story[-1].success), ("A pity.", True))
+        self.assertFalse(os.path.exists(path))
+
+    @on_loop
+    async def test_edits_approved_for_good_are_not_asked_about_again(self) -> None:
+        for name in ("1.txt", "2.txt"):
+            write = call("write_file", file_path=self.path(name), content=name)
+            self.model.will_play(f"make {name}", [write], ["Done."])
+        first = await self.tell("make 1.txt", "proceed_always")
+        second = await self.tell("make 2.txt")
+        self.assertEqual(text(first), "Done.")
+        self.assertEqual(of(ToolConfirmation, second), [])
+        self.assertEqual(
+            self.steps(second), [ToolCall, events.EXECUTING, events.COMPLETED, ToolResult]
+        )
+        self.assertEqual(self.read("2.txt"), "2.txt")
+
+    @on_loop
+    async def test_outcomes_that_a_call_does_not_have_leave_it_waiting(self) -> None:
+        path = self.path("o.txt")
+        self.model.will_play("o", [call("write_file", file_path=path, content="o")], ["Done."])
+        turn = await self.chat("o")
+        asked = await self.until(turn, ToolConfirmation)
+        for outcome, code in (
+            ("modify_with_editor", failure.TOOL_INVALID_OUTCOME),
+            ("proceed_always_server", failure.TOOL_INVALID_OUTCOME),
+            ("proceed_always_tool", failure.TOOL_INVALID_OUTCOME),
+            ("perhaps", failure.VALIDATION_ERROR),
+        ):
+            with self.subTest(outcome):
+                with self.assertRaises(AgentError) as caught:
+                    self.agent.confirm(asked.call_id, outcome)
+                self.assertEqual(caught.exception.code, code)
+        self.assertFalse(os.path.exists(path))
+        self.agent.confirm(asked.call_id, "proceed_once")
+        with self.assertRaises(AgentError) as caught:
+            self.agent.confirm(asked.call_id, "cancel")
+        self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
+        await self.rest(turn)
+        self.assertEqual(self.read("o.txt"), "o")
+
+    @on_loop
+    async def test_a_command_shows_itself_and_its_output(self) -> None:
+        command = "echo out; echo err >&2; exit 3"
+        shell = call("run_shell_command", command=command, description="says things")
+        self.model.will_play("run", [shell], ["Ran."])
+        story = await self.tell("run", "proceed_once")
+        asked, result = of(ToolConfirmation, story)[0], of(ToolResult, story)[0]
+        self.assertEqual(asked.command, command)
+        self.assertEqual(
+            of(ToolCall, story)[0].args, {"command": command, "description": "says things"}
+        )
+        self.assertIn("out\nerr", result.result)
+        self.assertIn("3", result.result)
+        self.assertEqual(result.args["command"], command)
+
+    @on_loop
+    async def test_no_secret_of_ours_is_in_a_commands_environment(self) -> None:
+        os.environ["SOME_SECRET"] = "do not show"
+        self.addCleanup(os.environ.pop, "SOME_SECRET")
+        self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
+        story = await self.tell("env", "proceed_once")
+        result = of(ToolResult, story)[0].result
+        self.assertIn("PATH=", result)
+        self.assertNotIn("do not show", result)
+        self.assertNotIn("the-key", result)
+
+    @on_loop
+    async def test_an_edit_shows_both_texts(self) -> None:
+        path = self.write("e.txt", "one\ntwo\n")
+        edit = call("replace", file_path=path, old_string="two", new_string="2", instruction="x")
+        self.model.will_play("edit", [edit], ["Done."])
+        story = await self.tell("edit", "proceed_once")
+        asked = of(ToolConfirmation, story)[0]
+        self.assertEqual(asked.diff, events.Diff(path, "one\ntwo\n", "one\n2\n"))
+        self.assertEqual(of(ToolResult, story)[0].args["old_string"], "two")
+        self.assertEqual(self.read("e.txt"), "one\n2\n")
+
+    @on_loop
+    async def test_tools_of_one_answer_run_one_after_the_other(self) -> None:
+        path = self.write("a.txt", "a")
+        self.model.will_play(
+            "several",
+            [
+                call("read_file", id="call_1", file_path=path),
+                call("list_directory", dir_path=self.workspace),
+                call("run_shell_command", command="echo x; true"),
+            ],
+            ["All."],
+        )
+        story = await self.tell("several", "proceed_once")
+        results = of(ToolResult, story)
+        self.assertEqual(
+            [result.name for result in results],
+            ["read_file", "list_directory", "run_shell_command"],
+        )
+        self.assertEqual(results[0].call_id, "read_file__call_1")
+        self.assertIn("a.txt", results[1].result)
+        self.assertEqual([result.success for result in results], [True] * 3)
+
+    @on_loop
+    async def test_bad_arguments_are_told_of_without_a_question(self) -> None:
+        self.model.will_play("bad", [call("read_file", path="x")], ["Sorry."])
+        story = await self.tell("bad")
+        self.assertEqual(self.steps(story), [ToolCall, events.FAILED, ToolResult])
+        self.assertIn("file_path", str(of(ToolResult, story)[0].error))
+
+    @on_loop
+    async def test_a_tool_that_does_not_exist_leaves_no_trace(self) -> None:
+        self.model.will_play("what", [call("no_such_tool")], ["Sorry."])
+        story = await self.tell("what")
+        self.assertEqual((self.steps(story), text(story)), ([], "Sorry."))
+
+    @on_loop
+    async def test_a_file_that_is_missing_is_a_failure_with_its_reason(self) -> None:
+        gone = self.path("gone.txt")
+        self.model.will_play("gone", [call("read_file", file_path=gone)], ["Sorry."])
+        result = of(ToolResult, await self.tell("gone"))[0]
+        self.assertFalse(result.success)
+        self.assertIn("not found", str(result.error))
+
+    @on_loop
+    async def test_where_nobody_can_decide_the_tool_is_rejected(self) -> None:
+        path = self.path("u.txt")
+        self.model.will_play("alone", [call("write_file", file_path=path, content="")], ["Well."])
+        story = await self.tell("alone", asks=False)
+        self.assertEqual(of(ToolConfirmation, story), [])
+        self.assertFalse(of(ToolResult, story)[0].success)
+        self.assertTrue(story[-1].success)
+        self.assertFalse(os.path.exists(path))
+
+
+if __name__ == "__main__":
+    unittest.main()
