@@ -20,7 +20,7 @@ import sys
 import tempfile
 import types
 import unittest
-from typing import Any, Awaitable, Callable, TypeVar
+from typing import Any, Awaitable, Callable, Mapping, TypeVar
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -41,6 +41,7 @@ PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", 
 PATIENCE = 60.0
 # One model, so that no request goes out to choose one.
 MODEL = "gemini-2.5-flash"
+KEY = Credentials(API_KEY, "the-key")
 
 T = TypeVar("T", bound=events.Body)
 
@@ -79,18 +80,27 @@ class AgentCase(unittest.TestCase):
         cls.addClassCleanup(cls.model.__exit__, None, None, None)
         cls.loop = asyncio.new_event_loop()
         cls.addClassCleanup(cls.loop.close)
-        cls.agent = cls.new_agent(os.path.join(cls.root, "state"))
-        cls.run_soon(cls.agent.configure(Credentials(API_KEY, "the-key")))
+        cls.agent = cls.run_soon(cls.another_agent())
 
     @classmethod
-    def new_agent(cls, state: str, **options: Any) -> Agent:
-        async def make() -> Agent:
+    async def another_agent(
+        cls,
+        state: str = "",
+        credentials: Credentials | None = KEY,
+        command: tuple[str, ...] = (),
+        variables: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Agent:
+        """With a state of its own where none is named, and stopped with the class. `variables` are
+        the CLI's, instead of those that lead to the model."""
+        if variables is None:
             variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
-            launch = Launch(cli.find(HERE), variables, cls.settings, MODEL)
-            return Agent(Options(launch, state, **{**cls.options, **options}))
-
-        agent = cls.run_soon(make())
+        launch = Launch(command or cli.find(HERE), variables, cls.settings, MODEL)
+        state = state or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
+        agent = Agent(Options(launch, state, **{**cls.options, **options}))
         cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))
+        if credentials is not None:
+            await agent.configure(credentials)
         return agent
 
     @classmethod
@@ -134,3 +144,7 @@ class AgentCase(unittest.TestCase):
             if isinstance(event.body, kind):
                 return event.body
         raise AssertionError(f"the turn had no {kind.__name__}")
+
+    async def until_file(self, path: str) -> None:
+        while not os.path.exists(path):
+            await asyncio.sleep(0.01)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Sequence, Union
@@ -97,7 +98,9 @@ class ModelServer:
                 server.keys.append(self.headers.get("x-goog-api-key", ""))
                 reply = server._play(self.path, request)
                 if reply is not None:
-                    self.play(reply)
+                    # A turn that was cancelled reads no further.
+                    with suppress(BrokenPipeError, ConnectionResetError):
+                        self.play(reply)
                     return
                 answer = server._answer(self.path, request)
                 body, kind = json.dumps(answer).encode(), "application/json"

@@ -1,0 +1,348 @@
+"""The engine when something goes down, is cancelled, or comes twice, with the real Gemini CLI."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import AgentCase, of, on_loop, text  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent.auth import (  # noqa: E402
+    API_KEY,
+    GOOGLE,
+    VERTEX,
+    Credentials,
+)
+from GeminiCompanion.companion.agent.events import (  # noqa: E402
+    Content,
+    Error,
+    Thought,
+    ToolConfirmation,
+    ToolExecution,
+    ToolResult,
+)
+from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.agent.turn import Limits  # noqa: E402
+from model_server import Gate, call  # noqa: E402
+
+
+class Cancelling(AgentCase):
+    @on_loop
+    async def test_a_cancelled_turn_ends_at_once_and_the_next_one_works(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("long", ["Once ", gate, "upon a time"])
+        turn = await self.chat("long")
+        await self.until(turn, Content)
+        started = time.monotonic()
+        self.assertEqual(self.agent.cancel(turn.session_id), 1)
+        story = await self.rest(turn)
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual((text(story), story[-1].reason), ("Once ", events.CANCELLED))
+        self.model.will_play("again", ["Here."])
+        again = await self.tell("again")
+        self.assertEqual((text(again), again[-1].reason), ("Here.", events.END_TURN))
+
+    @on_loop
+    async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
+        path = self.path("c.txt")
+        self.model.will_play("c", [call("write_file", file_path=path, content="")], ["Done."])
+        turn = await self.chat("c")
+        asked = await self.until(turn, ToolConfirmation)
+        turn.cancel()
+        with self.assertRaises(AgentError) as caught:
+            self.agent.confirm(asked.call_id, "proceed_once")
+        self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
+        story = await self.rest(turn)
+        self.assertEqual(story[-1].reason, events.CANCELLED)
+        self.assertFalse(of(ToolResult, story)[0].success)
+        self.assertFalse(os.path.exists(path))
+
+    @on_loop
+    async def test_a_cancelled_command_is_ended_and_no_success(self) -> None:
+        marker = self.path("running")
+        command = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=command)], ["Slept."])
+        turn = await self.chat("sleep")
+        asked = await self.until(turn, ToolConfirmation)
+        self.agent.confirm(asked.call_id, "proceed_once")
+        await self.until_file(marker)
+        turn.cancel()
+        story = await self.rest(turn)
+        result = of(ToolResult, story)[0]
+        self.assertEqual((result.success, story[-1].reason), (False, events.CANCELLED))
+        self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.read("running")), 0)
+
+    @on_loop
+    async def test_an_edit_that_nobody_decides_on_is_rejected_in_time(self) -> None:
+        agent = await self.another_agent(limits=Limits(confirmation=0.2))
+        path = self.path("t.txt")
+        self.model.will_play("tarry", [call("write_file", file_path=path, content="")], ["Well."])
+        turn = await agent.chat(self.workspace, "tarry")
+        story = await self.rest(turn)
+        self.assertIn("in time", str(of(ToolResult, story)[0].error))
+        self.assertTrue(story[-1].success)
+        self.assertFalse(os.path.exists(path))
+
+    @on_loop
+    async def test_a_turn_that_takes_too_long_is_ended(self) -> None:
+        agent = await self.another_agent(limits=Limits(turn=0.5))
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("endless", ["On and ", gate, "on"])
+        story = await self.rest(await agent.chat(self.workspace, "endless"))
+        self.assertEqual(story[-1].code, failure.TIMED_OUT)
+
+
+class Dying(AgentCase):
+    @on_loop
+    async def test_a_death_in_mid_turn_is_an_error_and_the_next_turn_works(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("die", ["Half ", gate, "way"])
+        turn = await self.chat("die")
+        await self.until(turn, Content)
+        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        story = await self.rest(turn)
+        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
+        self.assertFalse(self.agent.info().is_running)
+        self.model.will_play("go on", ["Here."])
+        again = await self.chat("go on")
+        story = await self.rest(again)
+        self.assertEqual((text(story), again.session_id), ("Here.", turn.session_id))
+        # The agent forgot what was said before, and nobody shall wonder.
+        self.assertEqual(of(Thought, story)[0].subject, "Warning")
+
+    @on_loop
+    async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
+        path = self.path("d.txt")
+        self.model.will_play("d", [call("write_file", file_path=path, content="")], ["Done."])
+        turn = await self.chat("d")
+        asked = await self.until(turn, ToolConfirmation)
+        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        story = await self.rest(turn)
+        self.assertEqual(self.agent.confirmations(), ())
+        self.assertFalse(of(ToolResult, story)[0].success)
+        self.assertIsInstance(story[-1], Error)
+        with self.assertRaises(AgentError):
+            self.agent.confirm(asked.call_id, "proceed_once")
+
+    @on_loop
+    async def test_a_stopped_agent_leaves_no_process(self) -> None:
+        agent = await self.another_agent()
+        await agent.prepare()
+        pid = agent.info().pid or 0
+        await agent.stop()
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    @on_loop
+    async def test_a_cli_that_cannot_start_says_why(self) -> None:
+        agent = await self.another_agent(command=("/nowhere/node", "gemini.js"))
+        with self.assertRaises(AgentError) as caught:
+            await agent.chat(self.workspace, "hello")
+        self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
+        self.assertEqual(agent.sessions(), ())
+
+
+class Many(AgentCase):
+    @on_loop
+    async def test_two_workspaces_talk_at_once(self) -> None:
+        gates = [Gate(), Gate()]
+        folders = [self.path(name) for name in ("a", "b")]
+        turns = []
+        for folder, gate in zip(folders, gates):
+            os.mkdir(folder)
+            self.model.will_play(folder, [f"for {folder} ", gate, "done"])
+            turns.append(await self.agent.chat(folder, f"I am in {folder}"))
+        for turn in turns:
+            await self.until(turn, Content)
+        for gate in reversed(gates):
+            gate.set()
+        for folder, turn in zip(folders, turns):
+            self.assertEqual(text(await self.rest(turn)), f"for {folder} done")
+
+    @on_loop
+    async def test_a_second_message_to_a_busy_conversation_is_refused(self) -> None:
+        gate = Gate()
+        self.model.will_play("busy", ["One ", gate, "two"])
+        turn = await self.chat("busy")
+        with self.assertRaises(AgentError) as caught:
+            await self.chat("me too")
+        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        with self.assertRaises(AgentError) as caught:
+            await self.agent.configure(Credentials(API_KEY, "another"))
+        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        gate.set()
+        self.assertEqual(text(await self.rest(turn)), "One two")
+
+    @on_loop
+    async def test_a_new_conversation_knows_nothing_of_the_old_one(self) -> None:
+        self.model.will_play("my secret word", ["I see."])
+        old = await self.chat("my secret word")
+        await self.rest(old)
+        self.model.will_play("anything", ["No."])
+        new = await self.chat("anything", new_session=True)
+        await self.rest(new)
+        self.assertNotIn("my secret word", str(self.model.last_request()["contents"]))
+        back = await self.chat("anything", session_id=old.session_id)
+        await self.rest(back)
+        self.assertIn("my secret word", str(self.model.last_request()["contents"]))
+        mine = [it.id for it in self.agent.sessions() if it.workspace == self.workspace]
+        self.assertEqual(mine, [new.session_id, old.session_id])
+
+    @on_loop
+    async def test_readers_may_come_late_and_go_on_where_they_were(self) -> None:
+        self.model.will_play("read", ["a", "b", "c"])
+        turn = await self.chat("read")
+        whole = [event async for event in turn.events()]
+        late = [event async for event in turn.events(after=2)]
+        self.assertEqual(whole[2:], late)
+        self.assertEqual([event.number for event in whole], list(range(1, len(whole) + 1)))
+        self.assertIs(self.agent.turn(turn.id), turn)
+
+    @on_loop
+    async def test_a_model_is_chosen_from_those_there_are(self) -> None:
+        models = await self.agent.models(self.workspace)
+        other = next(it.id for it in models.available if it.id not in (models.current, "auto"))
+        chosen = await self.agent.set_model(other, self.workspace)
+        self.assertEqual(chosen.current, other)
+        self.model.will_play("which", ["This."])
+        story = await self.tell("which")
+        self.assertEqual(list(story[-1].usage.by_model), [other])
+        with self.assertRaises(AgentError) as caught:
+            await self.agent.set_model("no such model", self.workspace)
+        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_messages_that_make_no_sense_are_refused(self) -> None:
+        missing = self.path("missing")
+        for arguments, code in (
+            ({"message": " \n"}, failure.VALIDATION_ERROR),
+            ({"message": "/extensions install x"}, failure.VALIDATION_ERROR),
+            ({"message": "hi", "workspace": missing}, failure.VALIDATION_ERROR),
+            ({"message": "hi", "workspace": "."}, failure.VALIDATION_ERROR),
+            ({"message": "hi", "files": [missing]}, failure.FILE_NOT_FOUND),
+            ({"message": "hi", "session_id": "none"}, failure.SESSION_NOT_FOUND),
+        ):
+            with self.subTest(arguments):
+                with self.assertRaises(AgentError) as caught:
+                    await self.agent.chat(**{"workspace": self.workspace, **arguments})
+                self.assertEqual(caught.exception.code, code)
+
+    @on_loop
+    async def test_a_path_at_the_begin_of_a_message_is_no_command(self) -> None:
+        self.model.will_play("/etc/hosts", ["It has names."])
+        self.assertEqual(text(await self.tell("/etc/hosts explain")), "It has names.")
+
+    @on_loop
+    async def test_a_harmless_command_is_answered_by_the_cli_itself(self) -> None:
+        story = await self.tell("/about")
+        self.assertIn("0.61.0", text(story))
+
+    @on_loop
+    async def test_attached_files_reach_the_model(self) -> None:
+        path = self.write("with space ä%20.txt", "the attached text")
+        self.model.will_play("attached", ["Seen."])
+        self.assertEqual(text(await self.tell("attached", files=[path])), "Seen.")
+        self.assertIn("the attached text", str(self.model.last_request()["contents"]))
+
+    @on_loop
+    async def test_a_file_from_elsewhere_is_asked_about_first(self) -> None:
+        path = os.path.join(self.root, "elsewhere.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("from elsewhere")
+        self.model.will_play("elsewhere", ["Seen."])
+        story = await self.tell("elsewhere", "proceed_once", files=[path])
+        self.assertEqual(len(of(ToolConfirmation, story)), 1)
+        self.assertTrue(of(ToolResult, story)[0].success)
+        self.assertIn("from elsewhere", str(self.model.last_request()["contents"]))
+        rejected = await self.tell("elsewhere", files=[path], asks=False, new_session=True)
+        self.assertFalse(of(ToolResult, rejected)[0].success)
+
+
+class LoggingIn(AgentCase):
+    @on_loop
+    async def test_nothing_is_said_before_somebody_configured_who_the_user_is(self) -> None:
+        agent = await self.another_agent(credentials=None)
+        with self.assertRaises(AgentError) as caught:
+            await agent.chat(self.workspace, "hello")
+        self.assertEqual(caught.exception.code, failure.AUTH_NOT_SET)
+        self.assertFalse(agent.auth_status().is_authenticated)
+        self.assertFalse(agent.info().is_running)
+
+    @on_loop
+    async def test_the_key_reaches_the_model_and_the_next_one_replaces_it(self) -> None:
+        self.model.will_play("key", ["Yes."])
+        await self.tell("key")
+        self.assertEqual(self.model.keys[-1], "the-key")
+        self.assertTrue(self.agent.auth_status().is_verified)
+        await self.agent.configure(Credentials(API_KEY, "another-key"))
+        self.assertFalse(self.agent.auth_status().is_verified)
+        await self.tell("key")
+        self.assertEqual(self.model.keys[-1], "another-key")
+
+    @on_loop
+    async def test_credentials_are_kept_for_this_user_only_and_outlive_a_restart(self) -> None:
+        state = os.path.join(self.workspace, "state")
+        first = await self.another_agent(state, credentials=Credentials(API_KEY, "kept-key"))
+        await first.stop()
+        kept = os.path.join(state, "credentials.json")
+        self.assertEqual(os.stat(kept).st_mode & 0o777, 0o600)
+        self.assertEqual(os.stat(state).st_mode & 0o777, 0o700)
+        second = await self.another_agent(state, credentials=None)
+        self.assertTrue(second.auth_status().is_authenticated)
+        self.model.will_play("kept", ["Yes."])
+        await self.rest(await second.chat(self.workspace, "kept"))
+        self.assertEqual(self.model.keys[-1], "kept-key")
+        await second.logout()
+        await second.logout()
+        self.assertFalse(os.path.exists(kept))
+        third = await self.another_agent(state, credentials=None)
+        self.assertIsNone(third.auth_status().kind)
+
+    @on_loop
+    async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:
+        fallback = Credentials(API_KEY, "from-outside")
+        agent = await self.another_agent(credentials=None, fallback=fallback)
+        self.assertTrue(agent.auth_status().is_authenticated)
+        await agent.clear()
+        self.assertFalse(agent.auth_status().is_authenticated)
+
+    @on_loop
+    async def test_google_is_not_asked_before_somebody_logged_in(self) -> None:
+        agent = await self.another_agent(credentials=Credentials(GOOGLE, project="p"))
+        with self.assertRaises(AgentError) as caught:
+            await agent.chat(self.workspace, "hello")
+        self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
+        with self.assertRaises(AgentError) as caught:
+            await agent.finish_login("4/code")
+        self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_credentials_that_lack_something_are_refused(self) -> None:
+        for credentials in (
+            Credentials(API_KEY),
+            Credentials(API_KEY, "two\nlines"),
+            Credentials("password", "x"),
+            Credentials(VERTEX, project="p"),
+        ):
+            with self.subTest(credentials):
+                with self.assertRaises(AgentError) as caught:
+                    await self.agent.configure(credentials)
+                self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_a_key_stands_in_no_text_of_ours(self) -> None:
+        self.assertNotIn("s3cret", repr(Credentials(API_KEY, "s3cret")))
+
+
+if __name__ == "__main__":
+    unittest.main()
