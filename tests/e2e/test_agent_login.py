@@ -34,10 +34,12 @@ class GoogleLogin(AgentCase):
         super().setUp()
         self.google.refusal = ""
 
-    async def google_agent(self, state: str = "", **options: Any) -> Agent:
+    async def google_agent(
+        self, state: str = "", project: str = "project", **options: Any
+    ) -> Agent:
         return await self.another_agent(
             state,
-            credentials=Credentials(GOOGLE, project="project"),
+            credentials=Credentials(GOOGLE, project=project),
             variables=self.google.environment,
             **options,
         )
@@ -95,7 +97,8 @@ class GoogleLogin(AgentCase):
     @on_loop
     async def test_an_account_that_google_does_not_serve_any_more_is_told_so(self) -> None:
         self.google.refusal = "This client is no longer supported for individuals."
-        agent = await self.google_agent()
+        # With a project of its own an account is served all the same.
+        agent = await self.google_agent(project="")
         await agent.begin_login()
         with self.assertRaises(AgentError) as caught:
             await agent.finish_login("4/right")
