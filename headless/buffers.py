@@ -89,6 +89,13 @@ class Buffer:
         self.redo_steps.clear()
         self.mark_clean()
 
+    def drop(self) -> None:
+        """No view is left; what still asks for its name or file has no use for the text."""
+        self.text = Text()
+        self.reference = self.disk_text = None
+        self.history.clear()
+        self.clear_undo()
+
     def shown_reference(self) -> Optional[str]:
         """The reference document, by default the file as it was last read or written."""
         return self.reference if self.reference is not None else self.disk_text

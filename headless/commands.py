@@ -53,9 +53,10 @@ class Commands:
         """All instances are made anew after packages came or went."""
         self._instances.clear()
 
-    def forget_target(self, id: int) -> None:
-        for key in [key for key in self._instances if key[1] == id]:
-            del self._instances[key]
+    def forget_target(self, kind: str, id: int) -> None:
+        """A window or view has closed."""
+        for cls in self.classes[kind]:
+            self._instances.pop((cls, id), None)
 
     def names(self, kind: str) -> List[str]:
         """The names of the packages' commands of a kind."""

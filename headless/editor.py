@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, TypeVar
 
 from . import files, switches, syntaxes, windows
 from .buffers import Buffer
-from .commands import Commands
+from .commands import TEXT, WINDOW, Commands
 from .events import Events
 from .packages import Packages
 from .plugins import Plugins
@@ -434,6 +434,7 @@ class Editor:
         self.forget_view(view)
         self.events.view("on_close", view)
         self.events.forget_view(view)
+        self.commands.forget_target(TEXT, view.id)
         # The closing view still counts as primary until the next turn.
         self.queues.ui.post(self.events.check_views)
 
@@ -455,6 +456,7 @@ class Editor:
             self._unname(buffer)
             self.events.everyone("on_close_buffer", self.api.Buffer(buffer.id))
             self.events.forget_buffer(buffer)
+            buffer.drop()
 
     def drop_preview(self, sheet: Sheet) -> None:
         """A preview goes when another sheet of its group is shown."""
@@ -494,6 +496,8 @@ class Editor:
             if self.switches.close_events and view.element is None:
                 self.events.view("on_close", view)
             self.events.forget_view(view)
+            self.commands.forget_target(TEXT, view.id)
+        self.commands.forget_target(WINDOW, window.id)
         if self.active_window is window:
             self.active_window = self.windows[-1] if self.windows else None
         self.refocus()
