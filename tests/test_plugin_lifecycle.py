@@ -31,6 +31,13 @@ def threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion"]
 
 
+def saved_state() -> str:
+    """What would outlive a crash at this moment."""
+    path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
 def answers(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -115,13 +122,7 @@ class Lifecycle(AdapterTestCase):
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
         right.run_command("append", {"characters": "mine until the end\n"})
-        state = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
-
-        def kept() -> bool:
-            with open(state, encoding="ascii") as file:
-                return "mine until the end" in file.read()
-
-        yield kept
+        yield lambda: "mine until the end" in saved_state()
         plugin.plugin_unloaded()
         # As after a crash: no tab of it comes back.
         right.settings().erase(sublime_diff.STAMP)
@@ -139,6 +140,21 @@ class Lifecycle(AdapterTestCase):
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], text)
         self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_what_was_typed_in_the_moment_of_an_unload_outlives_a_crash(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        right.run_command("append", {"characters": "at the last moment\n"})
+        plugin.plugin_unloaded()
+        self.assertIn("at the last moment", saved_state())
+
+    def test_what_was_typed_while_it_was_unloaded_outlives_a_crash(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        plugin.plugin_unloaded()
+        right.run_command("append", {"characters": "to nobody\n"})
+        plugin.plugin_loaded()
+        yield lambda: "to nobody" in saved_state()
 
     def test_a_decision_that_nobody_could_take_leaves_the_diff_as_it_is(self) -> Steps:
         cli = yield from self.connect()
