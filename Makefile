@@ -57,6 +57,7 @@ check: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) tools/check_types.py
+	$(PY) -m tools.check_pythons
 	$(PY) -m tools.review
 
 # What Package Control's reviewers would say.

@@ -196,11 +196,14 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
     """Show whether a CLI is connected to this window, and what it needs otherwise."""
 
     def is_enabled(self) -> bool:
-        return _host.is_running
+        return _host.companion is not None
 
     def run(self) -> None:
-        if _host.companion is not None:
-            _host.companion.status(self._reply)
+        companion = _host.companion
+        if companion is not None and companion.problem:
+            _show_panel(self.window, companion.problem + "\n")
+        elif companion is not None:
+            companion.status(self._reply)
 
     def _reply(self, statuses: tuple[Status, ...]) -> None:
         """On the companion's thread."""

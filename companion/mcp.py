@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Mapping
 
-import jsonschema
+from jsonschema import Draft7Validator, ValidationError
 
 from . import __version__
 from .editor import EditorError
@@ -156,10 +156,10 @@ class _Arguments:
     jsonschema, the dearest part of a call, sees good arguments of one shape only once."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._validator = jsonschema.Draft7Validator(schema)
+        self._validator = Draft7Validator(schema)
         self._good: set[object] = set()
 
-    def problem(self, arguments: Any) -> jsonschema.ValidationError | None:
+    def problem(self, arguments: Any) -> ValidationError | None:
         shape = _shape(arguments)
         if shape in self._good:
             return None
@@ -260,14 +260,14 @@ def _tool_error(sentence: str) -> bytes:
     return encode({"content": _text(sentence), "isError": True})
 
 
-def _bad_arguments(tool: Tool, problem: jsonschema.ValidationError, session: Session) -> bytes:
+def _bad_arguments(tool: Tool, problem: ValidationError, session: Session) -> bytes:
     sentence = f"{tool.name}: {_describe(problem)}."
     if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
         return _tool_error(sentence)
     raise RpcError(INVALID_PARAMS, sentence)
 
 
-def _describe(problem: jsonschema.ValidationError) -> str:
+def _describe(problem: ValidationError) -> str:
     where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
     if str(problem.validator) == "type":
         # The library's sentence would quote the value, which may be the text of a file.

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
 # reached only where something is wrong.
 JOIN = 2.0
+MISSING = (
+    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette and'
+    " restart Sublime Text, or take the stand-alone package, which needs no libraries:"
+    " docs/install.md tells how."
+)
+STOPPED = (
+    'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
+    ' "Gemini Companion: Restart" to go on.'
+)
 
 
 class Companion:
@@ -30,11 +39,13 @@ class Companion:
     outlives a stop, None where nothing does.
 
     `environments` holds the variables for the terminals of each window by the window's id. It is
-    replaced whole and never changed, so any thread may read it.
+    replaced whole and never changed, so any thread may read it. `problem` is why the thread ended
+    by itself, a sentence for the user; empty where it did not.
     """
 
     def __init__(self, editor: Editor, pid: int, state_path: str | None = None) -> None:
         self.environments: Mapping[int, Mapping[str, str]] = {}
+        self.problem = ""
         self._editor = editor
         self._pid = pid
         self._state_path = state_path
@@ -125,21 +136,22 @@ class Companion:
         try:
             asyncio.run(self._serve())
         except ImportError as error:
-            logger.exception("a library is missing")
-            self._editor.tell(
-                f'The library "{error.name}" is missing. Run "Package Control: Satisfy Libraries"'
-                " from the command palette and restart Sublime Text."
-            )
-        except Exception:
-            logger.exception("the companion's thread ended")
-            self._editor.tell(
-                'It stopped working; run "Gemini Companion: Show Log" from the command palette to'
-                ' see why, and "Gemini Companion: Restart" to go on.'
-            )
+            self._end(_sentence(error), error)
+        except Exception as error:
+            self._end(STOPPED, error)
         finally:
             self._wake = None
             self._calls = deque(maxlen=0)
             self.environments = {}
+
+    def _end(self, problem: str, error: Exception) -> None:
+        self.problem = problem
+        if problem == STOPPED:
+            logger.error("the companion's thread ended", exc_info=error)
+        else:
+            # Where it was imported tells nobody anything.
+            logger.error("%s (%s)", problem, error)
+        self._editor.tell(problem)
 
     async def _serve(self) -> None:
         # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
@@ -173,3 +185,12 @@ def run_guarded(call: Callable[[Windows], None], windows: Windows) -> None:
         call(windows)
     except Exception:
         logger.exception("what the editor told could not be taken in")
+
+
+def _sentence(error: ImportError) -> str:
+    """For the user. A module of our own that cannot be imported is no library."""
+    name = (error.name or str(error)).partition(".")[0]
+    if name == __name__.partition(".")[0]:
+        return STOPPED
+    is_absent = isinstance(error, ModuleNotFoundError)
+    return MISSING.format(name, "is missing" if is_absent else "does not fit")

@@ -16,6 +16,9 @@ EXTENSION = ".sublime-package"
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REPOSITORY_NAME = "GeminiCompanion"
 _DEFAULT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "default")
+# Resources and their files: a real editor that loads this checkout as a package would take a file
+# of such a name for settings of the package.
+_DEFAULT_FILES = {"Preferences.sublime-settings": "preferences.jsonc"}
 _NEVER_RESOURCES = ("__pycache__", "node_modules")
 
 
@@ -78,6 +81,22 @@ class Package:
         raise FileNotFoundError("resource not found: Packages/%s/%s" % (self.name, path))
 
 
+class _Default(Package):
+    """What the editor itself brings along."""
+
+    def __init__(self) -> None:
+        super().__init__("Default", None)
+
+    def _members(self) -> List[str]:
+        return list(_DEFAULT_FILES)
+
+    def read(self, path: str) -> bytes:
+        if path not in _DEFAULT_FILES:
+            return super().read(path)
+        with open(os.path.join(_DEFAULT, _DEFAULT_FILES[path]), "rb") as file:
+            return file.read()
+
+
 class Finder:
     """Imports packages under their names, wherever they lie; first on sys.meta_path."""
 
@@ -133,7 +152,7 @@ class Packages:
         """Know the packages of the data folder and those given by path; raises ValueError."""
         for folder in (self.user_folder(), self.installed_folder()):
             os.makedirs(folder, exist_ok=True)
-        self.add(Package("Default", _DEFAULT))
+        self.add(_Default())
         for name in sorted(os.listdir(self.installed_folder())):
             if name.endswith(EXTENSION):
                 self.add(self.at(os.path.join(self.installed_folder(), name)))

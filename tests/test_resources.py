@@ -23,6 +23,14 @@ def read(name: str) -> str:
         return file.read()
 
 
+def tracked(test: unittest.TestCase) -> list[str]:
+    """The committed files, with forward slashes."""
+    if not os.path.isdir(os.path.join(ROOT, ".git")):
+        test.skipTest("a copy without its history does not say which files are tracked")
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return names.stdout.decode().splitlines()
+
+
 def commands(value: Any) -> list[dict[str, Any]]:
     """Every entry with a command, of a list or of a menu's tree."""
     found = [value] if isinstance(value, dict) and "command" in value else []
@@ -78,11 +86,16 @@ class Resources(unittest.TestCase):
     def test_the_python_version_is_the_one_that_every_host_maps(self) -> None:
         self.assertEqual(read(".python-version").strip(), "3.8")
 
+    def test_a_linked_checkout_gives_the_editor_the_resources_of_its_root_only(self) -> None:
+        # Sublime merges such files from every folder of a package, those of the tools, too.
+        merged = re.compile(r"\.(sublime|hidden)-\w+$|\.tm[A-Z]\w+$")
+        for name in tracked(self):
+            if "/" in name:
+                with self.subTest(name):
+                    self.assertNotRegex(name, merged)
+
     def test_no_tracked_file_names_a_registry_or_a_path_of_this_machine(self) -> None:
-        if not os.path.isdir(os.path.join(ROOT, ".git")):
-            self.skipTest("a copy without its history does not say which files are tracked")
-        names = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
-        for name in names.stdout.decode().splitlines():
+        for name in tracked(self):
             path = os.path.join(ROOT, name)
             if os.path.isfile(path) and not name.endswith(".png"):
                 text = read(name)

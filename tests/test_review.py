@@ -27,6 +27,7 @@ PACKAGE = (
     "Main.sublime-menu",
     "README.md",
     "companion/*.py",
+    "companion/agent/*.py",
     "dependencies.json",
     "messages.json",
     "messages/*.txt",

@@ -305,11 +305,11 @@ class Calls(ServiceTestCase):
 
 
 class Failures(ServiceTestCase):
-    def output(self, program: str) -> str:
+    def output(self, program: str, *arguments: str) -> str:
         """What the program prints in an interpreter of its own that has the package."""
         if "python" not in os.path.basename(sys.executable):
             self.skipTest("an editor's host is no interpreter that could be started")
-        command = [sys.executable, "-c", PACKAGE + program, ROOT]
+        command = [sys.executable, "-c", PACKAGE + program, ROOT, *arguments]
         return subprocess.run(command, stdout=subprocess.PIPE, timeout=60).stdout.decode()
 
     def test_a_failure_of_the_thread_is_logged_and_told_with_what_to_do(self) -> None:
@@ -338,26 +338,46 @@ class Failures(ServiceTestCase):
             wait_for(lambda: heard)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
 
-    def test_a_library_that_is_missing_is_told_by_name_with_what_to_do(self) -> None:
+    def end(self, module: str) -> str:
+        """What is told and logged where the module cannot be imported."""
         program = """
-sys.modules["aiohttp"] = None
+sys.modules[sys.argv[2]] = None
+from GeminiCompanion.companion import log
 from GeminiCompanion.companion.editor import Editor
 from GeminiCompanion.companion.service import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass
     async def close_diff(self, window_id, session_id, path): pass
     def set_orphaned(self, window_id, session_id, orphaned): pass
-    def tell(self, sentence): print(sentence)
+    def tell(self, sentence): print("told:", sentence)
+recent = log.start("info")
 companion = Companion(Teller(), 1)
 companion.set_windows({1: ()})
 companion.start()
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
         thread.join(20)
+print("problem:", companion.problem)
+print("log:", *recent.lines())
 """
-        said = self.output(program)
-        self.assertIn('The library "aiohttp" is missing', said)
-        self.assertIn("Satisfy Libraries", said)
+        return self.output(program, module)
+
+    def test_a_library_that_is_missing_is_told_by_name_with_what_to_do(self) -> None:
+        # The last is one that only aiohttp asks for.
+        for name in ("aiohttp", "jsonschema", "multidict"):
+            with self.subTest(name):
+                said = self.end(name)
+                for start in ("told: ", "problem: "):
+                    self.assertIn(f'{start}The library "{name}" is missing.', said)
+                self.assertIn("Satisfy Libraries", said)
+                self.assertRegex(said, f"log: .* ERROR The library .*{name}")
+                self.assertNotIn("Traceback", said)
+
+    def test_a_module_of_our_own_that_is_missing_is_our_bug_and_no_library(self) -> None:
+        said = self.end("GeminiCompanion.companion.sessions")
+        self.assertIn("told: It stopped working", said)
+        self.assertIn("problem: It stopped working", said)
+        self.assertRegex(said, "(?s)log: .*Traceback.*GeminiCompanion.companion.sessions")
 
     def test_importing_the_service_brings_in_no_library(self) -> None:
         program = """

@@ -83,7 +83,8 @@ def _adapt(path: str, text: str) -> str:
 def relative(text: str, path: str, modules: FrozenSet[str]) -> str:
     """The source of a module at `path` with relative imports of `modules`."""
     dots = "." * len(path.split("/"))
-    lines = text.splitlines(keepends=True)
+    # Python counts bytes, and its lines end at fewer characters than those of str.
+    lines = text.encode("utf-8").splitlines(keepends=True)
     for node in reversed(list(ast.walk(ast.parse(text)))):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             if (node.module or "").split(".")[0] in modules:
@@ -91,24 +92,26 @@ def relative(text: str, path: str, modules: FrozenSet[str]) -> str:
         elif isinstance(node, ast.Import):
             if any(alias.name.split(".")[0] in modules for alias in node.names):
                 _rewrite_import(lines, node, dots, modules)
-    return "".join(lines)
+    return b"".join(lines).decode("utf-8")
 
 
-def _rewrite_from(lines: List[str], node: ast.ImportFrom, dots: str) -> None:
+def _rewrite_from(lines: List[bytes], node: ast.ImportFrom, dots: str) -> None:
     line, start = lines[node.lineno - 1], node.col_offset
-    changed, count = re.subn(r"^from\s+", "from " + dots, line[start:], count=1)
+    changed, count = re.subn(rb"^from\s+", b"from " + dots.encode(), line[start:], count=1)
     if count != 1:
         raise ValueError(f"an import that cannot be rewritten: {line!r}")
     lines[node.lineno - 1] = line[:start] + changed
 
 
-def _rewrite_import(lines: List[str], node: ast.Import, dots: str, modules: FrozenSet[str]) -> None:
+def _rewrite_import(
+    lines: List[bytes], node: ast.Import, dots: str, modules: FrozenSet[str]
+) -> None:
     line = lines[node.lineno - 1]
     end = node.end_col_offset
     if node.end_lineno != node.lineno or end is None:
         raise ValueError(f"an import that cannot be rewritten: {line!r}")
-    statements = [_statement(alias, dots, modules) for alias in node.names]
-    lines[node.lineno - 1] = line[: node.col_offset] + "; ".join(statements) + line[end:]
+    statements = "; ".join(_statement(alias, dots, modules) for alias in node.names)
+    lines[node.lineno - 1] = line[: node.col_offset] + statements.encode() + line[end:]
 
 
 def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:

@@ -55,6 +55,13 @@ class Packages(EngineTestCase):
             with self.assertRaises(FileNotFoundError):
                 self.sublime.load_resource(name)
 
+    def test_the_editors_own_settings_are_a_resource_of_default(self) -> None:
+        name = "Packages/Default/Preferences.sublime-settings"
+        self.assertIn(name, self.sublime.find_resources("Preferences.sublime-settings"))
+        self.assertEqual(self.sublime.decode_value(self.sublime.load_resource(name))["tab_size"], 4)
+        with self.assertRaises(FileNotFoundError):
+            self.sublime.load_resource("Packages/Default/preferences.jsonc")
+
     def test_packages_come_in_order_with_default_first_and_user_last(self) -> None:
         names = [package.name for package in self.editor.packages.ordered()]
         self.assertEqual(names, ["Default", "Toy", "User"])
