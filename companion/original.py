@@ -16,6 +16,7 @@ LARGE = 2 * 1024 * 1024
 BEGINNING = 64 * 1024
 # Bytes read at a time.
 CHUNK = 1024 * 1024
+CUT = "only the beginning"
 
 # Byte order marks in the order in which one could be mistaken for another.
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -43,6 +44,11 @@ class Original:
     warning: str = ""
     traits: tuple[str, ...] = ()
     digest: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `text` is the beginning only."""
+        return CUT in self.traits
 
 
 def read(path: str) -> Original:
@@ -87,7 +93,7 @@ def _read(file: BinaryIO) -> Original:
     original = _decode(bytes(data if whole else data[:BEGINNING]), whole)
     if not whole and not original.note:
         note = f"The file has {size} bytes; only its beginning is shown."
-        original = replace(original, note=note, traits=original.traits + ("only the beginning",))
+        original = replace(original, note=note, traits=original.traits + (CUT,))
     return replace(original, digest=digest.hexdigest())
 
 
@@ -108,7 +114,7 @@ def _decode(data: bytes, whole: bool) -> Original:
         warning, traits = f"The file is in {name}.", (name,) + traits
     elif mark:
         traits = ("BOM",) + traits
-    return Original(_unix(text), exists=True, warning=warning, traits=traits)
+    return Original(unix(text), exists=True, warning=warning, traits=traits)
 
 
 def _traits(text: str, whole: bool) -> tuple[str, ...]:
@@ -124,5 +130,5 @@ def _traits(text: str, whole: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unix(text: str) -> str:
+def unix(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # docs/architecture.md, "The ladder".
 RANKS = {
     "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
-    "excerpt": 0, "gate": 0,
+    "excerpt": 0, "gate": 0, "aside": 0,
     "discovery": 1, "original": 1, "state": 1,
     "sessions": 2, "unwritten": 2,
     "mcp": 3,
@@ -38,8 +38,10 @@ RANKS = {
 # What the agent's modules may use of their neighbours: nouns that know nothing of the companion.
 SHARED = {"jsonrpc", "log", "private"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# the thread, a turn of the agent.
-BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2, "agent/turn": 1}
+# the thread, a thread for one piece of work, a look at a window, a turn of the agent.
+BOUNDARIES = {
+    "transport": 2, "sublime_editor": 1, "service": 2, "aside": 1, "windows": 1, "agent/turn": 1,
+}  # fmt: skip
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
