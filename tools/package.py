@@ -37,17 +37,33 @@ HOST = "3.8"
 MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
+class NoCheckout(Exception):
+    """Nobody knows what is committed: a sentence for the user."""
+
+
 def exported() -> Dict[str, bytes]:
-    """What is committed, without what .gitattributes leaves out, by path."""
-    command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
-    archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    """What is committed, without what .gitattributes leaves out, by path. Raises NoCheckout."""
     files = {}
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+    with tarfile.open(fileobj=io.BytesIO(_archive())) as tar:
         for member in tar.getmembers():
             content = tar.extractfile(member) if member.isfile() else None
             if content is not None:
                 files[member.name] = content.read()
     return files
+
+
+def _archive() -> bytes:
+    # A copy that lies inside of some other repository is no checkout, either.
+    if not os.path.exists(os.path.join(ROOT, ".git")):
+        raise NoCheckout("A package is made of what is committed, and this is no checkout of git.")
+    command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        raise NoCheckout("A package is made of what is committed: git was not found.") from None
+    if done.returncode:
+        raise NoCheckout("A package is made of what is committed; " + done.stderr.decode().strip())
+    return done.stdout
 
 
 def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str, bytes]:
@@ -91,16 +107,19 @@ def zipped(files: Dict[str, bytes]) -> bytes:
 
 
 def main(kind: str = "both") -> int:
-    files = exported()
+    """The exit status."""
     os.makedirs(DIST, exist_ok=True)
-    write(PLAIN, zipped(files))
-    if kind == "plain":
-        return 0
-    # One that was made before would be taken for one of this state.
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(STANDALONE)
     try:
-        write(STANDALONE, zipped(standalone(files, downloaded())))
+        files = exported()
+        write(PLAIN, zipped(files))
+        if kind != "plain":
+            # One that was made before would be taken for one of this state.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(STANDALONE)
+            write(STANDALONE, zipped(standalone(files, downloaded())))
+    except NoCheckout as error:
+        print(error)
+        return 1
     except libraries.Unavailable as error:
         print(f"The stand-alone package was not made: {error}")
         return 1
