@@ -243,6 +243,9 @@ class Decision(AdapterTestCase):
         yield lambda: len(sublime.windows()) == 1
 
     def test_a_diff_whose_cli_is_gone_makes_way_and_what_was_typed_stays(self) -> Steps:
+        soon = mock.patch.object(sessions, "ABSENT", 0.0)
+        soon.start()
+        self.addCleanup(soon.stop)
         gone = yield from self.connect()
         path = self.write("a.py", "a\n")
         old = yield from self.diff(gone, path, "old proposal\n")
