@@ -201,6 +201,8 @@ class Sessions:
         self._on_end = on_end
         self._on_absent = on_absent
         self._sessions: dict[str, Session] = {}
+        # One for each at most, however often its client comes and goes.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -269,6 +271,7 @@ class Sessions:
         session = self._sessions.pop(id, None)
         if session is None:
             return
+        self._stop_timer(session)
         if session.stream is None:
             self._on_end(session)
         else:
@@ -282,26 +285,31 @@ class Sessions:
     def _wait_for(self, session: Session) -> None:
         """Its client is not there now."""
         session.last_seen = asyncio.get_running_loop().time()
-        asyncio.get_running_loop().call_later(ABSENT + 0.1, self._look_for, session)
-        self._watch(session, GRACE)
+        self._look_in(ABSENT + 0.1, session)
+
+    def _look_in(self, seconds: float, session: Session) -> None:
+        self._stop_timer(session)
+        loop = asyncio.get_running_loop()
+        self._timers[session.id] = loop.call_later(seconds, self._look_for, session)
+
+    def _stop_timer(self, session: Session) -> None:
+        timer = self._timers.pop(session.id, None)
+        if timer is not None:
+            timer.cancel()
 
     def _look_for(self, session: Session) -> None:
-        if self._sessions.get(session.id) is session and self._is_absent(session):
+        if session.stream is not None:
+            return
+        silence = asyncio.get_running_loop().time() - session.last_seen
+        if silence >= GRACE:
+            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
+            self.end(session.id)
+        elif silence > ABSENT:
+            self._look_in(GRACE - silence, session)
             self._on_absent(session)
+        else:
+            self._look_in(ABSENT + 0.1 - silence, session)
 
     def _is_absent(self, session: Session) -> bool:
         since = asyncio.get_running_loop().time() - session.last_seen
         return session.stream is None and since > ABSENT
-
-    def _watch(self, session: Session, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._reap, session)
-
-    def _reap(self, session: Session) -> None:
-        if session.stream is not None or self._sessions.get(session.id) is not session:
-            return
-        left = session.last_seen + GRACE - asyncio.get_running_loop().time()
-        if left > 0:
-            self._watch(session, left)
-        else:
-            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
-            self.end(session.id)

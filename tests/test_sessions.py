@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from dataclasses import replace
+from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.sessions import (
     ABSENT,
@@ -413,6 +416,39 @@ class Grace(unittest.TestCase):
         session.attach(None)
         await clock.advance(2)
         self.assertEqual(absent, [])
+
+    @in_loop
+    async def test_a_client_that_only_posts_is_said_to_be_absent_once_it_is_silent(self) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        await clock.advance(ABSENT - 1)
+        sessions.get(session.id)
+        await clock.advance(2)
+        self.assertEqual(absent, [])
+        await clock.advance(ABSENT)
+        self.assertEqual(absent, [session])
+
+    @in_loop
+    async def test_one_timer_is_enough_for_a_client_that_comes_and_goes(self) -> None:
+        clock = Clock()
+        loop, timers = asyncio.get_running_loop(), []
+        call_later = loop.call_later
+
+        def count(*arguments: Any) -> asyncio.TimerHandle:
+            timers.append(call_later(*arguments))
+            return timers[-1]
+
+        with mock.patch.object(loop, "call_later", count):
+            session = self.sessions.open("2025-06-18")
+            for _ in range(100):
+                self.sessions.detach(session, session.attach(None))
+            await clock.advance(ABSENT + 1)
+            waiting = [it for it in timers if not it.cancelled() and it.when() > loop.time()]
+            self.assertEqual(len(waiting), 1)
+            self.sessions.end(session.id)
+            self.assertTrue(waiting[0].cancelled())
 
     @in_loop
     async def test_a_session_that_ended_by_itself_is_not_ended_again(self) -> None:
