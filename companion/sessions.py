@@ -24,6 +24,9 @@ GRACE = 60.0
 # Seconds without a stream after which a client counts as gone, and its session makes way for the
 # next one of its window: more than a client takes to come back to a stream that broke off.
 ABSENT = 5.0
+# Ids left out where a session is restored: an editor that crashed may have given ids that were not
+# saved yet, and a client that saw one must not take it for that of a later event.
+LEAP = 2**32
 # Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
 MAX_SESSIONS = 64
 
@@ -38,7 +41,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """One message of a stream, as bytes of JSON; `id` counts from 1 within its session.
+    """One message of a stream, as bytes of JSON; `id` grows within its session, from 1.
 
     A `passing` event is worthless once a newer one exists (the context). Every other one is a
     decision of the user: kept until it was sent, and a while longer for a stream that resumes.
@@ -130,12 +133,15 @@ class Session:
 
     @classmethod
     def restored(cls, saved: SavedSession) -> Session:
-        """The session as it was: ids go on where they were, or a stream that resumes after one of
-        them would miss what came since."""
+        """The session as it was; ids go on after all that were ever given.
+
+        A stream that resumes after one that was not saved has seen all that was: events go out in
+        the order of their ids.
+        """
         session = cls(saved.id, saved.protocol_version)
         session.awaiting.update(saved.awaiting)
         session.proposals.update(saved.proposals)
-        session._last_id = saved.last_id
+        session._last_id = saved.last_id + LEAP
         for id, message in saved.undelivered:
             session._events.append(Event(id, message.encode("ascii"), passing=False))
         session._delivered = min([id - 1 for id, _ in saved.undelivered] + [saved.last_id])

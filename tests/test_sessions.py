@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import unittest
-from dataclasses import replace
-from typing import Any
+from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.sessions import (
     ABSENT,
     GRACE,
+    LEAP,
     MAX_REPLAY,
     MAX_SESSIONS,
+    Event,
     Session,
     Sessions,
     Stream,
@@ -211,6 +212,75 @@ class Resumption(unittest.TestCase):
             self.session.send(message)
         self.assertEqual(await self.read(None), messages)
         self.assertEqual(await self.read(1), messages[-MAX_REPLAY:])
+
+
+class Restoration(unittest.TestCase):
+    """A session that was saved at one moment and went on, until the editor crashed."""
+
+    async def read(self, session: Session, last_event_id: int | None) -> list[Event]:
+        stream = session.attach(last_event_id)
+        return [event async for event in self.all_of(stream)]
+
+    async def all_of(self, stream: Stream) -> AsyncIterator[Event]:
+        event = await stream.next(0.001)
+        while event is not None:
+            yield event
+            event = await stream.next(0.001)
+
+    async def messages(self, session: Session, last_event_id: int | None) -> list[bytes]:
+        return [event.message for event in await self.read(session, last_event_id)]
+
+    @in_loop
+    async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
+        session = Session("s", "2025-06-18")
+        for message in (b"1", b"2", b"3", b"4"):
+            session.send(message)
+        await self.read_two(session)
+        for seen, missed in ((None, [b"3", b"4"]), (2, [b"3", b"4"]), (3, [b"4"]), (4, [])):
+            with self.subTest(seen=seen):
+                restored = Session.restored(session.saved())
+                restored.send(b"new")
+                self.assertEqual(await self.messages(restored, seen), missed + [b"new"])
+
+    async def read_two(self, session: Session) -> None:
+        stream = session.attach(None)
+        for _ in range(2):
+            await next_of(stream)
+        session.delivered(2)
+
+    @in_loop
+    async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"decision")
+        saved = session.saved()
+        for _ in range(3):
+            session.send(b"context", passing=True)
+            *_, seen = await self.read(session, None)
+        restored = Session.restored(saved)
+        restored.send(b"new")
+        self.assertEqual(await self.messages(restored, seen.id), [b"new"])
+        self.assertEqual(restored.undelivered(), [])
+
+    @in_loop
+    async def test_ids_grow_over_every_crash(self) -> None:
+        session, seen = Session("s", "2025-06-18"), 0
+        for _ in range(5):
+            saved = session.saved()
+            for number in range(3):
+                session.send(b"%d" % number)
+                *_, event = await self.read(session, seen)
+                self.assertGreater(event.id, seen)
+                seen = event.id
+            session = Session.restored(saved)
+
+    @in_loop
+    async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"decision")
+        restored = Session.restored(session.saved())
+        for id in (-1, 2 * LEAP):
+            with self.subTest(id=id):
+                self.assertEqual(await next_of(restored.attach(id)), b"decision")
 
 
 class AllSessions(unittest.TestCase):
