@@ -39,7 +39,7 @@ RANKS = {
 SHARED = {"jsonrpc", "log", "private"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # the thread, a turn of the agent.
-BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2, "agent/turn": 1}
+BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2, "original": 1, "agent/turn": 1}
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
