@@ -55,6 +55,7 @@ class SavedWorkspace:
 
 def load(path: str) -> list[SavedWorkspace]:
     """What was saved, without what is too old; nothing where there is no file that can be read."""
+    private.sweep(os.path.dirname(path))
     try:
         with open(path, encoding="ascii") as file:
             if json.loads(file.readline())["version"] != VERSION:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import unittest
@@ -39,6 +40,18 @@ class StateFile(unittest.TestCase):
         state.save(self.path, [WORKSPACE])
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(self.path)).st_mode), 0o700)
+
+    @unittest.skipIf(sys.platform == "win32", "no process can be asked whether it lives")
+    def test_what_a_killed_editor_left_half_written_is_taken_away(self) -> None:
+        state.save(self.path, [WORKSPACE])
+        folder = os.path.dirname(self.path)
+        # The first of a number above what any system gives out.
+        names = [f".unfinished-{2**30}-0123abcd", f".unfinished-{os.getppid()}-0123abcd", "mine"]
+        for name in names:
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write("secret")
+        self.assertEqual(state.load(self.path), [WORKSPACE])
+        self.assertEqual(sorted(os.listdir(folder)), sorted([*names[1:], "state.json"]))
 
     def test_no_file_is_no_state(self) -> None:
         self.assertEqual(state.load(self.path), [])
