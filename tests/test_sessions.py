@@ -24,6 +24,10 @@ from GeminiCompanion.companion.sessions import (
 from .support import Clock, in_loop
 
 
+# Decisions, as only these are saved.
+ONE, TWO, THREE, FOUR = (b'{"params":{"filePath":"/%d"}}' % number for number in range(1, 5))
+
+
 async def next_of(stream: Stream) -> bytes:
     """The message of the next event, which has to be there already."""
     event = await stream.next(0.001)
@@ -233,10 +237,10 @@ class Restoration(unittest.TestCase):
     @in_loop
     async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
         session = Session("s", "2025-06-18")
-        for message in (b"1", b"2", b"3", b"4"):
+        for message in (ONE, TWO, THREE, FOUR):
             session.send(message)
         await self.read_two(session)
-        for seen, missed in ((None, [b"3", b"4"]), (2, [b"3", b"4"]), (3, [b"4"]), (4, [])):
+        for seen, missed in ((None, [THREE, FOUR]), (2, [THREE, FOUR]), (3, [FOUR]), (4, [])):
             with self.subTest(seen=seen):
                 restored = Session.restored(session.saved())
                 restored.send(b"new")
@@ -251,7 +255,7 @@ class Restoration(unittest.TestCase):
     @in_loop
     async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
         session = Session("s", "2025-06-18")
-        session.send(b"decision")
+        session.send(ONE)
         saved = session.saved()
         for _ in range(3):
             session.send(b"context", passing=True)
@@ -266,8 +270,8 @@ class Restoration(unittest.TestCase):
         session, seen = Session("s", "2025-06-18"), 0
         for _ in range(5):
             saved = session.saved()
-            for number in range(3):
-                session.send(b"%d" % number)
+            for decision in (ONE, TWO, THREE):
+                session.send(decision)
                 *_, event = await self.read(session, seen)
                 self.assertGreater(event.id, seen)
                 seen = event.id
@@ -276,11 +280,11 @@ class Restoration(unittest.TestCase):
     @in_loop
     async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
         session = Session("s", "2025-06-18")
-        session.send(b"decision")
+        session.send(ONE)
         restored = Session.restored(session.saved())
         for id in (-1, 2 * LEAP):
             with self.subTest(id=id):
-                self.assertEqual(await next_of(restored.attach(id)), b"decision")
+                self.assertEqual(await next_of(restored.attach(id)), ONE)
 
 
 class AllSessions(unittest.TestCase):
