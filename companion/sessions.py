@@ -25,6 +25,9 @@ GRACE = 60.0
 # Seconds without a stream after which a client counts as gone, and its session makes way for the
 # next one of its window: more than a client takes to come back to a stream that broke off.
 ABSENT = 5.0
+# Ids left out where a session is restored: an editor that crashed may have given ids that were not
+# saved yet, and a client that saw one must not take it for that of a later event.
+LEAP = 2**32
 # Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
 MAX_SESSIONS = 64
 
@@ -39,7 +42,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """One message of a stream, as bytes of JSON; `id` counts from 1 within its session.
+    """One message of a stream, as bytes of JSON; `id` grows within its session, from 1.
 
     A `passing` event is worthless once a newer one exists (the context). Every other one is a
     decision of the user on the file at `path`: kept until it was sent, and a while longer for a
@@ -142,12 +145,15 @@ class Session:
 
     @classmethod
     def restored(cls, saved: SavedSession) -> Session:
-        """The session as it was: ids go on where they were, or a stream that resumes after one of
-        them would miss what came since."""
+        """The session as it was; ids go on after all that were ever given.
+
+        A stream that resumes after one that was not saved has seen all that was: events go out in
+        the order of their ids.
+        """
         session = cls(saved.id, saved.protocol_version)
         session.awaiting.update(saved.awaiting)
         session.proposals.update(saved.proposals)
-        session._last_id = saved.last_id
+        session._last_id = saved.last_id + LEAP
         for id, message in saved.undelivered:
             data = message.encode("ascii")
             session._events.append(Event(id, data, passing=False, path=path_of(data)))
@@ -220,6 +226,8 @@ class Sessions:
         self._on_absent = on_absent
         self._sessions: dict[str, Session] = {}
         self._opened = 0
+        # One for each at most, however often its client comes and goes.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -291,6 +299,7 @@ class Sessions:
         session = self._sessions.pop(id, None)
         if session is None:
             return
+        self._stop_timer(session)
         if session.stream is None:
             self._on_end(session)
         else:
@@ -304,27 +313,32 @@ class Sessions:
     def _wait_for(self, session: Session) -> None:
         """Its client is not there now."""
         session.last_seen = asyncio.get_running_loop().time()
-        asyncio.get_running_loop().call_later(ABSENT + 0.1, self._look_for, session)
-        self._watch(session, GRACE)
+        self._look_in(ABSENT + 0.1, session)
+
+    def _look_in(self, seconds: float, session: Session) -> None:
+        self._stop_timer(session)
+        loop = asyncio.get_running_loop()
+        self._timers[session.id] = loop.call_later(seconds, self._look_for, session)
+
+    def _stop_timer(self, session: Session) -> None:
+        timer = self._timers.pop(session.id, None)
+        if timer is not None:
+            timer.cancel()
 
     def _look_for(self, session: Session) -> None:
-        if self._sessions.get(session.id) is session and self.is_absent(session):
+        if session.stream is not None:
+            return
+        silence = asyncio.get_running_loop().time() - session.last_seen
+        if silence >= GRACE:
+            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
+            self.end(session.id)
+        elif silence > ABSENT:
+            self._look_in(GRACE - silence, session)
             self._on_absent(session)
+        else:
+            self._look_in(ABSENT + 0.1 - silence, session)
 
     def is_absent(self, session: Session) -> bool:
         """Whether its client stays away for longer than it takes to come back."""
         since = asyncio.get_running_loop().time() - session.last_seen
         return session.stream is None and since > ABSENT
-
-    def _watch(self, session: Session, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._reap, session)
-
-    def _reap(self, session: Session) -> None:
-        if session.stream is not None or self._sessions.get(session.id) is not session:
-            return
-        left = session.last_seen + GRACE - asyncio.get_running_loop().time()
-        if left > 0:
-            self._watch(session, left)
-        else:
-            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
-            self.end(session.id)

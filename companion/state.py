@@ -89,6 +89,7 @@ class SavedWorkspace:
 def load(path: str) -> tuple[list[SavedWorkspace], str]:
     """What was saved, without what is too old; and a sentence for the user where something could
     not be read, which is put aside then: the next save would end it."""
+    private.sweep(os.path.dirname(path))
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -320,6 +320,9 @@ async def _read(request: web.BaseRequest) -> Message | list[Message | RpcError]:
         raise _Refused(400, "Expected the whole body.") from None
     except TooMuch:
         raise _Refused(413, "Expected fewer values beside the text of a file.") from None
+    except ConnectionError:
+        # Its client left, which cancels the handler, too, but not always first. Nobody reads this.
+        raise _Refused(400, "Expected the whole body.") from None
 
 
 async def _read_slowly(request: web.BaseRequest) -> Message | list[Message | RpcError]:
