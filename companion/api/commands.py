@@ -20,6 +20,8 @@ MAX_OUTPUT = 1 << 20
 CHUNK = 1 << 16
 # Seconds for what children of an ended command still write.
 DRAINING = 0.5
+# Seconds until the first look whether it ended, and between two looks later on.
+FIRST_LOOK, LOOKING = 0.005, 0.1
 # The exit code of one that was ended by a signal.
 KILLED = -1
 
@@ -93,11 +95,17 @@ class _Reader:
 
 
 async def _ends_within(process: asyncio.subprocess.Process, seconds: float) -> bool:
-    """Not `Process.wait`, which some releases of Python let wait for the pipes too."""
-    waiting = asyncio.ensure_future(process.wait())
-    done, _pending = await asyncio.wait({waiting}, timeout=seconds)
-    waiting.cancel()
-    return bool(done)
+    """By looking: `Process.wait` waits for the pipes too in some releases of Python, and those a
+    child may hold open for as long as it likes."""
+    loop = asyncio.get_running_loop()
+    end, pause = loop.time() + seconds, FIRST_LOOK
+    while process.returncode is None:
+        left = end - loop.time()
+        if left <= 0:
+            return False
+        await asyncio.sleep(min(pause, left))
+        pause = min(2 * pause, LOOKING)
+    return True
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
