@@ -210,6 +210,8 @@ class Talk(ApiTest):
             ({"message": "x", "workspacePath": "nowhere"}, 404, "FILE_NOT_FOUND"),
             ({"message": "x", "workspacePath": self.write("a", "")}, 400, "VALIDATION_ERROR"),
             ({"message": "x", "filePaths": ["nowhere"]}, 404, "FILE_NOT_FOUND"),
+            ({"message": "x", "filePaths": ["/etc/passwd"]}, 403, "PATH_REFUSED"),
+            ({"message": "x", "filePaths": ["../x"]}, 403, "PATH_REFUSED"),
         ):
             for streams in (True, False):
                 with self.subTest(f"{body} {streams}"):

@@ -113,6 +113,9 @@ class Guarded(ApiTest):
 
     def test_who_has_nothing_to_say_needs_no_body(self) -> None:
         self.assertEqual(self.ask("POST", "/auth/clear").status, 200)
+        headers = {"Content-Type": "application/octet-stream"}
+        self.assertEqual(self.ask("POST", "/auth/clear", b"", headers).status, 200)
+        self.assertEqual(self.ask("POST", "/auth/clear", b"{}", headers).status, 415)
 
     def test_a_charset_may_stand_beside_the_type(self) -> None:
         headers = {"Content-Type": "Application/JSON; charset=utf-8"}

@@ -1,6 +1,11 @@
-"""Who the user is to Google: the handlers of /auth."""
+"""Who the user is to Google: the handlers of /auth.
+
+What changes credentials goes on to its end also where the client leaves.
+"""
 
 from __future__ import annotations
+
+import asyncio
 
 from ..agent import wire
 from ..agent.auth import Credentials
@@ -11,14 +16,13 @@ from .refusal import Refusal
 
 async def configure(desk: Desk, asked: Asked) -> Answer:
     fields = asked.fields
-    await desk.agent.configure(
-        Credentials(
-            fields["authType"],
-            fields.get("apiKey", "").strip(),
-            fields.get("googleCloudProject", ""),
-            fields.get("googleCloudLocation", ""),
-        )
+    credentials = Credentials(
+        fields["authType"],
+        fields.get("apiKey", "").strip(),
+        fields.get("googleCloudProject", ""),
+        fields.get("googleCloudLocation", ""),
     )
+    await asyncio.shield(desk.agent.configure(credentials))
     return Answer("auth_configured")
 
 
@@ -33,7 +37,7 @@ async def google_login(desk: Desk, asked: Asked) -> Answer:
         expires = wire.timestamp(login.expires)
         return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     try:
-        await desk.agent.finish_login(code)
+        await asyncio.shield(desk.agent.finish_login(code))
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -57,10 +61,10 @@ async def status(desk: Desk, asked: Asked) -> Answer:
 
 
 async def logout(desk: Desk, asked: Asked) -> Answer:
-    await desk.agent.logout()
+    await asyncio.shield(desk.agent.logout())
     return Answer("logged_out")
 
 
 async def clear(desk: Desk, asked: Asked) -> Answer:
-    await desk.agent.clear()
+    await asyncio.shield(desk.agent.clear())
     return Answer("auth_cleared")

@@ -23,6 +23,8 @@ BODY_TIME = 30.0
 # Seconds that a connection may idle between requests.
 IDLE = 75.0
 JSON = "application/json"
+# What libraries call a body that is none.
+UNNAMED = ("", "application/octet-stream")
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
@@ -81,9 +83,8 @@ async def body_of(request: web.BaseRequest) -> bytes:
     """The whole body, which has to be JSON where there is one. Raises Refusal."""
     is_empty = request.content_length in (None, 0) and request.content.is_eof()
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    # A page of another origin can send everything else without asking first; a form with nothing
-    # in it, too, so an empty body is only taken from who says nothing of its kind.
-    if kind != JSON and not (is_empty and not kind):
+    # A page of another origin can send texts and forms without asking first, and empty ones, too.
+    if kind != JSON and not (is_empty and kind in UNNAMED):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)

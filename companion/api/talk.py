@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping
 
 from aiohttp import web
@@ -39,10 +40,11 @@ async def chat(desk: Desk, asked: Asked) -> Answer | web.StreamResponse:
         return await stream.send(desk, asked, turn, after)
     fields = asked.fields
     streams = fields.get("stream", False)
+    workspace = _workspace(desk, asked)
     turn = await desk.agent.chat(
-        _workspace(desk, asked),
+        workspace,
         fields["message"],
-        fields.get("filePaths", ()),
+        _attached(desk, fields, workspace),
         fields.get("sessionId"),
         fields.get("newSession", False),
         asks=streams or fields.get("confirm", False),
@@ -101,6 +103,16 @@ async def set_model(desk: Desk, asked: Asked) -> Answer:
 
 def _workspace(desk: Desk, asked: Asked) -> str:
     return desk.roots.folder(asked.fields.get("workspacePath", ""))
+
+
+def _attached(desk: Desk, fields: Mapping[str, Any], workspace: str) -> list[str]:
+    """The files to be read along, as absolute paths. Raises Refusal outside of the roots: the CLI
+    takes in what lies within the workspace without asking, links included."""
+    id = None if fields.get("newSession") else fields.get("sessionId")
+    known = (each.workspace for each in desk.agent.sessions() if each.id == id)
+    start = next(known, workspace)
+    paths = fields.get("filePaths", ())
+    return [desk.roots.resolve(os.path.join(start, path)) for path in paths]
 
 
 async def _whole(turn: Turn) -> Answer:

@@ -14,8 +14,10 @@ Each test has a workspace of its own within the root, and so a conversation of i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import sys
 import tempfile
 from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator, Mapping
@@ -27,6 +29,10 @@ from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.auth import Credentials
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
+
+sys.path.insert(0, os.path.dirname(HERE))
+
+from api_contract import Contract  # noqa: E402
 
 # Seconds in which a client may come back, in tests.
 GRACE = 0.5
@@ -49,7 +55,8 @@ class Reply:
 class Stream:
     """The events of an answer, as they come; `comments` and `media` are what else was sent."""
 
-    def __init__(self, response: ClientResponse) -> None:
+    def __init__(self, response: ClientResponse, contract: Contract) -> None:
+        self._contract = contract
         self.status, self.headers = response.status, response.headers
         self.media = response.headers["Content-Type"].partition(";")[0]
         self.comments: list[str] = []
@@ -64,7 +71,9 @@ class Stream:
             elif line.startswith("id: "):
                 id = line[4:]
             elif line.startswith(("data: ", "{")):
-                yield {"id": id, **json.loads(line[line.index("{") :])}
+                event = json.loads(line[line.index("{") :])
+                self._contract.check_event(event)
+                yield {"id": id, **event}
 
     async def until(self, type: str) -> dict[str, Any]:
         """The next event of the type. Raises AssertionError where none comes."""
@@ -72,6 +81,10 @@ class Stream:
             if event["type"] == type:
                 return event
         raise AssertionError(f"no event of type {type!r} came")
+
+    def leave(self) -> None:
+        """As a client that dies."""
+        self._response.close()
 
     async def rest(self) -> list[dict[str, Any]]:
         return [event async for event in self]
@@ -81,6 +94,7 @@ class ApiCase(AgentCase):
     """`api` are the server's `Settings` that differ."""
 
     api: dict[str, Any] = {}
+    contract = Contract()
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -131,7 +145,9 @@ class ApiCase(AgentCase):
     ) -> Reply:
         """In English and with the token, unless the headers say otherwise."""
         async with self.sent(method, path, body, headers, server) as response:
-            return Reply(response.status, response.headers, await response.json())
+            value = await response.json()
+            self.contract.check(method, path, response.status, value)
+            return Reply(response.status, response.headers, value)
 
     async def get(self, path: str, **more: Any) -> Reply:
         return await self.ask("GET", path, **more)
@@ -165,7 +181,20 @@ class ApiCase(AgentCase):
         whole = {"workspacePath": self.workspace, "stream": True, **body}
         asked = {"Accept": media, **(headers or {})}
         async with self.sent("POST", "/chat", whole, asked, server) as response:
-            yield Stream(response)
+            yield Stream(response, self.contract)
+
+    @asynccontextmanager
+    async def resumed(self, turn: str, last: str = "") -> AsyncIterator[Stream]:
+        """The events of a turn, those after the one with the id `last`."""
+        asked = {"Last-Event-ID": last, "Accept": SSE}
+        async with self.sent("GET", f"/chat/{turn}/events", None, asked) as response:
+            yield Stream(response, self.contract)
+
+    async def until_over(self, turn: str) -> None:
+        """Wait for the end of a turn that nobody reads."""
+        known = self.agent.turn(turn)
+        while known is not None and not known.is_over:
+            await asyncio.sleep(0.01)
 
     async def story(self, message: str, decide: str = "", **more: Any) -> list[dict[str, Any]]:
         """All events of a message; every question is answered with `decide`."""
