@@ -118,6 +118,40 @@ class Serving(ProgramCase):
         reply = self.ask("POST", "/execute-command", {"command": "env"})
         self.assertNotIn("from-outside", reply["output"])
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
+    def test_neither_key_nor_another_address_reaches_the_cli_by_its_environment(self) -> None:
+        variables = {
+            "GEMINI_API_KEY": "from-outside",
+            "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
+            "AWS_SECRET_ACCESS_KEY": "another-secret",
+        }
+        self.serve(variables=variables)
+        self.assertTrue(self.ask("GET", "/models")["success"])
+        pid = self.ask("GET", "/status")["cli"]["pid"]
+        with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
+            seen = file.read()
+        self.assertIn("GEMINI_CLI_HOME=", seen)
+        for text in (*variables, *variables.values()):
+            self.assertNotIn(text, seen)
+
+    def test_settings_that_lie_in_the_workspace_count_only_where_they_are_trusted(self) -> None:
+        marker = os.path.join(self.root, "started")
+        server = {"command": "sh", "args": ["-c", f"touch '{marker}'; cat"]}
+        os.mkdir(os.path.join(self.workspace, ".gemini"))
+        settings = os.path.join(self.workspace, ".gemini", "settings.json")
+        with open(settings, "w", encoding="utf-8") as file:
+            json.dump({"mcpServers": {"theirs": server}}, file)
+        with ModelServer() as model:
+            for option, is_started in ((), False), (("--trust",), True):
+                with self.subTest(option):
+                    process = self.serve("--gemini-url", model.url, "--model", MODEL, *option)
+                    key = {"authType": "gemini-api-key", "apiKey": "the-key"}
+                    self.ask("POST", "/auth/config", key)
+                    self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
+                    self.assertEqual(os.path.exists(marker), is_started)
+                    process.send_signal(signal.SIGTERM)
+                    process.communicate(timeout=PATIENCE)
+
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class Refusing(ProgramCase):
