@@ -116,7 +116,8 @@ class Conversation:
         if self._session is not None and self._session.client is client and not is_stuck:
             return False
         params = {"cwd": self.workspace, "mcpServers": []}
-        result = await client.request("session/new", params, OPENING)
+        async with client.opening:
+            result = await client.request("session/new", params, OPENING)
         self._session = Session(client, str(result.get("sessionId")))
         self._recording = Recording(self._recordings, self._session.id)
         self._models = _models(result.get("models"))

@@ -199,6 +199,11 @@ class Many(AgentCase):
         self.assertEqual(mine, [new.session_id, old.session_id])
 
     @on_loop
+    async def test_a_conversation_that_was_only_begun_is_not_at_work(self) -> None:
+        begun = await self.agent.new_session(self.workspace)
+        self.assertEqual((begun.is_busy, begun.turns), (False, 0))
+
+    @on_loop
     async def test_readers_may_come_late_and_go_on_where_they_were(self) -> None:
         self.model.will_play("read", ["a", "b", "c"])
         turn = await self.chat("read")
