@@ -474,6 +474,10 @@ class Workspace(Desk):
     def _session_absent(self, session: Session) -> None:
         if session.awaiting:
             self._editor.set_orphaned(self.window_id, session.id, True)
+        later = [it for it in self.sessions if it.stream is not None and it.opened > session.left]
+        if later and self.sessions.is_absent(session):
+            # It did not come back to its stream, and one of these may be its CLI.
+            self.sessions.end(session.id)
 
     def _session_ended(self, session: Session) -> None:
         self._turns.pop(session.id, None)

@@ -163,7 +163,7 @@ class Faults(RuleBasedStateMachine):
         view = self.pick(self.diffs(), which)
         text, path, cli = text_of(view), sublime_diff.path_of(view), self.owner(view)
         self.accepted[text] = path
-        if not self.online():
+        if cli is None and not self.online():
             self.held.add(text)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_accept_diff")

@@ -506,6 +506,19 @@ class Decisions(WithoutServer):
         self.assertEqual([text for _, text, _ in unwritten], ["two\n"])
 
     @in_loop
+    async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(back.received("ide/diffAccepted"), [])
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
     async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:
         await self.begin()
         session, _ = self.connect()
