@@ -174,7 +174,7 @@ class Workspace(Desk):
     async def _show_again(self, session: Session, path: str) -> None:
         # Nobody is gone for good yet: no other diff has to make way.
         all_ids = frozenset(each.id for each in self._with_diffs())
-        work = partial(self._open_diff, session, path, session.proposals[path], all_ids)
+        work = partial(self._open_diff, session, path, session.proposals[path], all_ids, True)
         try:
             await self._in_turn(session, work)
         except EditorError as error:
@@ -221,12 +221,13 @@ class Workspace(Desk):
         return await self._in_turn(session, partial(self._close_diff, session, path))
 
     async def _open_diff(
-        self, session: Session, path: str, content: str, live: frozenset[str]
+        self, session: Session, path: str, content: str, live: frozenset[str], again: bool = False
     ) -> None:
-        """Open a diff; those for the path whose session is not `live` make way for it."""
+        """Open a diff; those for the path whose session is not `live` make way for it. Shown
+        `again`, the content may be the user's."""
         whole = not isinstance(content, Excerpt)
         await self._editor.open_diff(
-            self.window_id, Proposal(session.id, path, content, live, whole)
+            self.window_id, Proposal(session.id, path, content, live, whole, again)
         )
         session.proposals.pop(path, None)
         if whole:
