@@ -6,6 +6,7 @@ erases the stamp (`take`) has claimed the decision, exactly once (docs/adr/0003)
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from contextlib import ExitStack
@@ -26,11 +27,11 @@ SESSION = "gemini_companion_diff_session"
 # window whose CLI asked, wherever the tab is dragged to.
 OWN = "gemini_companion_diff_view"
 WINDOW = "gemini_companion_diff_window"
-# Whether the proposal was empty from the start, what the file was like when it was shown, and the
-# view's count of changes then.
+# Whether the proposal was empty from the start, what the file was like when it was shown, and what
+# the CLI proposed: nothing where only a text is known that the user may have edited.
 EMPTY = "gemini_companion_diff_empty"
 DIGEST = "gemini_companion_diff_digest"
-CHANGES = "gemini_companion_diff_changes"
+PROPOSED = "gemini_companion_diff_proposed"
 # Whether it holds the whole proposal, whether it is compared with the left side, and whether its
 # CLI is gone.
 WHOLE = "gemini_companion_diff_whole"
@@ -63,7 +64,8 @@ class Taken:
     """A claimed diff: its views, whose it was, and the text as the user left it.
 
     `window` is that of the CLI that asked; the views may be in another by now. `text` is None where
-    the view holds only the beginning of the proposal.
+    the view holds only the beginning of the proposal. `proposed` is the digest of what the CLI
+    proposed, None where nobody knows that any more.
     """
 
     window: sublime.Window
@@ -72,6 +74,16 @@ class Taken:
     session_id: str
     path: str
     text: str | None
+    proposed: str | None
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text may be the user's. A count of changes would not outlive a restart."""
+        return self.text is not None and _digest(self.text) != self.proposed
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # ----- opening
@@ -99,7 +111,7 @@ def open_diff(
     right.settings().set(STAMP, True)
     window.settings().set(DIFFS, _ids(window) + [right.id()])
     for view in older:
-        _make_way(view, proposal)
+        _make_way(view)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
@@ -111,11 +123,10 @@ def _makes_way(view: sublime.View, proposal: Proposal) -> bool:
     return path_of(view) == proposal.path and (session_id == proposal.session_id or gone)
 
 
-def _make_way(view: sublime.View, proposal: Proposal) -> None:
-    """Close an older diff. What the user typed into one whose CLI is gone stays, as a new tab."""
-    edited = view.change_count() != view.settings().get(CHANGES)
+def _make_way(view: sublime.View) -> None:
+    """Close an older diff. What the user typed into it stays, as a new tab."""
     taken = take(view)
-    if taken is not None and edited and taken.session_id != proposal.session_id:
+    if taken is not None and taken.is_edited:
         _hand_over(taken, "your edits of an older proposal")
     elif taken is not None:
         close(taken, None)
@@ -148,12 +159,12 @@ def _open_pair(
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
+    settings.set(PROPOSED, None if proposal.may_be_edited else _digest(proposal.content))
     settings.set(WHOLE, proposal.is_whole)
     settings.set(PAIR, uuid.uuid4().hex)
     left.settings().set(PAIR, settings.get(PAIR))
     _fill(right, proposal.content, proposal.path)
     _join(window, left, right)
-    settings.set(CHANGES, right.change_count())
     show_original(right, original)
     return right
 
@@ -344,8 +355,8 @@ def read(view: sublime.View) -> Taken | None:
     window = sublime.Window(window_id if isinstance(window_id, int) else 0)
     whole = settings.get(WHOLE) is not False
     text = view.substr(sublime.Region(0, view.size())) if whole else None
-    session_id = str(settings.get(SESSION))
-    return Taken(window, view, partner(view), session_id, path_of(view), text)
+    session_id, proposed = str(settings.get(SESSION)), settings.get(PROPOSED)
+    return Taken(window, view, partner(view), session_id, path_of(view), text, proposed)
 
 
 def close(taken: Taken, keyboard: sublime.View | None) -> None:

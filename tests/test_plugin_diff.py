@@ -247,7 +247,6 @@ class Decision(AdapterTestCase):
         path = self.write("a.py", "a\n")
         old = yield from self.diff(gone, path, "old proposal\n")
         old.run_command("append", {"characters": "mine\n"})
-        self.views.append(old)
         gone.close()
         yield gone.stream_ended.is_set
         cli = yield from self.connect()
@@ -289,7 +288,6 @@ class Decision(AdapterTestCase):
         left = sublime_diff.partner(right)
         right.settings().erase(sublime_diff.STAMP)
         right.settings().erase(sublime_diff.PAIR)
-        self.views.append(right)
         self.assertEqual(sublime_diff.adopt(self.window), [])
         yield lambda: not left.is_valid()
 
@@ -359,7 +357,6 @@ class Kept(Asked):
     def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")
         yield from self.choose(1)
-        self.views.append(self.window.active_view())
         self.assertEqual(text_of(self.window.active_view()), "1\n")
         self.assertIsNone(self.window.active_view().file_name())
         self.assertEqual((yield from self.kept()), [(path, "1\n")])
@@ -373,7 +370,6 @@ class Kept(Asked):
         yield from self.choose(0)
         yield lambda: self.window.find_open_file(path)
         view = self.window.find_open_file(path)
-        self.views.append(view)
         yield lambda: text_of(view) == "1\n"
         self.assertTrue(view.is_dirty())
         view.run_command("undo")
@@ -385,7 +381,6 @@ class Kept(Asked):
         yield from self.choose(0)
         yield lambda: self.window.find_open_file(path)
         view = self.window.find_open_file(path)
-        self.views.append(view)
         yield lambda: text_of(view) == "1\n"
         self.assertFalse(os.path.exists(path))
 
@@ -440,7 +435,6 @@ class Orphans(AdapterTestCase):
         _, right = yield from self.orphan(self.write("a.py", "a\n"))
         left = sublime_diff.partner(right)
         right.run_command("append", {"characters": "mine\n"})
-        self.views.append(right)
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
         yield lambda: not left.is_valid()
@@ -455,7 +449,6 @@ class Orphans(AdapterTestCase):
     def test_releasing_one_lets_an_interrupted_cli_go_on(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        self.views.append(right)
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
         yield lambda: cli.received("ide/diffRejected")
