@@ -40,6 +40,11 @@ ORPHANED = "gemini_companion_diff_orphaned"
 # On both views of a pair: a name that no other pair has, and the other's id.
 PAIR = "gemini_companion_diff_pair"
 PARTNER = "gemini_companion_diff_partner"
+# All that makes a view one of ours.
+MARKS = (
+    *(STAMP, PATH, SESSION, OWN, WINDOW, EMPTY, DIGEST, PROPOSED),
+    *(WHOLE, COMPARED, ORPHANED, PAIR, PARTNER),
+)
 # On the window: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
 # On the window: the id of the view that had the keyboard before the first diff.
@@ -65,7 +70,7 @@ class Taken:
 
     `window` is that of the CLI that asked; the views may be in another by now. `text` is None where
     the view holds only the beginning of the proposal. `proposed` is the digest of what the CLI
-    proposed, None where nobody knows that any more.
+    proposed, of no text at all where nobody knows that any more.
     """
 
     window: sublime.Window
@@ -74,7 +79,7 @@ class Taken:
     session_id: str
     path: str
     text: str | None
-    proposed: str | None
+    proposed: str
 
     @property
     def is_edited(self) -> bool:
@@ -133,9 +138,12 @@ def _make_way(view: sublime.View) -> None:
 
 
 def _hand_over(taken: Taken, name: str) -> None:
-    """Make the proposal a tab of the user's own, among his others."""
+    """Make the proposal a tab of the user's own, among his others: nothing of ours may ever take
+    it for a part of a diff again."""
     view, window = taken.view, taken.window
     view.erase_phantoms(STAMP)
+    for mark in MARKS:
+        view.settings().erase(mark)
     view.set_name(f"{os.path.basename(taken.path)} ({name})")
     view.set_scratch(False)
     if taken.original.is_valid():
@@ -159,7 +167,7 @@ def _open_pair(
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
-    settings.set(PROPOSED, None if proposal.may_be_edited else _digest(proposal.content))
+    settings.set(PROPOSED, "" if proposal.may_be_edited else _digest(proposal.content))
     settings.set(WHOLE, proposal.is_whole)
     settings.set(PAIR, uuid.uuid4().hex)
     left.settings().set(PAIR, settings.get(PAIR))
@@ -243,7 +251,7 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
 
 def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
     rights = [view for view in views if view.settings().get(STAMP) is True]
-    lefts = [view for view in views if view not in rights]
+    lefts = [view for view in views if _is_left(view)]
     for right in rights[:1]:
         if not is_diff(right):
             for left in lefts[:1]:
@@ -255,6 +263,12 @@ def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[subli
     for left in lefts if not rights else lefts[1:]:
         left.close()
     return rights[:1]
+
+
+def _is_left(view: sublime.View) -> bool:
+    """Whether it is nothing but the left side of a pair, which holds nothing of the user's."""
+    settings = view.settings()
+    return view.is_scratch() and PARTNER in settings and OWN not in settings
 
 
 # ----- finding
@@ -355,7 +369,7 @@ def read(view: sublime.View) -> Taken | None:
     window = sublime.Window(window_id if isinstance(window_id, int) else 0)
     whole = settings.get(WHOLE) is not False
     text = view.substr(sublime.Region(0, view.size())) if whole else None
-    session_id, proposed = str(settings.get(SESSION)), settings.get(PROPOSED)
+    session_id, proposed = str(settings.get(SESSION)), str(settings.get(PROPOSED))
     return Taken(window, view, partner(view), session_id, path_of(view), text, proposed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -67,3 +68,43 @@ class MakingWay(Edits):
         self.assertEqual(text_of(old), "theirs\n")
         yield from self.diff(cli, sublime_diff.path_of(old), "next\n")
         yield lambda: not old.is_valid()
+
+
+class TabsOfTheUsersOwn(Edits):
+    """What was released is no part of a diff any more, whatever comes."""
+
+    def released(self) -> Generator[Any, Any, sublime.View]:
+        """`view = ...`: it, while another diff is open."""
+        cli = yield from self.connect()
+        view = yield from self.edited(cli)
+        yield from self.diff(cli, self.write("b.py", "old\n"), "theirs\n")
+        self.window.focus_view(view)
+        self.window.run_command("gemini_companion_release_diff")
+        yield lambda: not view.is_scratch()
+        return view
+
+    def test_a_restart_leaves_it_alone(self) -> Steps:
+        view = yield from self.released()
+        plugin.plugin_unloaded()
+        with mock.patch.object(sublime.View, "close") as close:
+            plugin.plugin_loaded()
+        self.assertEqual(close.mock_calls, [])
+        self.assertEqual(text_of(view), "theirs\nmine\n")
+
+    def test_a_restart_leaves_it_alone_once_it_was_saved(self) -> Steps:
+        view = yield from self.released()
+        view.retarget(self.write("mine.py", ""))
+        view.run_command("save", {"async": False})
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        yield 20
+        self.assertTrue(view.is_valid())
+
+    def test_a_tab_that_an_older_release_of_the_package_left_marked_is_not_closed(self) -> Steps:
+        view = yield from self.released()
+        view.settings().set(sublime_diff.PAIR, "a pair of its own")
+        view.settings().set(sublime_diff.PARTNER, view.id())
+        view.settings().set(sublime_diff.OWN, view.id())
+        with mock.patch.object(sublime.View, "close") as close:
+            sublime_diff.adopt(self.window)
+        self.assertEqual(close.mock_calls, [])
