@@ -391,11 +391,14 @@ def release(taken: Taken, keyboard: sublime.View | None) -> None:
         return
     _hand_over(taken, "released proposal")
     _go_on(taken, keyboard)
-    taken.window.focus_view(taken.view)
+    if taken.window.is_valid():
+        taken.window.focus_view(taken.view)
 
 
 def _go_on(taken: Taken, keyboard: sublime.View | None) -> None:
     window = taken.window
+    if not window.is_valid():
+        return
     waiting = list(diffs(window))
     window.settings().set(DIFFS, [view.id() for view in waiting])
     if waiting:

@@ -15,6 +15,7 @@ from . import discovery, log, original, sublime_diff, sublime_terminal, sublime_
 from .log import logger
 from .original import Original
 from .service import Companion
+from .sublime_diff import Taken
 from .sublime_editor import SETTINGS as SETTINGS
 from .sublime_editor import SublimeEditor
 
@@ -199,12 +200,8 @@ class Host:
         if companion is None or not companion.is_running:
             self.editor.tell('It has stopped. Run "Gemini Companion: Restart", then decide.')
             return
-        taken = sublime_diff.take(view)
+        taken = self._claim(view)
         if taken is None:
-            return
-        if not taken.window.is_valid():
-            view.set_scratch(False)
-            self.editor.tell("The window of its CLI is closed; the text stays here, as a new tab.")
             return
         window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:
@@ -219,13 +216,22 @@ class Host:
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A
         CLI that does wait takes it for a rejection."""
-        taken = sublime_diff.take(view)
+        taken = self._claim(view)
         if taken is None:
             return
         if self.companion is not None:
             self.companion.reject_diff(taken.window.id(), taken.session_id, taken.path)
         keyboard = self.editor.keyboard_in(taken.window)
         sublime.set_timeout(lambda: sublime_diff.release(taken, keyboard), 0)
+
+    def _claim(self, view: sublime.View) -> Taken | None:
+        """Claim the decision on a diff; None where nobody waits for it, or where it is none."""
+        taken = sublime_diff.take(view)
+        if taken is None or taken.window.is_valid():
+            return taken
+        sublime.set_timeout(lambda: sublime_diff.release(taken, None), 0)
+        self.editor.tell("The window of its CLI is closed; the text stays here, as a new tab.")
+        return None
 
     def terminus_arguments(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None

@@ -108,3 +108,40 @@ class TabsOfTheUsersOwn(Edits):
         with mock.patch.object(sublime.View, "close") as close:
             sublime_diff.adopt(self.window)
         self.assertEqual(close.mock_calls, [])
+
+
+class InAnotherWindow(Edits):
+    """A proposal that was dragged to another window than that of its CLI, which then is closed."""
+
+    def dragged(self) -> Generator[Any, Any, sublime.View]:
+        here = self.window
+        here.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        try:
+            cli = yield from self.connect()
+            right = yield from self.edited(cli)
+            here.set_view_index(right, 0, 0)
+            yield lambda: right.window() == here
+            self.window.run_command("close_window")
+            yield lambda: len(sublime.windows()) == 1
+        finally:
+            self.window = here
+        here.focus_view(right)
+        return right
+
+    def test_releasing_it_makes_it_an_ordinary_tab(self) -> Steps:
+        right = yield from self.dragged()
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            self.window.run_command("gemini_companion_release_diff")
+            yield lambda: not right.is_scratch()
+        self.assertIn("window of its CLI is closed", tell.call_args[0][0])
+        yield lambda: not any(mark in right.settings() for mark in sublime_diff.MARKS)
+        self.assertEqual(right.name(), "a.py (released proposal)")
+
+    def test_deciding_makes_it_one_too(self) -> Steps:
+        right = yield from self.dragged()
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: right.name() == "a.py (released proposal)"
+        self.assertEqual(text_of(right), "theirs\nmine\n")
+        self.assertFalse(right.is_scratch())
