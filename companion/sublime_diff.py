@@ -50,6 +50,8 @@ DIFFS = "gemini_companion_diffs"
 # On the window: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
+# Settings that would change a text on its way into a view.
+MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
 # Characters of a line from which a view is spared colors and wrapping.
 LONG_LINE = 64 * 1024
 
@@ -419,17 +421,24 @@ def show(window: sublime.Window, view: sublime.View) -> None:
     window.focus_view(view)
 
 
-def open_text(window: sublime.Window, path: str, text: str) -> None:
+def open_text(window: sublime.Window, path: str, text: str) -> sublime.View:
     """Open a text as a new tab, to be saved wherever the user likes."""
     view = window.new_file()
     view.set_name(os.path.basename(path))
     _fill(view, text, path)
+    return view
 
 
-def put_text(view: sublime.View, text: str) -> None:
-    """Make the text that of the view, as one edit that can be undone; saves nothing."""
-    _texts[view.id()] = text
-    view.run_command("gemini_companion_fill_view")
+def put_text(view: sublime.View, text: str) -> bool:
+    """Make the text that of the view, as one edit that can be undone; saves nothing. False where
+    the view does not take it."""
+    settings = view.settings()
+    before = {name: settings.get(name) for name in MEDDLING}
+    _put(view, text)
+    for name, value in before.items():
+        if settings.get(name) != value:
+            settings.set(name, value)
+    return view.substr(sublime.Region(0, view.size())) == text
 
 
 def fill(view: sublime.View, edit: sublime.Edit) -> None:
@@ -459,15 +468,18 @@ def _new_view(window: sublime.Window, group: int) -> sublime.View:
     return view
 
 
-def _fill(view: sublime.View, text: str, path: str) -> None:
-    settings = view.settings()
-    # Either would change the text on its way in.
-    settings.set("translate_tabs_to_spaces", False)
-    settings.set("auto_indent", False)
+def _put(view: sublime.View, text: str) -> None:
+    for name in MEDDLING:
+        view.settings().set(name, False)
     _texts[view.id()] = text
     view.run_command("gemini_companion_fill_view")
-    settings.erase("translate_tabs_to_spaces")
-    settings.erase("auto_indent")
+    for name in MEDDLING:
+        view.settings().erase(name)
+
+
+def _fill(view: sublime.View, text: str, path: str) -> None:
+    settings = view.settings()
+    _put(view, text)
     if int(sublime.version()) >= 4114:
         view.clear_undo_stack()
     selection = view.sel()
