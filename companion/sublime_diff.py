@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -61,9 +61,16 @@ RELEASE = '<a href="subl:gemini_companion_release_diff">Release</a>'
 GONE = "Gemini CLI is gone; a decision is kept for the next one. "
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 
+# What a tab is called that was a proposal.
+RELEASED = "released proposal"
+REJECTED = "rejected, your edits"
+
 # Texts on their way into a view, by the view's id: as an argument of a command they would stay in
 # the undo stack and in the session file.
 _texts: dict[int, str] = {}
+# Edited diffs as they were last kept, by the right view's id: all that is left of one whose window
+# is closed, which not every build says before it is done.
+_kept: dict[int, Taken] = {}
 
 
 @dataclass(frozen=True)
@@ -133,16 +140,15 @@ def _makes_way(view: sublime.View, proposal: Proposal) -> bool:
 def _make_way(view: sublime.View) -> None:
     """Close an older diff. What the user typed into it stays, as a new tab."""
     taken = take(view)
-    if taken is not None and taken.is_edited:
-        _hand_over(taken, "your edits of an older proposal")
-    elif taken is not None:
-        close(taken, None)
+    if taken is not None:
+        put_away(taken, None, "your edits of an older proposal")
 
 
 def _hand_over(taken: Taken, name: str) -> None:
     """Make the proposal a tab of the user's own, among his others: nothing of ours may ever take
-    it for a part of a diff again."""
-    view, window = taken.view, taken.window
+    it for a part of a diff again. One that he has closed is opened anew."""
+    is_closed = not taken.view.is_valid()
+    view = _reopen(taken) if is_closed else taken.view
     view.erase_phantoms(STAMP)
     for mark in MARKS:
         view.settings().erase(mark)
@@ -150,8 +156,26 @@ def _hand_over(taken: Taken, name: str) -> None:
     view.set_scratch(False)
     if taken.original.is_valid():
         taken.original.close()
-    if view.window() == window:
-        window.set_view_index(view, 0, window.num_views_in_group(0))
+    if not is_closed and view.window() == taken.window:
+        with _first_group_as_it_is(taken.window) as window:
+            window.set_view_index(view, 0, window.num_views_in_group(0))
+
+
+def _reopen(taken: Taken) -> sublime.View:
+    """A new tab for the text; in another window where that of its CLI is gone, too."""
+    home = taken.window if taken.window.is_valid() else sublime.active_window()
+    with _first_group_as_it_is(home) as window:
+        window.focus_group(0)
+        return open_text(window, taken.path, taken.text or "")
+
+
+@contextmanager
+def _first_group_as_it_is(window: sublime.Window) -> Iterator[sublime.Window]:
+    """What comes into the group meanwhile covers nothing that the user looks at."""
+    front = window.active_view_in_group(0)
+    yield window
+    if front is not None and front.is_valid():
+        window.focus_view(front)
 
 
 def _open_pair(
@@ -359,7 +383,30 @@ def take(view: sublime.View) -> Taken | None:
     """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
     taken = read(view)
     view.settings().erase(STAMP)
+    _kept.pop(view.id(), None)
     return taken
+
+
+def keep(view: sublime.View) -> Taken | None:
+    """What `read` gives, remembered in case the view vanishes; any thread."""
+    diff = read(view)
+    if diff is not None and diff.is_edited:
+        _kept[view.id()] = diff
+        # Somebody may have claimed it just now.
+        if not is_diff(view):
+            _kept.pop(view.id(), None)
+    return diff
+
+
+def vanished() -> list[Taken]:
+    """The edited diffs whose tabs are gone without a decision, as far as they were kept; once."""
+    gone = [view_id for view_id, diff in list(_kept.items()) if not diff.view.is_valid()]
+    return [_kept.pop(view_id) for view_id in gone]
+
+
+def forget_kept() -> None:
+    """Whatever vanishes from now on is somebody else's concern."""
+    _kept.clear()
 
 
 def read(view: sublime.View) -> Taken | None:
@@ -386,12 +433,25 @@ def close(taken: Taken, keyboard: sublime.View | None) -> None:
     _go_on(taken, keyboard)
 
 
-def release(taken: Taken, keyboard: sublime.View | None) -> None:
-    """Like `close`, but the proposal stays as a tab of the user's own."""
-    if taken.text is None:
+def put_away(taken: Taken, keyboard: sublime.View | None, name: str) -> None:
+    """Like `close`, but a proposal that the user edited stays as a tab of his own; `name` says in
+    brackets what it is."""
+    if not taken.is_edited:
         close(taken, keyboard)
+    elif taken.view.is_valid() or sublime.windows():
+        _hand_over(taken, name)
+        _go_on(taken, keyboard)
+    else:
+        # It has to wait for a window.
+        _kept[taken.view.id()] = taken
+
+
+def release(taken: Taken, keyboard: sublime.View | None) -> None:
+    """The same for one that the user did not edit, too."""
+    if taken.text is None or not taken.view.is_valid():
+        put_away(taken, keyboard, RELEASED)
         return
-    _hand_over(taken, "released proposal")
+    _hand_over(taken, RELEASED)
     _go_on(taken, keyboard)
     if taken.window.is_valid():
         taken.window.focus_view(taken.view)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from typing import Any, Mapping
 
 import sublime
@@ -60,6 +61,7 @@ class Host:
         self._generation += 1
         for window in sublime.windows():
             self._keep_diffs(window)
+        sublime_diff.forget_kept()
         companion, self.companion = self.companion, None
         if companion is not None:
             companion.stop()
@@ -89,6 +91,8 @@ class Host:
                 self.companion.set_diffs(window_id, sublime_diff.adopt(window))
                 self._keep_diffs(window)
                 self._add_files(window, window.views())
+        for diff in sublime_diff.vanished() if windows else []:
+            sublime_diff.put_away(diff, None, sublime_diff.REJECTED)
 
     def activated(self, view: sublime.View) -> None:
         self.look_at_windows()
@@ -132,8 +136,12 @@ class Host:
 
     def closes(self, view: sublime.View) -> None:
         """The view is about to be closed by the user: for a diff, that is a rejection."""
-        if sublime_diff.is_diff(view):
+        if self.is_running:
             self.decide(view, accept=False)
+            return
+        taken = sublime_diff.take(view)
+        if taken is not None:
+            sublime.set_timeout(lambda: sublime_diff.put_away(taken, None, "your edits"), 0)
 
     def edited(self, view: sublime.View) -> None:
         """The text of a view is another; any thread. That of a diff is kept once it is at rest."""
@@ -153,7 +161,7 @@ class Host:
             self._keep_diff(view)
 
     def _keep_diff(self, view: sublime.View) -> None:
-        companion, diff = self.companion, sublime_diff.read(view)
+        companion, diff = self.companion, sublime_diff.keep(view)
         if companion is not None and diff is not None and diff.text is not None:
             companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
 
@@ -207,11 +215,13 @@ class Host:
         if accept:
             # Without a text, the CLI writes its own proposal (contract B1.4).
             companion.accept_diff(window_id, session_id, path, taken.text or "")
+            close = sublime_diff.close
         else:
             companion.reject_diff(window_id, session_id, path)
+            close = partial(sublime_diff.put_away, name=sublime_diff.REJECTED)
         keyboard = self.editor.keyboard_in(taken.window)
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
-        sublime.set_timeout(lambda: sublime_diff.close(taken, keyboard), 0)
+        sublime.set_timeout(lambda: close(taken, keyboard), 0)
 
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A

@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion import sublime_diff
+from GeminiCompanion.companion import sessions, sublime_diff
 
 from .adapter import AdapterTestCase, saved_state, text_of
 from .fake_cli import FakeCli
@@ -37,6 +37,12 @@ class Edits(AdapterTestCase):
 
 class MakingWay(Edits):
     """A diff that makes way for the next proposal."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        soon = mock.patch.object(sessions, "ABSENT", 0.0)
+        soon.start()
+        self.addCleanup(soon.stop)
 
     def test_what_was_typed_before_a_crash_stays_when_another_cli_proposes(self) -> Steps:
         cli = yield from self.connect()
@@ -145,3 +151,65 @@ class InAnotherWindow(Edits):
         yield lambda: right.name() == "a.py (released proposal)"
         self.assertEqual(text_of(right), "theirs\nmine\n")
         self.assertFalse(right.is_scratch())
+
+
+class Rejected(Edits):
+    """A rejection is meant for the CLI's text; what the user typed stays as a tab."""
+
+    NAME = "a.py (rejected, your edits)"
+
+    def test_closing_the_tab_opens_what_was_typed_as_a_new_one(self) -> Steps:
+        typing = yield from self.open("typing.py", "x\n")
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        self.window.focus_view(right)
+        self.window.run_command("close")
+        yield lambda: cli.received("ide/diffRejected")
+        yield lambda: self.tabs().get(self.NAME) == "theirs\nmine\n"
+        (tab,) = [view for view in self.window.views() if view.name() == self.NAME]
+        self.assertEqual((tab.is_scratch(), tab.is_dirty(), right.is_valid()), (False, True, False))
+        self.assertEqual(self.window.num_groups(), 1)
+        self.assertEqual(self.window.active_view(), typing)
+
+    def test_rejecting_leaves_what_was_typed_as_a_tab(self) -> Steps:
+        typing = yield from self.open("typing.py", "x\n")
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        self.window.run_command("gemini_companion_reject_diff")
+        yield lambda: cli.received("ide/diffRejected")
+        yield lambda: self.window.num_groups() == 1
+        self.assertEqual((right.name(), text_of(right)), (self.NAME, "theirs\nmine\n"))
+        self.assertFalse(right.is_scratch())
+        self.assertEqual(self.window.active_view(), typing)
+
+    def test_of_a_proposal_as_the_cli_sent_it_nothing_stays(self) -> Steps:
+        cli = yield from self.connect()
+        for close in ("close", "gemini_companion_reject_diff"):
+            right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
+            self.window.focus_view(right)
+            self.window.run_command(close)
+            yield lambda: self.window.num_groups() == 1
+            yield lambda: self.tabs() == {}
+
+    def test_closing_the_window_leaves_what_was_typed_in_another_one(self) -> Steps:
+        here = self.window
+        here.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        try:
+            cli = yield from self.connect()
+            yield from self.edited(cli)
+            yield lambda: "mine" in saved_state()
+            self.window.run_command("close_window")
+            yield lambda: cli.received("ide/diffRejected")
+        finally:
+            self.window = here
+        yield lambda: self.tabs().get(self.NAME) == "theirs\nmine\n"
+
+    def test_closing_the_tab_while_the_server_is_down_leaves_it_too(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        self.addCleanup(sublime.run_command, "gemini_companion_restart")
+        plugin._host.companion.stop()
+        right.close()
+        yield lambda: self.tabs().get("a.py (your edits)") == "theirs\nmine\n"
