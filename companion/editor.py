@@ -41,10 +41,13 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
         """Close the session's diff for the path and give its text as the user left it.
 
-        None where no such diff is open, or its text is not whole. No decision follows.
+        None where no such diff is open, or its text is not whole. No decision follows. Unless the
+        user has `decided`, a text that he edited stays with him.
         Raises EditorError.
         """
 

@@ -215,10 +215,10 @@ class Workspace(Desk):
                 session.awaiting.discard(path)
             raise
 
-    async def close_diff(self, session: Session, path: str) -> str | None:
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         if path not in session.awaiting:
             return None
-        return await self._in_turn(session, partial(self._close_diff, session, path))
+        return await self._in_turn(session, partial(self._close_diff, session, path, decided))
 
     async def _open_diff(
         self, session: Session, path: str, content: str, live: frozenset[str], again: bool = False
@@ -237,11 +237,11 @@ class Workspace(Desk):
                 self.reject(other.id, path)
         self._on_change()
 
-    async def _close_diff(self, session: Session, path: str) -> str | None:
+    async def _close_diff(self, session: Session, path: str, decided: bool) -> str | None:
         session.awaiting.discard(path)
         session.proposals.pop(path, None)
         self._on_change()
-        return await self._editor.close_diff(self.window_id, session.id, path)
+        return await self._editor.close_diff(self.window_id, session.id, path, decided)
 
     async def _in_turn(self, session: Session, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work after what the session asked for before, and to its end even where the
