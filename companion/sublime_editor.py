@@ -37,8 +37,10 @@ class SublimeEditor(Editor):
         present = await _in_thread(partial(original.read, proposal.path))
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
-        return await _on_ui_thread(partial(self._close, window_id, session_id, path))
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
+        return await _on_ui_thread(partial(self._close, window_id, session_id, path, decided))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         def show() -> None:
@@ -65,13 +67,17 @@ class SublimeEditor(Editor):
         if present.note or present.warning:
             self.tell(present.note or present.warning)
 
-    def _close(self, window_id: int, session_id: str, path: str) -> str | None:
+    def _close(self, window_id: int, session_id: str, path: str, decided: bool) -> str | None:
         window = sublime.Window(window_id)
         view = sublime_diff.find(window, session_id, path)
         taken = sublime_diff.take(view) if view is not None else None
         if taken is None:
             return None
-        sublime_diff.close(taken, self.keyboard_in(window))
+        keyboard = self.keyboard_in(window)
+        if decided:
+            sublime_diff.close(taken, keyboard)
+        else:
+            sublime_diff.put_away(taken, keyboard, "your edits of a closed proposal")
         return taken.text
 
 

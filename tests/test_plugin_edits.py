@@ -213,3 +213,31 @@ class Rejected(Edits):
         plugin._host.companion.stop()
         right.close()
         yield lambda: self.tabs().get("a.py (your edits)") == "theirs\nmine\n"
+
+
+class Leaving(Edits):
+    """A CLI that quits closes its diffs, and throws away what it is given."""
+
+    NAME = "a.py (your edits of a closed proposal)"
+
+    def test_what_was_typed_stays_as_a_tab(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        left = sublime_diff.partner(right)
+        answer = cli.call("closeDiff", filePath=sublime_diff.path_of(right))
+        yield answer.done
+        self.assertEqual(self.tabs(), {self.NAME: "theirs\nmine\n"})
+        self.assertEqual((right.is_scratch(), left.is_valid()), (False, False))
+        self.assertEqual(self.window.num_groups(), 1)
+
+    def test_of_a_proposal_as_the_cli_sent_it_nothing_stays(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
+        yield cli.call("closeDiff", filePath=sublime_diff.path_of(right)).done
+        self.assertEqual(self.tabs(), {})
+
+    def test_nothing_stays_of_what_the_cli_takes_with_a_decision_in_the_terminal(self) -> Steps:
+        cli = yield from self.connect()
+        path = sublime_diff.path_of((yield from self.edited(cli)))
+        yield cli.call("closeDiff", filePath=path, suppressNotification=True).done
+        self.assertEqual(self.tabs(), {})
