@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from functools import partial
 from typing import Any, Mapping
 
@@ -25,8 +26,10 @@ from .sublime_editor import SublimeEditor
 POLL = 1000
 # Tabs described at a time, so that a window with thousands does not hold up the UI thread.
 CHUNK = 20
-# Milliseconds without an edit after which the text of a proposal is kept: what a crash may cost.
+# Milliseconds without an edit after which the text of a proposal is kept, and those since the first
+# one after which it is kept however fast the user types: what a crash may cost.
 AT_REST = 500
+AT_MOST = 2000
 CHANGE_TAG = "GeminiCompanion"
 
 
@@ -42,6 +45,8 @@ class Host:
         self.log: log.RecentLines | None = None
         self._windows: Mapping[int, tuple[str, ...]] = {}
         self._generation = 0
+        # When the first edit was made that is not kept yet, by the view's id; the worker's own.
+        self._unkept: dict[int, float] = {}
 
     def start(self) -> None:
         settings = sublime.load_settings(SETTINGS)
@@ -144,13 +149,19 @@ class Host:
             sublime.set_timeout(lambda: sublime_diff.put_away(taken, None, "your edits"), 0)
 
     def edited(self, view: sublime.View) -> None:
-        """The text of a view is another; any thread. That of a diff is kept once it is at rest."""
+        """The text of a view is another; on the worker. That of a diff is kept once it is at rest,
+        or AT_MOST after the first edit."""
         if not sublime_diff.is_diff(view):
             return
         count = view.change_count()
+        since = self._unkept.setdefault(view.id(), time.monotonic())
 
         def keep() -> None:
-            if view.change_count() == count:
+            is_late = (time.monotonic() - since) * 1000 >= AT_MOST - AT_REST
+            # A later text than this one may have been kept meanwhile.
+            is_unkept = self._unkept.get(view.id()) == since
+            if is_unkept and (is_late or view.change_count() == count):
+                del self._unkept[view.id()]
                 self._keep_diff(view)
 
         sublime.set_timeout_async(keep, AT_REST)

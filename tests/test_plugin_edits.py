@@ -241,3 +241,23 @@ class Leaving(Edits):
         path = sublime_diff.path_of((yield from self.edited(cli)))
         yield cli.call("closeDiff", filePath=path, suppressNotification=True).done
         self.assertEqual(self.tabs(), {})
+
+
+class Typing(Edits):
+    def test_it_is_kept_now_and_then_however_long_it_goes_on(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
+
+        def is_kept() -> bool:
+            right.run_command("append", {"characters": "typed "})
+            return "typed" in saved_state()
+
+        yield is_kept
+
+    def test_once_it_has_come_to_rest_all_of_it_is_kept(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        for number in range(5):
+            right.run_command("append", {"characters": f"{number}\n"})
+            yield 20
+        yield lambda: "mine\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
