@@ -133,15 +133,21 @@ class FakeEditor(Editor):
         self.told: list[str] = []
         self.orphaned: dict[tuple[int, str], bool] = {}
         self.refusal = ""
+        # Paths of diffs whose CLI closed them without a decision.
+        self.left: list[str] = []
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self.refusal:
             raise EditorError(self.refusal)
         self.diffs[window_id, proposal.session_id, proposal.path] = proposal.content
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
         if self.refusal:
             raise EditorError(self.refusal)
+        if not decided:
+            self.left.append(path)
         return self.diffs.pop((window_id, session_id, path), None)
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:

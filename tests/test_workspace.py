@@ -257,6 +257,15 @@ class Decisions(WithoutServer):
         self.assertEqual(self.workspace.status().waiting, 0)
 
     @in_loop
+    async def test_the_editor_is_told_whether_the_user_has_decided_in_the_client(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        for decided in (True, False):
+            await self.propose(session)
+            await self.workspace.close_diff(session, PATH, decided)
+            self.assertEqual(self.editor.left, [] if decided else [PATH])
+
+    @in_loop
     async def test_closing_touches_no_diff_of_another_session(self) -> None:
         await self.begin()
         session, _ = self.connect()
