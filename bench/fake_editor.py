@@ -19,6 +19,11 @@ class FakeEditor(Editor):
     ) -> Optional[str]:
         return self._diffs.pop((session_id, path), None)
 
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: Optional[str]
+    ) -> Optional[str]:
+        return self._diffs.get((session_id, path))
+
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 

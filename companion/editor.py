@@ -52,6 +52,16 @@ class Editor(ABC):
         """
 
     @abstractmethod
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        """The diff came back with the editor, and `saved` was kept of it, None where nothing was:
+        show the newer of the two, and give it.
+
+        None where no such diff is open, or its text is not whole. Raises EditorError.
+        """
+
+    @abstractmethod
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         """Show whether the session's diffs wait for a CLI that is there; returns at once, from any
         thread."""

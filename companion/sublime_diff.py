@@ -32,6 +32,10 @@ WINDOW = "gemini_companion_diff_window"
 EMPTY = "gemini_companion_diff_empty"
 DIGEST = "gemini_companion_diff_digest"
 PROPOSED = "gemini_companion_diff_proposed"
+# The digest of the text that was kept last: an editor that comes back after a crash, with an older
+# session of its own, tells by it which text is newer. And whether that has still to be found out.
+KEPT = "gemini_companion_diff_kept"
+RESTORED = "gemini_companion_diff_restored"
 # Whether it holds the whole proposal, whether it is compared with the left side, and whether its
 # CLI is gone.
 WHOLE = "gemini_companion_diff_whole"
@@ -43,7 +47,7 @@ PARTNER = "gemini_companion_diff_partner"
 # All that makes a view one of ours.
 MARKS = (
     *(STAMP, PATH, SESSION, OWN, WINDOW, EMPTY, DIGEST, PROPOSED),
-    *(WHOLE, COMPARED, ORPHANED, PAIR, PARTNER),
+    *(KEPT, RESTORED, WHOLE, COMPARED, ORPHANED, PAIR, PARTNER),
 )
 # On the window: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
@@ -193,7 +197,8 @@ def _open_pair(
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
-    settings.set(PROPOSED, "" if proposal.may_be_edited else _digest(proposal.content))
+    settings.set(KEPT, _digest(proposal.content))
+    settings.set(PROPOSED, "" if proposal.may_be_edited else settings.get(KEPT))
     settings.set(WHOLE, proposal.is_whole)
     settings.set(PAIR, uuid.uuid4().hex)
     left.settings().set(PAIR, settings.get(PAIR))
@@ -272,6 +277,8 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
             pairs.setdefault(name, []).append(view)
     found = [view for views in pairs.values() for view in _adopt_pair(window, views)]
     window.settings().set(DIFFS, [view.id() for view in found])
+    for view in found:
+        view.settings().set(RESTORED, True)
     return [(str(view.settings().get(SESSION)), path_of(view)) for view in found]
 
 
@@ -388,14 +395,32 @@ def take(view: sublime.View) -> Taken | None:
 
 
 def keep(view: sublime.View) -> Taken | None:
-    """What `read` gives, remembered in case the view vanishes; any thread."""
+    """What `read` gives, to be kept, and remembered in case the view vanishes; any thread. None
+    where something newer may have been kept before."""
+    is_restored = view.settings().get(RESTORED) is True
     diff = read(view)
-    if diff is not None and diff.is_edited:
+    if diff is None or diff.text is None:
+        return None
+    if diff.is_edited:
         _kept[view.id()] = diff
         # Somebody may have claimed it just now.
         if not is_diff(view):
             _kept.pop(view.id(), None)
+    if is_restored:
+        return None
+    view.settings().set(KEPT, _digest(diff.text))
     return diff
+
+
+def catch_up(view: sublime.View, saved: str | None) -> bool:
+    """Where `saved` was kept after what the editor brought back, put it in, as an edit that can be
+    undone; gives whether that was so."""
+    kept, text = view.settings().get(KEPT), view.substr(sublime.Region(0, view.size()))
+    view.settings().erase(RESTORED)
+    if saved is None or saved == text or kept is None or kept == _digest(saved):
+        return False
+    _put(view, saved)
+    return True
 
 
 def vanished() -> list[Taken]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import suppress
 from functools import partial
 from typing import Callable, TypeVar
@@ -18,6 +19,8 @@ T = TypeVar("T")
 
 SETTINGS = "GeminiCompanion.sublime-settings"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
+
+RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
 
 
 class SublimeEditor(Editor):
@@ -41,6 +44,11 @@ class SublimeEditor(Editor):
         self, window_id: int, session_id: str, path: str, decided: bool = True
     ) -> str | None:
         return await _on_ui_thread(partial(self._close, window_id, session_id, path, decided))
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        return await _on_ui_thread(partial(self._restore, window_id, session_id, path, saved))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         def show() -> None:
@@ -79,6 +87,15 @@ class SublimeEditor(Editor):
         else:
             sublime_diff.put_away(taken, keyboard, "your edits of a closed proposal")
         return taken.text
+
+    def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
+        view = sublime_diff.find(sublime.Window(window_id), session_id, path)
+        if view is None:
+            return None
+        if sublime_diff.catch_up(view, saved):
+            self.tell(RESTORED.format(os.path.basename(path)))
+        diff = sublime_diff.keep(view)
+        return diff.text if diff is not None else None
 
 
 def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:

@@ -94,7 +94,6 @@ class Host:
             for window_id in new:
                 window = sublime.Window(window_id)
                 self.companion.set_diffs(window_id, sublime_diff.adopt(window))
-                self._keep_diffs(window)
                 self._add_files(window, window.views())
         for diff in sublime_diff.vanished() if windows else []:
             sublime_diff.put_away(diff, None, sublime_diff.REJECTED)
@@ -167,13 +166,16 @@ class Host:
         sublime.set_timeout_async(keep, AT_REST)
 
     def _keep_diffs(self, window: sublime.Window) -> None:
-        """What was typed while nobody listened, or in the last moment."""
+        """What was typed in the last moment."""
         for view in sublime_diff.diffs(window):
             self._keep_diff(view)
 
     def _keep_diff(self, view: sublime.View) -> None:
-        companion, diff = self.companion, sublime_diff.keep(view)
-        if companion is not None and diff is not None and diff.text is not None:
+        companion = self.companion
+        if companion is None or not companion.is_running:
+            return
+        diff = sublime_diff.keep(view)
+        if diff is not None and diff.text is not None:
             companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
 
     def closed(self, view: sublime.View) -> None:

@@ -191,17 +191,31 @@ class Workspace(Desk):
         self._update = asyncio.get_running_loop().call_later(DEBOUNCE, self._send_context)
 
     def reconcile(self, diffs: Iterable[tuple[str, str]]) -> None:
-        """The editor has these diffs. What a session of before still waits for is shown again, as
-        the user had it last; or rejected, where nobody knows that any more."""
+        """The editor has these diffs, with the texts of its own last session. What a session of
+        before still waits for is shown again, as the user had it last; or rejected, where nobody
+        knows that any more."""
         known = set(diffs)
         for session_id in {id for id, _ in known if self.sessions.find(id) is None}:
             self._editor.set_orphaned(self.window_id, session_id, True)
         for session in self._with_diffs():
-            for path in [it for it in session.awaiting if (session.id, it) not in known]:
-                if path in session.proposals:
+            for path in list(session.awaiting):
+                if (session.id, path) in known:
+                    saved = session.proposals.get(path)
+                    asyncio.ensure_future(self._catch_up(session, path, saved))
+                elif path in session.proposals:
                     asyncio.ensure_future(self._show_again(session, path))
                 else:
                     self.reject(session.id, path)
+
+    async def _catch_up(self, session: Session, path: str, saved: str | None) -> None:
+        work = partial(self._editor.restore_text, self.window_id, session.id, path, saved)
+        try:
+            text = await self._in_turn(session, work)
+        except EditorError as error:
+            logger.warning("a diff could not be compared with what was kept: %s", error)
+            return
+        if text is not None:
+            self.edited(session.id, path, text)
 
     async def _show_again(self, session: Session, path: str) -> None:
         # Nobody is gone for good yet: no other diff has to make way.

@@ -135,6 +135,8 @@ class FakeEditor(Editor):
         self.refusal = ""
         # Paths of diffs whose CLI closed them without a decision.
         self.left: list[str] = []
+        # What was kept of diffs that came back, by their paths.
+        self.saved: dict[str, str | None] = {}
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self.refusal:
@@ -149,6 +151,12 @@ class FakeEditor(Editor):
         if not decided:
             self.left.append(path)
         return self.diffs.pop((window_id, session_id, path), None)
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        self.saved[path] = saved
+        return self.diffs.get((window_id, session_id, path))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         self.orphaned[window_id, session_id] = orphaned

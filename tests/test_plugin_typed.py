@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion import sessions, sublime_diff
+from GeminiCompanion.companion import sessions, sublime_diff, sublime_host
 
 from .adapter import AdapterTestCase, saved_state, text_of
 from .fake_cli import FakeCli
@@ -261,3 +261,50 @@ class Typing(Edits):
             right.run_command("append", {"characters": f"{number}\n"})
             yield 20
         yield lambda: "mine\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
+
+
+class BroughtBack(Edits):
+    """Diffs in tabs that the editor brings back with its own session."""
+
+    def older_session(self, right: sublime.View) -> Generator[Any, Any, None]:
+        """Type into a proposal, and have the editor come back with what it was like before."""
+        marks = {name: right.settings().get(name) for name in sublime_diff.MARKS}
+        text = text_of(right)
+        right.run_command("append", {"characters": "mine\n"})
+        yield lambda: "mine" in saved_state()
+        plugin.plugin_unloaded()
+        sublime_diff.put_text(right, text)
+        for name, value in marks.items():
+            right.settings().set(name, value)
+        plugin.plugin_loaded()
+
+    def test_what_was_kept_after_the_editors_session_is_put_in_and_can_be_undone(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
+        yield from self.older_session(right)
+        yield lambda: text_of(right) == "theirs\nmine\n"
+        self.assertTrue(sublime_diff.is_diff(right))
+        yield lambda: "mine" in saved_state()
+        right.run_command("undo")
+        self.assertEqual(text_of(right), "theirs\n")
+        yield lambda: "mine" not in saved_state()
+
+    def test_what_was_typed_while_nobody_kept_it_stands(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.edited(cli)
+        yield lambda: "mine" in saved_state()
+        plugin.plugin_unloaded()
+        right.run_command("append", {"characters": "to nobody\n"})
+        plugin.plugin_loaded()
+        yield lambda: "to nobody" in saved_state()
+        self.assertEqual(text_of(right), "theirs\nmine\nto nobody\n")
+
+    def test_what_is_typed_before_the_companion_is_up_is_not_lost(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
+        with mock.patch.object(sublime_host, "AT_REST", 0):
+            yield from self.older_session(right)
+            right.run_command("append", {"characters": "at once\n"})
+            yield lambda: text_of(right) == "theirs\nmine\n"
+        right.run_command("undo")
+        self.assertEqual(text_of(right), "theirs\nat once\n")

@@ -328,6 +328,24 @@ class Decisions(WithoutServer):
         self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
 
     @in_loop
+    async def test_of_a_diff_that_came_back_the_text_that_the_editor_gives_is_kept(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.edited(session.id, PATH, "mine\n")
+        saved = self.workspace.saved()
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
+        self.workspace.reconcile([(session.id, PATH)])
+        # What is typed before the answer comes is not what was kept.
+        self.workspace.edited(session.id, PATH, "typed just now\n")
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.saved, {PATH: "mine\n"})
+        (kept,) = self.workspace.saved().sessions
+        self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
+
+    @in_loop
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
         class SlowEditor(FakeEditor):
             async def open_diff(self, window_id: int, proposal: Proposal) -> None:
