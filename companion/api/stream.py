@@ -54,11 +54,11 @@ async def send(desk: Desk, asked: Asked, turn: Turn, after: int = 0) -> web.Stre
     kind = kind_of(asked.request.headers.get("Accept", ""))
     response = web.StreamResponse(
         headers={
-            "Content-Type": kind + "; charset=utf-8",
-            "Cache-Control": "no-cache, no-transform",
-            "X-Accel-Buffering": "no",
-            "X-Content-Type-Options": "nosniff",
             **asked.headers,
+            "Content-Type": kind + "; charset=utf-8",
+            # What stands between may neither keep nor hold back nor compress it.
+            "Cache-Control": "no-store, no-transform",
+            "X-Accel-Buffering": "no",
         }
     )
     with desk.audience.listening(turn, may_return=kind == SSE):
