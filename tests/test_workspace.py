@@ -333,7 +333,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.edited(session.id, PATH, "mine\n")
-        saved = self.workspace.saved()
+        saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
