@@ -342,7 +342,7 @@ class Decisions(WithoutServer):
         self.workspace.edited(session.id, PATH, "typed just now\n")
         await self.clock.advance(0)
         self.assertEqual(self.editor.saved, {PATH: "mine\n"})
-        (kept,) = self.workspace.saved().sessions
+        (kept,) = self.workspace.saved(time.time()).sessions
         self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
 
     @in_loop
