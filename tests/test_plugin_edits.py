@@ -24,6 +24,9 @@ class Edits(AdapterTestCase):
         right.run_command("append", {"characters": "penned\n"})
         return right
 
+    def diffs_of(self, path: str) -> list[sublime.View]:
+        return [it for it in sublime_diff.diffs(self.window) if sublime_diff.path_of(it) == path]
+
     def crash(self) -> None:
         """The editor goes down, and no tab of a diff comes back with it."""
         plugin.plugin_unloaded()
@@ -50,11 +53,11 @@ class MakingWay(Edits):
         path = sublime_diff.path_of(right)
         yield lambda: "penned" in saved_state()
         self.crash()
-        yield lambda: list(sublime_diff.diffs(self.window))
+        yield lambda: self.diffs_of(path)
         cli.close()
         other = yield from self.connect()
-        yield from self.diff(other, path, "next\n")
-        yield lambda: len(list(sublime_diff.diffs(self.window))) == 1
+        new = yield from self.diff(other, path, "next\n")
+        yield lambda: self.diffs_of(path) == [new]
         self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
 
     def test_what_was_typed_stays_when_the_same_cli_proposes_again(self) -> Steps:
@@ -209,10 +212,12 @@ class Rejected(Edits):
     def test_closing_the_tab_while_the_server_is_down_leaves_it_too(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        self.addCleanup(sublime.run_command, "gemini_companion_restart")
+        path = sublime_diff.path_of(right)
         plugin._host.companion.stop()
         right.close()
         yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
+        sublime.run_command("gemini_companion_restart")
+        yield lambda: self.diffs_of(path)
 
 
 class Leaving(Edits):
