@@ -318,6 +318,17 @@ class Carried(Built):
         found = self.run_python(BARE, WHICH, self.path, folder)
         self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
 
+    def test_one_that_is_installed_for_another_python_does_not_win(self) -> None:
+        for number, text in enumerate(("x: int = type | 'no'", "def f(:", "len.no")):
+            folder = os.path.join(Builds.folder, f"foreign{number}")
+            os.makedirs(folder, exist_ok=True)
+            for name in ("aiohttp", "jsonschema"):
+                with open(os.path.join(folder, name + ".py"), "w") as file:
+                    file.write(text + "\n")
+            with self.subTest(text):
+                found = self.run_python(BARE, WHICH, self.path, folder)
+                self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+
 
 def absolute(node: ast.AST) -> set[str]:
     """The top names of what a node imports by name: in a statement or a call."""
@@ -441,7 +452,9 @@ class Fallback(unittest.TestCase):
             "    import a\n"
             "    from a import b as c\n"
             "    from a.d import e, f\n"
-            "except ImportError:\n"
+            "except Exception:\n"
+            "    # The boundary to what others have installed: however it fails, what is carried"
+            " serves.\n"
             "    from ..carried import a\n"
             "    from ..carried.a import b as c\n"
             "    from ..carried.a.d import e, f\n"
