@@ -145,7 +145,7 @@ class Host(unittest.TestCase):
 
     def test_libraries_of_the_data_folder_come_before_those_of_this_python(self) -> None:
         data = os.path.join(self.folder, "data")
-        folder = os.path.join(data, "Lib", "python%d%d" % sys.version_info[:2])
+        folder = os.path.join(data, "Lib", f"python3{sys.version_info[1]}")
         os.makedirs(folder)
         for name in ("pytest", "json"):
             self.write(os.path.join(folder, name + ".py"), "MINE = True\n")
@@ -158,17 +158,17 @@ class Host(unittest.TestCase):
         script = self.write(
             "where.py", "import GeminiCompanion.plugin as it; print('from', it.__file__)\n"
         )
-        for start in ("Packages/GeminiCompanion", "Installed Packages"):
-            os.makedirs(os.path.join(data, *start.split("/")))
-            if start == "Installed Packages":
-                shutil.rmtree(os.path.join(data, "Packages", "GeminiCompanion"))
-                path = os.path.join(data, start, "GeminiCompanion.sublime-package")
+        unpacked = os.path.join(data, "Packages", "GeminiCompanion")
+        os.makedirs(unpacked)
+        self.write(os.path.join(unpacked, "plugin.py"), "")
+        zipped = os.path.join(data, "Installed Packages", "GeminiCompanion.sublime-package")
+        os.makedirs(os.path.dirname(zipped))
+        for path in (unpacked, zipped):
+            if path == zipped:
+                shutil.rmtree(unpacked)
                 with zipfile.ZipFile(path, "w") as archive:
                     archive.writestr("plugin.py", "")
-            else:
-                path = os.path.join(data, *start.split("/"))
-                self.write(os.path.join(path, "plugin.py"), "")
-            with self.subTest(start):
+            with self.subTest(path):
                 done = run_editor(["--data", data, "--exec", script])
                 self.assertIn("from " + os.path.join(path, "plugin.py"), done.stdout, done.stderr)
 
