@@ -91,6 +91,14 @@ class Workflows(unittest.TestCase):
         systems = ("ubuntu", "macos", "windows")
         self.assertEqual(found, {(name, python) for name in systems for python in ("3.8", "3.14")})
 
+    def test_package_control_never_looks_for_our_libraries_in_its_channel(self) -> None:
+        steps = self.flows["test.yml"]["jobs"]["sublime"]["steps"]
+        kinds = [step.get("uses", step.get("run", "")) for step in steps]
+        order = ["actions/setup@", "tools.install --libraries", "cp -r .", "actions/run-tests@"]
+        places = [next(at for at, it in enumerate(kinds) if words in it) for words in order]
+        self.assertEqual(places, sorted(places))
+        self.assertIs(steps[places[0]]["with"]["install-package"], False)
+
     def test_only_a_release_may_write(self) -> None:
         self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})
 
