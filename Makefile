@@ -1,5 +1,6 @@
 # make            lint, types and all tests
 # make run        Sublime Text without a screen, on FOLDER (default: where you stand)
+# make api        Gemini CLI as an HTTP server, on FOLDER
 # make help       the rest
 
 SHELL := /bin/sh
@@ -14,12 +15,13 @@ BASE = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')"
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run test fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node run api test fuzz soak check format bench review install uninstall package
 
 all: check test
 
 help:
 	@echo "make run [FOLDER=path]   try it without Sublime Text"
+	@echo "make api [FOLDER=path]   Gemini CLI as an HTTP server"
 	@echo "make test                all tests          make check    lint, format, types"
 	@echo "make install             put it into your Sublime Text    make uninstall   and away again"
 	@echo "make bench               measure            make format   rewrite the format"
@@ -38,6 +40,12 @@ setup-node: setup-python
 
 run: setup-python
 	@$(PY) -m headless "$(FOLDER_PATH)"
+
+# make api [FOLDER=path] [OPTIONS="--port 0 --language en"]; docs/api.md tells the options
+# Where no CLI is installed, the one of the tests serves.
+CLI := $(shell command -v gemini 2>/dev/null)
+api: $(if $(CLI),setup-python,setup)
+	@$(PY) -m companion.api --workspace "$(FOLDER_PATH)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
 test: setup
 	$(PY) -O -m headless --exec tests/run.py

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import socket
-import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,9 +17,8 @@ from typing import Iterator
 from . import private
 from .log import logger
 
+# What is written by halves has another name (see `private`), out of the CLI's sight.
 NAME = re.compile(r"gemini-ide-server-(\d+)-(\d+)\.json")
-# The prefix is what keeps a half-written file out of NAME, and so out of the CLI's sight.
-UNFINISHED = re.compile(re.escape(private.UNFINISHED) + r"(\d+)-[0-9a-f]+")
 # Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
 SHARED_TMPDIR = "/tmp"
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
@@ -163,7 +161,7 @@ def remove_all(pid: int) -> None:
     """Take away every file of the editor `pid`: for an editor that quits without our thread."""
     for entry in _entries():
         match = NAME.fullmatch(entry.name)
-        if match and int(match.group(1)) == pid and _is_ours(entry):
+        if match and int(match.group(1)) == pid and private.is_ours(entry):
             _unlink(entry.path)
 
 
@@ -181,9 +179,9 @@ def sweep(own_pid: int) -> list[str]:
     `own_pid`) and nothing listens on the port either (contract B5.39: a dead file of the same
     workspace keeps the CLI from connecting).
     """
-    removed = []
+    removed = [path for folder in folders() for path in private.sweep(folder)]
     for entry in _entries():
-        if _is_ours(entry) and _is_dead(entry.name, own_pid):
+        if private.is_ours(entry) and _is_dead(entry.name, own_pid):
             with suppress(OSError):
                 os.unlink(entry.path)
                 removed.append(entry.path)
@@ -191,37 +189,12 @@ def sweep(own_pid: int) -> list[str]:
     return removed
 
 
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        return False
-    owned = sys.platform == "win32" or status.st_uid == os.getuid()
-    return owned and stat.S_ISREG(status.st_mode)
-
-
 def _is_dead(name: str, own_pid: int) -> bool:
-    unfinished = UNFINISHED.fullmatch(name)
-    if unfinished:
-        return not _is_running(int(unfinished.group(1)))
     finished = NAME.fullmatch(name)
     if not finished:
         return False
     pid, port = int(finished.group(1)), int(finished.group(2))
-    return (pid == own_pid or not _is_running(pid)) and not _is_listening(port)
-
-
-def _is_running(pid: int) -> bool:
-    if sys.platform == "win32":
-        # os.kill would end the process there; the port alone decides.
-        return False
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return (pid == own_pid or not private.is_running(pid)) and not _is_listening(port)
 
 
 def _is_listening(port: int) -> bool:

@@ -1,4 +1,4 @@
-"""Connections that have not shown the token yet: few, and not for long; knows no HTTP.
+"""Connections that have not shown the token yet: few, briefly, little of it; knows no HTTP.
 
 Anybody on this machine can connect, and a web page can make its browser do so. Whoever says little
 and slowly must not use up what the CLI needs.
@@ -12,6 +12,9 @@ import asyncio
 PATIENCE = 10.0
 # Connections without the token at a time; one more costs the oldest of them.
 MAX_STRANGERS = 32
+# Bytes of one that are listened to: the headers of a request with the token are far fewer. What the
+# HTTP parser makes of bytes is larger than these, and some versions of it never refuse any.
+MAX_HEARD = 16 * 1024
 
 
 class Strangers:
@@ -35,18 +38,30 @@ class Strangers:
 
 
 class Gate(asyncio.Protocol):
-    """Stands before the protocol of a connection until `open`, and then is out of its way."""
+    """Stands before the protocol of a connection until `open`, and then is out of its way.
+
+    What comes beyond MAX_HEARD waits, a read or two of it in our memory and all else in its
+    sender's: one who has the token goes on, for the others time runs out.
+    """
 
     def __init__(self, strangers: Strangers, inner: asyncio.Protocol) -> None:
         self._strangers = strangers
         self._inner = inner
         self._transport: asyncio.Transport | None = None
+        self._left = MAX_HEARD
+        self._unheard = b""
 
     def open(self) -> None:
         """The client has shown the token: the connection is its own from now on."""
         self._strangers.remove(self)
-        if self._transport is not None:
-            self._transport.set_protocol(self._inner)
+        if self._transport is None:
+            return
+        self._transport.set_protocol(self._inner)
+        if self._unheard:
+            # First this: the inner protocol may want to pause again.
+            self._transport.resume_reading()
+            self._inner.data_received(self._unheard)
+            self._unheard = b""
 
     def shut(self) -> None:
         self._strangers.remove(self)
@@ -60,7 +75,13 @@ class Gate(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        self._inner.data_received(data)
+        heard, unheard = data[: self._left], data[self._left :]
+        self._left -= len(heard)
+        if unheard and self._transport is not None:
+            self._unheard += unheard
+            self._transport.pause_reading()
+        if heard:
+            self._inner.data_received(heard)
 
     def eof_received(self) -> bool | None:
         return self._inner.eof_received()

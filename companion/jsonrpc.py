@@ -95,7 +95,7 @@ def parse(
     In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a body
     that is no JSON in UTF-8 (PARSE_ERROR) and for one that is no message (INVALID_REQUEST).
     """
-    value = finish(_load(body))
+    value = finish(load(body))
     if not isinstance(value, list):
         return message(value)
     if not value:
@@ -103,7 +103,8 @@ def parse(
     return [_message_or_error(member) for member in value]
 
 
-def _load(body: bytes) -> Any:
+def load(body: bytes) -> Any:
+    """The value of JSON in UTF-8, all its texts valid Unicode. Raises RpcError (PARSE_ERROR)."""
     try:
         text = body.decode("utf-8")
         if text.startswith("\ufeff"):

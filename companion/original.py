@@ -6,16 +6,24 @@ import codecs
 import hashlib
 import os
 import stat
+import threading
+import time
+from concurrent import futures
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, Callable
 
 from .editor import EditorError
+from .log import logger
 
 # Bytes from which only the beginning of a file is read into a view, and the bytes of that.
 LARGE = 2 * 1024 * 1024
 BEGINNING = 64 * 1024
 # Bytes read at a time.
 CHUNK = 1024 * 1024
+CUT = "only the beginning"
+# Seconds after which a file is given up: a drive behind a network that is gone says nothing.
+PATIENCE = 10.0
+LATE = "The file cannot be read in time."
 
 # Byte order marks in the order in which one could be mistaken for another.
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -44,6 +52,11 @@ class Original:
     traits: tuple[str, ...] = ()
     digest: str = ""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether `text` is the beginning only."""
+        return CUT in self.traits
+
 
 def read(path: str) -> Original:
     """Read the file at an absolute path.
@@ -62,6 +75,9 @@ def read(path: str) -> Original:
         return Original("", exists=False)
     except OSError as error:
         return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
+    except UnicodeEncodeError:
+        note = "The file cannot be read: this system's encoding lacks a letter of its name."
+        return Original("", exists=True, note=note)
     if os.access(path, os.W_OK):
         return original
     return replace(original, traits=original.traits + ("read-only",))
@@ -75,19 +91,47 @@ def read_or_note(path: str) -> Original:
         return Original("", exists=True, note=str(error))
 
 
+def in_time(read: Callable[[str], Original], path: str) -> Original:
+    """What one of the two above gives, or a note after PATIENCE seconds: a thread of its own waits
+    on for what may never come. Raises EditorError."""
+    outcome: futures.Future[Original] = futures.Future()
+
+    def run() -> None:
+        """The boundary of the thread: whoever waits for the file hears of every failure."""
+        try:
+            outcome.set_result(read(path))
+        except EditorError as error:
+            outcome.set_exception(error)
+        except Exception:
+            logger.exception("a file could not be read")
+            note = "The file cannot be read; the log of Gemini Companion tells more."
+            outcome.set_result(Original("", exists=True, note=note))
+
+    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
+    try:
+        return outcome.result(PATIENCE)
+    except futures.TimeoutError:
+        return Original("", exists=True, note=LATE)
+
+
 def _read(file: BinaryIO) -> Original:
-    """Bit by bit, for a large one would hold up every other thread."""
-    size = os.fstat(file.fileno()).st_size
+    """Bit by bit, for a large one would hold up every other thread; and as far as the file went in
+    the beginning: some grow all the time, those of /proc have no size and may have no end."""
+    size, end = os.fstat(file.fileno()).st_size, time.monotonic() + PATIENCE
     digest, data = hashlib.sha256(), bytearray()
-    for chunk in iter(lambda: file.read(CHUNK), b""):
+    for chunk in iter(lambda: file.read(min(CHUNK, size - file.tell())), b""):
         digest.update(chunk)
         if size <= LARGE or not data:
             data += chunk
+        if time.monotonic() > end:
+            return Original("", exists=True, note=LATE)
+    if not size and file.read(1):
+        return Original("", exists=True, note="The file does not say how large it is.")
     whole = size <= LARGE
     original = _decode(bytes(data if whole else data[:BEGINNING]), whole)
     if not whole and not original.note:
         note = f"The file has {size} bytes; only its beginning is shown."
-        original = replace(original, note=note, traits=original.traits + ("only the beginning",))
+        original = replace(original, note=note, traits=original.traits + (CUT,))
     return replace(original, digest=digest.hexdigest())
 
 
@@ -108,7 +152,7 @@ def _decode(data: bytes, whole: bool) -> Original:
         warning, traits = f"The file is in {name}.", (name,) + traits
     elif mark:
         traits = ("BOM",) + traits
-    return Original(_unix(text), exists=True, warning=warning, traits=traits)
+    return Original(unix(text), exists=True, warning=warning, traits=traits)
 
 
 def _traits(text: str, whole: bool) -> tuple[str, ...]:
@@ -124,5 +168,5 @@ def _traits(text: str, whole: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unix(text: str) -> str:
+def unix(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

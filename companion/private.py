@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import sys
@@ -10,6 +11,7 @@ from contextlib import suppress
 
 # The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
 UNFINISHED = ".unfinished-"
+UNFINISHED_NAME = re.compile(re.escape(UNFINISHED) + r"(\d+)-[0-9a-f]+")
 
 
 class NotPrivate(Exception):
@@ -50,3 +52,46 @@ def write(path: str, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
+
+
+def sweep(folder: str) -> list[str]:
+    """Remove the files of this user that a writer left unfinished when it died; gives their paths,
+    and nothing where the folder cannot be read."""
+    removed = []
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if is_ours(entry) and _is_abandoned(entry.name):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+                    removed.append(entry.path)
+    return removed
+
+
+def _is_abandoned(name: str) -> bool:
+    match = UNFINISHED_NAME.fullmatch(name)
+    pid = int(match.group(1)) if match else os.getpid()
+    return pid != os.getpid() and not is_running(pid)
+
+
+def is_ours(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, and no link, of this user."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    owned = sys.platform == "win32" or status.st_uid == os.getuid()
+    return owned and stat.S_ISREG(status.st_mode)
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process lives; on Windows nobody can be asked, and none does."""
+    if sys.platform == "win32":
+        # os.kill would end the process there.
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -7,6 +7,7 @@ contract B3: a second stream replaces the first, streams end gracefully, nobody 
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections import deque
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ GRACE = 60.0
 # Seconds without a stream after which a client counts as gone, and its session makes way for the
 # next one of its window: more than a client takes to come back to a stream that broke off.
 ABSENT = 5.0
+# Ids left out where a session is restored: an editor that crashed may have given ids that were not
+# saved yet, and a client that saw one must not take it for that of a later event.
+LEAP = 2**32
 # Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
 MAX_SESSIONS = 64
 
@@ -38,22 +42,26 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """One message of a stream, as bytes of JSON; `id` counts from 1 within its session.
+    """One message of a stream, as bytes of JSON; `id` grows within its session, from 1.
 
     A `passing` event is worthless once a newer one exists (the context). Every other one is a
-    decision of the user: kept until it was sent, and a while longer for a stream that resumes.
+    decision of the user on the file at `path`: kept until it was sent, and a while longer for a
+    stream that resumes.
     """
 
     id: int
     message: bytes
     passing: bool
+    path: str = ""
 
 
 class Session:
     """One client, from `initialize` to its end.
 
     `awaiting` holds the paths of the diffs that the client has open and undecided, as it sent them;
-    `proposals` their texts as the user had them last.
+    `proposals` their texts as the user had them last. `opened` counts the sessions of its window;
+    `left` is that of the newest one when its stream was lost: only later ones may be its client,
+    come back.
     """
 
     def __init__(self, id: str, protocol_version: str) -> None:
@@ -61,18 +69,19 @@ class Session:
         self.protocol_version = protocol_version
         self.awaiting: set[str] = set()
         self.proposals: dict[str, str] = {}
+        self.opened = self.left = 0
         self.last_seen = 0.0
         self.stream: Stream | None = None
         self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
 
-    def send(self, message: bytes, passing: bool = False) -> None:
+    def send(self, message: bytes, passing: bool = False, path: str = "") -> None:
         """Put a message on the session's stream, now or when there is one."""
         if passing:
             self._events = deque(event for event in self._events if not event.passing)
         self._last_id += 1
-        self._events.append(Event(self._last_id, message, passing))
+        self._events.append(Event(self._last_id, message, passing, path))
         if self.stream is not None:
             self.stream.wake()
 
@@ -99,9 +108,15 @@ class Session:
         """Say something else than what waits to be said; False where it does not wait any more."""
         for index, event in enumerate(self._events):
             if event.id > self._delivered and event.message == old:
-                self._events[index] = Event(event.id, new, event.passing)
+                self._events[index] = Event(event.id, new, event.passing, event.path)
                 return True
         return False
+
+    def forget(self, path: str) -> list[bytes]:
+        """Take back what waits to be said of a file; gives it."""
+        taken = [event for event in self._waiting() if event.path == path]
+        self._events = deque(event for event in self._events if event not in taken)
+        return [event.message for event in taken]
 
     def undelivered(self) -> list[bytes]:
         """The decisions that no stream took."""
@@ -130,16 +145,25 @@ class Session:
 
     @classmethod
     def restored(cls, saved: SavedSession) -> Session:
-        """The session as it was: ids go on where they were, or a stream that resumes after one of
-        them would miss what came since."""
+        """The session as it was; ids go on after all that were ever given.
+
+        A stream that resumes after one that was not saved has seen all that was: events go out in
+        the order of their ids.
+        """
         session = cls(saved.id, saved.protocol_version)
         session.awaiting.update(saved.awaiting)
         session.proposals.update(saved.proposals)
-        session._last_id = saved.last_id
+        session._last_id = saved.last_id + LEAP
         for id, message in saved.undelivered:
-            session._events.append(Event(id, message.encode("ascii"), passing=False))
+            data = message.encode("ascii")
+            session._events.append(Event(id, data, passing=False, path=path_of(data)))
         session._delivered = min([id - 1 for id, _ in saved.undelivered] + [saved.last_id])
         return session
+
+
+def path_of(message: bytes) -> str:
+    """The path of a decision. Raises KeyError, TypeError and ValueError for what is none."""
+    return str(json.loads(message)["params"]["filePath"])
 
 
 class Stream:
@@ -201,6 +225,9 @@ class Sessions:
         self._on_end = on_end
         self._on_absent = on_absent
         self._sessions: dict[str, Session] = {}
+        self._opened = 0
+        # One for each at most, however often its client comes and goes.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -222,13 +249,15 @@ class Sessions:
         self._add(Session.restored(saved))
 
     def _add(self, session: Session) -> None:
+        self._opened += 1
+        session.opened = session.left = self._opened
         self._sessions[session.id] = session
         self._wait_for(session)
 
     def end_absent(self) -> None:
         """End the sessions whose client is gone."""
         for session in self:
-            if self._is_absent(session):
+            if self.is_absent(session):
                 self.end(session.id)
 
     def woke_up(self) -> None:
@@ -255,6 +284,7 @@ class Sessions:
         if session.stream is not stream:
             return
         session.stream = None
+        session.left = self._opened
         if self._sessions.get(session.id) is session:
             self._wait_for(session)
         else:
@@ -269,6 +299,7 @@ class Sessions:
         session = self._sessions.pop(id, None)
         if session is None:
             return
+        self._stop_timer(session)
         if session.stream is None:
             self._on_end(session)
         else:
@@ -282,26 +313,32 @@ class Sessions:
     def _wait_for(self, session: Session) -> None:
         """Its client is not there now."""
         session.last_seen = asyncio.get_running_loop().time()
-        asyncio.get_running_loop().call_later(ABSENT + 0.1, self._look_for, session)
-        self._watch(session, GRACE)
+        self._look_in(ABSENT + 0.1, session)
+
+    def _look_in(self, seconds: float, session: Session) -> None:
+        self._stop_timer(session)
+        loop = asyncio.get_running_loop()
+        self._timers[session.id] = loop.call_later(seconds, self._look_for, session)
+
+    def _stop_timer(self, session: Session) -> None:
+        timer = self._timers.pop(session.id, None)
+        if timer is not None:
+            timer.cancel()
 
     def _look_for(self, session: Session) -> None:
-        if self._sessions.get(session.id) is session and self._is_absent(session):
-            self._on_absent(session)
-
-    def _is_absent(self, session: Session) -> bool:
-        since = asyncio.get_running_loop().time() - session.last_seen
-        return session.stream is None and since > ABSENT
-
-    def _watch(self, session: Session, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._reap, session)
-
-    def _reap(self, session: Session) -> None:
-        if session.stream is not None or self._sessions.get(session.id) is not session:
+        if session.stream is not None:
             return
-        left = session.last_seen + GRACE - asyncio.get_running_loop().time()
-        if left > 0:
-            self._watch(session, left)
-        else:
+        silence = asyncio.get_running_loop().time() - session.last_seen
+        if silence >= GRACE:
             logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
             self.end(session.id)
+        elif silence > ABSENT:
+            self._look_in(GRACE - silence, session)
+            self._on_absent(session)
+        else:
+            self._look_in(ABSENT + 0.1 - silence, session)
+
+    def is_absent(self, session: Session) -> bool:
+        """Whether its client stays away for longer than it takes to come back."""
+        since = asyncio.get_running_loop().time() - session.last_seen
+        return session.stream is None and since > ABSENT

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
-    decision, `kept` the accepted texts that wait for a CLI; `discovery_paths` is empty where no
-    file could be written; `folders` are absolute.
+    decision, `kept` the accepted texts that wait for a CLI; `port` is 0 where no server could be
+    started; `discovery_paths` is empty where no file could be written; `folders` are absolute.
     """
 
     window_id: int
@@ -25,7 +25,9 @@ class Status:
         lines = [
             "Gemini CLI: %s connected" % (self.connected or "not"),
             f"Proposed edits without a decision: {self.waiting}",
-            f"Server: 127.0.0.1, port {self.port}",
+            f"Server: 127.0.0.1, port {self.port}"
+            if self.port
+            else 'Server: none; run "Gemini Companion: Restart"',
             "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
             "Discovery file: %s"
             % (", ".join(self.discovery_paths) or "not written; the log tells why"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from contextlib import suppress
 from functools import partial
 from typing import Callable, TypeVar
@@ -12,6 +11,7 @@ from typing import Callable, TypeVar
 import sublime
 
 from . import original, sublime_diff
+from .aside import aside
 from .editor import Editor, EditorError, Proposal
 from .log import logger
 
@@ -37,7 +37,7 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        present = await _in_thread(partial(original.read, proposal.path))
+        present = await aside(partial(original.in_time, original.read, proposal.path))
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
     async def close_diff(
@@ -98,23 +98,6 @@ class SublimeEditor(Editor):
         return diff.text if diff is not None else None
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Run `work`, which may wait for a disk, on a thread of its own that nobody has to wait for at
-    the end, as the loop does for its executor. Raises what it raises."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def run() -> None:
-        try:
-            outcome = partial(future.set_result, work())
-        except EditorError as error:
-            outcome = partial(future.set_exception, error)
-        _settle(loop, future, outcome)
-
-    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
-    return await future
-
-
 def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     """Crossing B: run `work` on the UI thread; to be awaited. Raises what it raises as EditorError.
 
@@ -124,22 +107,25 @@ def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
-        """The boundary of UI callbacks: a failure becomes the answer, and a line in the log."""
-        if future.done():
-            # Nobody waits any more: the companion stops.
-            return
-        try:
-            outcome = partial(future.set_result, work())
-        except EditorError as error:
-            outcome = partial(future.set_exception, error)
-        except Exception:
-            logger.exception("the editor failed")
-            sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
-            outcome = partial(future.set_exception, sorry)
-        _settle(loop, future, outcome)
+        if not future.done():
+            _settle(loop, future, _outcome(work, future))
+        # Else nobody waits any more: the companion stops.
 
     sublime.set_timeout(run, 0)
     return future
+
+
+def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
+    """The boundary of UI callbacks: a failure becomes the answer, and a line in the
+    log. Gives what settles the future, to be called in its loop."""
+    try:
+        return partial(future.set_result, work())
+    except EditorError as error:
+        return partial(future.set_exception, error)
+    except Exception:
+        logger.exception("the editor failed")
+        sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
+        return partial(future.set_exception, sorry)
 
 
 def _settle(

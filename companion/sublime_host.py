@@ -187,7 +187,7 @@ class Host:
         path = sublime_diff.path_of(view)
 
         def look() -> None:
-            present = original.read_or_note(path)
+            present = original.in_time(original.read_or_note, path)
             sublime.set_timeout(lambda: self._accept(window, view, present), 0)
 
         # A disk can be slow: neither the UI thread nor the worker of all packages may wait for it.

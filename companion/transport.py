@@ -315,8 +315,14 @@ async def _read(request: web.BaseRequest) -> Message | list[Message | RpcError]:
         return await asyncio.wait_for(_read_slowly(request), BODY_TIME)
     except asyncio.TimeoutError:
         raise _Refused(408, f"Expected the whole body within {BODY_TIME:.0f} seconds.") from None
+    except ConnectionResetError:
+        # The client has left, which is no failure of ours; nobody reads this.
+        raise _Refused(400, "Expected the whole body.") from None
     except TooMuch:
         raise _Refused(413, "Expected fewer values beside the text of a file.") from None
+    except ConnectionError:
+        # Its client left, which cancels the handler, too, but not always first. Nobody reads this.
+        raise _Refused(400, "Expected the whole body.") from None
 
 
 async def _read_slowly(request: web.BaseRequest) -> Message | list[Message | RpcError]:

@@ -48,6 +48,7 @@ class Windows:
         self._save_timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Future[str] | None = None
         self._problem = ""
+        self._is_ending = False
         self._is_trusted: bool | None = None
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
@@ -58,7 +59,10 @@ class Windows:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, discovery.sweep, self._pid)
         if self._state_path is not None:
-            self._saved = await loop.run_in_executor(None, state.load, self._state_path)
+            self._saved, problem = await loop.run_in_executor(None, state.load, self._state_path)
+            if problem:
+                logger.error("%s", problem)
+                self._editor.tell(problem)
         watch = asyncio.ensure_future(self._watch())
         try:
             on_ready()
@@ -74,15 +78,25 @@ class Windows:
             before = time.time()
             await asyncio.sleep(TICK)
             slept = time.time() - before > TICK + SLEPT
+            if self._problem:
+                self._changed()
             for workspace in list(self._workspaces.values()):
-                await workspace.look_after()
                 if slept:
                     workspace.sessions.woke_up()
+                await self._look_after(workspace)
+
+    async def _look_after(self, workspace: Workspace) -> None:
+        """The boundary of looks: one that fails is not the last."""
+        try:
+            await workspace.look_after()
+        except Exception:
+            logger.exception("a window could not be looked after")
 
     async def _end(self) -> None:
         """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
         workspaces, self._workspaces = self._workspaces, {}
         keep = self._all_saved(workspaces.values())
+        self._is_ending = True
         for workspace in workspaces.values():
             workspace.close(reject=self._state_path is None)
         if self._tasks:
@@ -92,9 +106,7 @@ class Windows:
         if self._saving is not None:
             await self._saving
         if self._state_path is not None:
-            problem = state.save(self._state_path, keep)
-            if problem:
-                logger.error("%s", problem)
+            self._tell_problem(state.save(self._state_path, keep))
         self._on_environments({})
 
     def stop(self) -> None:
@@ -102,16 +114,17 @@ class Windows:
 
     def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
         for window_id in set(self._workspaces) - set(windows):
-            closed = self._workspaces.pop(window_id)
-            closed.close()
-            if self._state_path is not None and closed.has_undelivered:
-                # For the next window with these folders.
-                self._saved.append(closed.saved())
+            self._workspaces.pop(window_id).close()
         for window_id, folders in windows.items():
             if window_id in self._workspaces:
                 self._workspaces[window_id].change_folders(folders)
             else:
-                self._open(window_id, folders)
+                self._open(window_id, folders, set(windows))
+        for workspace in self._workspaces.values():
+            # One without a server is tried again.
+            if workspace not in self._tasks:
+                self._serve(workspace)
+            self._hand_over(workspace)
         self._refresh()
 
     def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
@@ -159,23 +172,46 @@ class Windows:
     def status(self) -> tuple[Status, ...]:
         return tuple(workspace.status() for workspace in self._workspaces.values())
 
-    def _open(self, window_id: int, folders: tuple[str, ...]) -> None:
+    def _open(self, window_id: int, folders: tuple[str, ...], others: set[int]) -> None:
         workspace = Workspace(window_id, folders, self._editor, self._is_trusted, self._changed)
-        saved = next((each for each in self._saved if each.folders == folders), None)
+        saved = self._saved_for(window_id, folders, others)
         if saved is not None:
             self._saved.remove(saved)
             workspace.restore(saved)
         self._workspaces[window_id] = workspace
+
+    def _saved_for(
+        self, window_id: int, folders: tuple[str, ...], others: set[int]
+    ) -> SavedWorkspace | None:
+        """Of several windows with the same folders each gets its own, where the editor still knows
+        them by their numbers."""
+        fitting = [each for each in self._saved if each.folders == folders]
+        own = [each for each in fitting if each.window_id == window_id]
+        free = [each for each in fitting if each.window_id not in others]
+        return next(iter(own + free + fitting), None)
+
+    def _hand_over(self, workspace: Workspace) -> None:
+        """A window whose folders are not quite those of before has what was kept of its files."""
+        for saved in [each for each in self._saved if each.has_texts]:
+            left, texts = saved.split(workspace.advertisement.folders)
+            if texts.undelivered or texts.unwritten:
+                self._saved[self._saved.index(saved)] = left
+                workspace.take(texts.undelivered, texts.unwritten)
+
+    def _serve(self, workspace: Workspace) -> None:
         task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
         task.add_done_callback(partial(self._closed, workspace))
 
     def _closed(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
+        is_known = self._workspaces.get(workspace.window_id) is workspace
+        if not is_known and not self._is_ending and workspace.has_undelivered:
+            # For the next window with these folders.
+            self._saved.append(workspace.saved(time.time()))
+            self._changed()
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            if self._workspaces.get(workspace.window_id) is workspace:
-                del self._workspaces[workspace.window_id]
             logger.error("a window's server ended", exc_info=error)
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
@@ -191,11 +227,13 @@ class Windows:
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
         self._refresh()
-        if self._state_path is not None and self._save_timer is None and self._workspaces:
+        if self._state_path is not None and self._save_timer is None and not self._is_ending:
             self._save_timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save)
 
     def _save(self) -> None:
         self._save_timer = None
+        if self._is_ending:
+            return
         if self._saving is not None and not self._saving.done():
             self._changed()
             return
@@ -205,15 +243,19 @@ class Windows:
         self._saving.add_done_callback(self._saved_with)
 
     def _saved_with(self, saving: asyncio.Future[str]) -> None:
+        self._tell_problem("" if saving.cancelled() else saving.result())
+
+    def _tell_problem(self, problem: str) -> None:
         """Tell once of a disk that refuses, and not again until it has taken something."""
-        problem = "" if saving.cancelled() else saving.result()
         if problem and not self._problem:
             logger.error("%s", problem)
             self._editor.tell(problem)
         self._problem = problem
 
     def _all_saved(self, workspaces: Iterable[Workspace]) -> list[SavedWorkspace]:
-        open_now = [each.saved() for each in workspaces if each.advertisement.port]
+        now = time.time()
+        closing = [each for each in self._tasks if each not in workspaces and each.has_undelivered]
+        open_now = [each.saved(now) for each in [*workspaces, *closing] if not each.is_blank]
         return open_now + self._saved
 
     def _refresh(self) -> None:

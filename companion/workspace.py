@@ -10,8 +10,8 @@ import json
 import os
 import secrets
 import time
-from contextlib import AsyncExitStack
-from dataclasses import replace
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Awaitable, Callable, Iterable, TypeVar
 
@@ -22,7 +22,7 @@ from .excerpt import Excerpt
 from .jsonrpc import encode_notification
 from .log import logger
 from .mcp import Desk
-from .sessions import Session, Sessions
+from .sessions import Session, Sessions, path_of
 from .state import SavedWorkspace
 from .status import Status
 from .transport import Endpoint
@@ -35,14 +35,27 @@ DEBOUNCE = 0.05
 UNWRITTEN = (
     'Gemini CLI has not written {}; your text is kept. See "Gemini Companion: Show Kept Decisions".'
 )
-AWAY = (
-    "Gemini CLI is away; your decision is kept, and goes to it or to the next one. See"
-    ' "Gemini Companion: Show Kept Decisions".'
-)
+AWAY = "Gemini CLI is away; your decision is kept, and goes to it when it is back."
+KEPT = AWAY + ' See "Gemini Companion: Show Kept Decisions".'
+CROWDED = 'The oldest of the texts in "Gemini Companion: Show Kept Decisions" is not kept any more.'
+# Seconds after which the real CLI has long written what was accepted; whoever changes the file
+# again comes later.
+WRITTEN = 1.0
+# Characters of a path that any system can have.
+MAX_PATH = 32768
 # Diffs that one CLI may have open; the real one waits for each decision (contract B1.7).
 MAX_OPEN_DIFFS = 64
 # Diffs of one window, those of CLIs that are gone included.
 MAX_WINDOW_DIFFS = 256
+
+
+@dataclass(frozen=True)
+class Undelivered:
+    """A decision whose session is gone. Its CLI, should it come back, is one of the sessions that
+    were opened after `since` others."""
+
+    message: bytes
+    since: int = 0
 
 
 class Workspace(Desk):
@@ -70,7 +83,7 @@ class Workspace(Desk):
         self._closed = asyncio.Event()
         self._update: asyncio.TimerHandle | None = None
         self._last_update = b""
-        self._undelivered: list[bytes] = []
+        self._undelivered: list[Undelivered] = []
         # Sessions that ended with diffs on which the user has not decided yet.
         self._orphans: dict[str, Session] = {}
         self._unwritten = Unwritten()
@@ -83,21 +96,33 @@ class Workspace(Desk):
         same token, same sessions. To be called before `run`."""
         self.advertisement = replace(self.advertisement, token=saved.token)
         self._wanted_port = saved.port
-        self._undelivered = [message.encode("ascii") for message in saved.undelivered]
-        for path, text, at in saved.unwritten:
-            self._unwritten.add(Accepted(path, text, at))
         for session in saved.sessions:
             self.sessions.restore(session)
+        self.take(saved.undelivered, saved.unwritten, len(saved.sessions))
 
-    def saved(self) -> SavedWorkspace:
+    def take(
+        self,
+        undelivered: Iterable[str],
+        unwritten: Iterable[tuple[str, str, float]],
+        since: int = 0,
+    ) -> None:
+        """Have what another endpoint kept."""
+        for message in undelivered:
+            self._undelivered.append(Undelivered(message.encode("ascii"), since))
+        for path, text, at in unwritten:
+            self._unwritten.add(Accepted(path, text, at))
+
+    def saved(self, now: float) -> SavedWorkspace:
+        """`now` is in seconds since the epoch."""
         return SavedWorkspace(
             self.advertisement.folders,
-            self.advertisement.port,
+            self.advertisement.port or self._wanted_port,
             self.advertisement.token,
             tuple(session.saved() for session in self._with_diffs()),
-            tuple(message.decode("ascii") for message in self._undelivered),
-            time.time(),
+            tuple(it.message.decode("ascii") for it in self._undelivered),
+            now,
             tuple((it.path, it.text, it.at) for it in self._unwritten.all()),
+            self.window_id,
         )
 
     async def run(self, pid: int) -> None:
@@ -105,25 +130,32 @@ class Workspace(Desk):
 
         `pid` is the editor's process. The discovery file never outlives the socket.
         """
-        endpoint = Endpoint(
-            self.advertisement.token, self.sessions, self, on_stream=self._stream_began
-        )
         async with AsyncExitStack() as stack:
-            port = await self._listen(endpoint, stack)
+            port = await self._listen(stack)
+            stack.callback(self._forget_port)
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
             self._publish()
             stack.callback(self._leave)
             self._on_change()
             await self._closed.wait()
 
-    async def _listen(self, endpoint: Endpoint, stack: AsyncExitStack) -> int:
-        try:
-            return await stack.enter_async_context(endpoint.listening(self._wanted_port))
-        except OSError:
-            if not self._wanted_port:
-                raise
-            # Somebody else has it now; the CLIs of before have to be enabled anew.
-            return await stack.enter_async_context(endpoint.listening(0))
+    async def _listen(self, stack: AsyncExitStack) -> int:
+        if self._wanted_port:
+            with suppress(OSError):
+                listening = self._endpoint().listening(self._wanted_port)
+                return await stack.enter_async_context(listening)
+            # Somebody else has it now, to whom the CLIs of before show their token: it must open
+            # nothing any more. They have to be enabled anew.
+            self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))
+        return await stack.enter_async_context(self._endpoint().listening(0))
+
+    def _endpoint(self) -> Endpoint:
+        token = self.advertisement.token
+        return Endpoint(token, self.sessions, self, on_stream=self._stream_began)
+
+    def _forget_port(self) -> None:
+        self._wanted_port = self.advertisement.port
+        self.advertisement = replace(self.advertisement, port=0)
 
     def close(self, reject: bool = True) -> None:
         """Stop serving; diffs without a decision are rejected, unless somebody takes over."""
@@ -188,7 +220,9 @@ class Workspace(Desk):
     async def _show_again(self, session: Session, path: str) -> None:
         # Nobody is gone for good yet: no other diff has to make way.
         all_ids = frozenset(each.id for each in self._with_diffs())
-        work = partial(self._open_diff, session, path, session.proposals[path], all_ids, True)
+        text = session.proposals[path]
+        proposal = Proposal(session.id, path, text, all_ids, may_be_edited=True)
+        work = partial(self._open_diff, session, proposal, known=True)
         try:
             await self._in_turn(session, work)
         except EditorError as error:
@@ -213,41 +247,61 @@ class Workspace(Desk):
         undelivered = any(session.undelivered() for session in self.sessions)
         return bool(undelivered or self._undelivered or self._unwritten.all())
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing that could be saved: it never served, nor took over."""
+        never = not self.advertisement.port and not self._wanted_port
+        return never and not self.has_undelivered
+
     async def open_diff(self, session: Session, path: str, content: str) -> None:
+        if len(path) > MAX_PATH:
+            raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
         if len(session.awaiting) >= MAX_OPEN_DIFFS and path not in session.awaiting:
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
         if sum(len(it.awaiting) for it in self._with_diffs()) >= MAX_WINDOW_DIFFS:
             raise EditorError("Expected a decision on some of the window's open diffs first.")
+        # What was decided on an earlier proposal, and never told, would decide on this one.
+        session.forget(path)
         known = path in session.awaiting
         session.awaiting.add(path)
-        try:
-            live = frozenset(each.id for each in self.sessions if each.stream is not None)
-            await self._in_turn(session, partial(self._open_diff, session, path, content, live))
-        except EditorError:
-            # One that was open before is open still.
-            if not known:
-                session.awaiting.discard(path)
-            raise
+        live = frozenset(each.id for each in self.sessions if not self.sessions.is_absent(each))
+        proposal = Proposal(session.id, path, content, live, not isinstance(content, Excerpt))
+        await self._in_turn(session, partial(self._open_diff, session, proposal, known))
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         if path not in session.awaiting:
-            return None
+            told = [text_of(message) for message in session.forget(path)]
+            if told:
+                # The CLI asks because it was not told.
+                self._on_change()
+                return told[-1]
+            # It may have opened the diff as another session, before it lost its connection.
+            absent = [it for it in self._with_diffs() if path in it.awaiting and self._is_gone(it)]
+            if not absent:
+                return None
+            session = absent[-1]
         return await self._in_turn(session, partial(self._close_diff, session, path, decided))
 
-    async def _open_diff(
-        self, session: Session, path: str, content: str, live: frozenset[str], again: bool = False
-    ) -> None:
-        """Open a diff; those for the path whose session is not `live` make way for it. Shown
-        `again`, the content may be the user's."""
-        whole = not isinstance(content, Excerpt)
-        await self._editor.open_diff(
-            self.window_id, Proposal(session.id, path, content, live, whole, again)
-        )
+    def _is_gone(self, session: Session) -> bool:
+        return session.id in self._orphans or self.sessions.is_absent(session)
+
+    async def _open_diff(self, session: Session, proposal: Proposal, known: bool) -> None:
+        """Open a diff; those for the path whose session does not live make way for it. `known`
+        says that one was open before."""
+        path = proposal.path
+        try:
+            await self._editor.open_diff(self.window_id, proposal)
+        except EditorError:
+            # Where there was one, it is open still.
+            if not known:
+                session.awaiting.discard(path)
+            raise
         session.proposals.pop(path, None)
-        if whole:
-            session.proposals[path] = content
+        if proposal.is_whole:
+            session.proposals[path] = proposal.content
         for other in self._with_diffs():
-            if other is not session and other.id not in live and path in other.awaiting:
+            is_live = other is session or other.id in proposal.live_sessions
+            if not is_live and path in other.awaiting:
                 self.reject(other.id, path)
         self._on_change()
 
@@ -268,6 +322,8 @@ class Workspace(Desk):
         task = asyncio.ensure_future(take_turn())
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        # Where the client left, nobody else asks how it ended.
+        task.add_done_callback(lambda it: it.cancelled() or it.exception())
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -277,8 +333,9 @@ class Workspace(Desk):
 
     def accept(self, session_id: str, path: str, text: str) -> None:
         """The user accepted; `text` is the proposal as edited, with `\\n` line ends."""
-        if text:
-            self._unwritten.add(Accepted(path, text, time.time()))
+        self._look_soon()
+        if text and self._unwritten.add(Accepted(path, text, time.time())):
+            self._editor.tell(CROWDED)
         self._decide(session_id, path, _accepted(path, text))
 
     def reject(self, session_id: str, path: str) -> None:
@@ -289,11 +346,14 @@ class Workspace(Desk):
         written any more. Forget one that its CLI did not write. False where it is neither."""
         old, new = _accepted(path, text), _rejected(path)
         away = [session for session in self.sessions if session.stream is None]
-        if old in self._undelivered:
-            self._undelivered[self._undelivered.index(old)] = new
-        elif not any(session.replace(old, new) for session in away):
+        waited = [session.replace(old, new) for session in away]
+        waited += [it.message == old for it in self._undelivered]
+        if not any(waited):
             return self._unwritten.withdraw(path, text)
-        self._unwritten.forget(path)
+        self._undelivered = [
+            replace(it, message=new) if it.message == old else it for it in self._undelivered
+        ]
+        self._unwritten.forget(path, text)
         self._on_change()
         return True
 
@@ -316,21 +376,34 @@ class Workspace(Desk):
 
     def _untold(self) -> list[tuple[str, str]]:
         away = [each for each in self.sessions if each.stream is None]
-        messages = [it for each in away for it in each.undelivered()] + self._undelivered
-        decisions = [json.loads(message)["params"] for message in messages]
-        return [(it["filePath"], it["content"]) for it in decisions if it.get("content")]
+        messages = [it for each in away for it in each.undelivered()]
+        messages += [it.message for it in self._undelivered]
+        texts = [(path_of(message), text_of(message)) for message in messages]
+        return [(path, text) for path, text in texts if text]
 
     async def look_after(self) -> None:
         """To be called now and then: the discovery files are to be there, and accepted texts are to
         be on disk."""
-        idle = await self._unwritten.look()
-        for path in set(idle) - {path for path, _ in self._untold()}:
-            self._editor.tell(UNWRITTEN.format(os.path.basename(path)))
+        await self._look()
         if self.publication is not None:
             problem = self.publication.problem
             self.publication.renew()
             if self.publication.problem != problem:
                 self._tell_problem()
+
+    async def _look(self) -> None:
+        had = self._unwritten.all()
+        idle = set(await self._unwritten.look())
+        for path in idle - {path for path, _ in self._untold()} if idle else idle:
+            self._editor.tell(UNWRITTEN.format(os.path.basename(path)))
+        if self._unwritten.all() != had:
+            self._on_change()
+
+    def _look_soon(self) -> None:
+        """At what was written before the next text is, and at that before somebody changes it."""
+        loop = asyncio.get_running_loop()
+        for seconds in (0, WRITTEN):
+            loop.call_later(seconds, lambda: asyncio.ensure_future(self._look()))
 
     def _publish(self) -> None:
         if self.publication is None:
@@ -383,57 +456,70 @@ class Workspace(Desk):
         # A CLI that lost its connection comes back as another session (contract B1.11).
         self.sessions.end_absent()
         kept, self._undelivered = self._undelivered, []
-        self._keep(kept)
+        for each in kept:
+            self._keep(each)
 
     def _decide(self, session_id: str, path: str, message: bytes) -> None:
         session = self.sessions.find(session_id)
         if session is None:
-            self._decide_orphan(session_id, path)
-            self._keep([message])
+            self._keep(Undelivered(message, self._decide_orphan(session_id, path)))
         else:
             session.awaiting.discard(path)
             session.proposals.pop(path, None)
-            session.send(message)
-            if session.stream is None and not self._closed.is_set():
-                self._editor.tell(AWAY)
+            session.send(message, path=path)
+            if session.stream is None:
+                self._tell_away(message)
         self._on_change()
 
-    def _decide_orphan(self, session_id: str, path: str) -> None:
+    def _decide_orphan(self, session_id: str, path: str) -> int:
+        """Since when its CLI may be back."""
         session = self._orphans.get(session_id)
-        if session is not None:
-            session.awaiting.discard(path)
-            session.proposals.pop(path, None)
-            if not session.awaiting:
-                del self._orphans[session_id]
+        if session is None:
+            return 0
+        session.awaiting.discard(path)
+        session.proposals.pop(path, None)
+        if not session.awaiting:
+            del self._orphans[session_id]
+        return session.left
 
     def _session_absent(self, session: Session) -> None:
         if session.awaiting:
             self._editor.set_orphaned(self.window_id, session.id, True)
+        later = [it for it in self.sessions if it.stream is not None and it.opened > session.left]
+        if later and self.sessions.is_absent(session):
+            # It did not come back to its stream, and one of these may be its CLI.
+            self.sessions.end(session.id)
 
     def _session_ended(self, session: Session) -> None:
         self._turns.pop(session.id, None)
         self._session_absent(session)
-        # Where the window closes there will be no next CLI.
-        if not self._closed.is_set():
-            undelivered = session.drop()
-            if session.awaiting:
-                self._orphans[session.id] = session
-            self._keep(undelivered)
+        if session.awaiting and not self._closed.is_set():
+            self._orphans[session.id] = session
+        for message in session.drop():
+            self._keep(Undelivered(message, session.left))
 
-    def _keep(self, messages: list[bytes]) -> None:
-        """Decisions whose CLI is gone go to the newest one here, or wait for the next.
+    def _keep(self, kept: Undelivered) -> None:
+        """A decision whose CLI is gone goes to the newest one that came after, or waits for it.
 
         Never to one that waits for a decision on the same path itself: it would take it for that.
         """
-        for message in messages:
-            path = path_of(message)
-            live = [it for it in self.sessions if it.stream is not None and path not in it.awaiting]
-            if live:
-                live[-1].send(message)
-            else:
-                self._undelivered.append(message)
-                self._editor.tell(AWAY)
+        path = path_of(kept.message)
+        back = [
+            it
+            for it in self.sessions
+            if it.stream is not None and it.opened > kept.since and path not in it.awaiting
+        ]
+        if back and not self._closed.is_set():
+            back[-1].send(kept.message, path=path)
+        elif kept not in self._undelivered:
+            self._undelivered.append(kept)
+            self._tell_away(kept.message)
         self._on_change()
+
+    def _tell_away(self, message: bytes) -> None:
+        # Where the window closes there is nobody to tell.
+        if not self._closed.is_set():
+            self._editor.tell(KEPT if text_of(message) else AWAY)
 
 
 def _accepted(path: str, text: str) -> bytes:
@@ -444,7 +530,7 @@ def _rejected(path: str) -> bytes:
     return encode_notification("ide/diffRejected", {"filePath": path})
 
 
-def path_of(message: bytes) -> str:
-    """The path of a decision."""
-    path: str = json.loads(message)["params"]["filePath"]
-    return path
+def text_of(message: bytes) -> str | None:
+    """The text of a decision; None of a rejection."""
+    text: str | None = json.loads(message)["params"].get("content")
+    return text

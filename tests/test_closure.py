@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import importlib.metadata
+import io
 import json
 import os
 import re
@@ -263,6 +264,21 @@ class Repository(unittest.TestCase):
             self.assertEqual(release["version"], companion.__version__)
             self.assertRegex(release["date"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
         self.assertEqual(written["libraries"], self.content["libraries"])
+
+
+class CommandLine(unittest.TestCase):
+    def test_what_it_does_not_know_is_answered_with_what_it_does(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "repository.json")
+            for arguments in ((), ("packages",), ("repository", INDEX), ("other", INDEX, URL)):
+                said = io.StringIO()
+                with unittest.mock.patch.object(closure, "REPOSITORY", path):
+                    with self.subTest(arguments), contextlib.redirect_stderr(said):
+                        self.assertEqual(closure.main(*arguments), 2)
+                        self.assertIn(
+                            "python -m tools.closure repository INDEX URL", said.getvalue()
+                        )
+            self.assertEqual(os.listdir(folder), [])
 
 
 @unittest.skipUnless(shutil.which("git"), "without git nobody knows what is committed")

@@ -10,6 +10,7 @@ import re
 import unittest
 
 from GeminiCompanion.headless.values import parse
+from GeminiCompanion.tools import package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = ("install", "first-diff", "commands", "settings", "troubleshooting")
@@ -102,6 +103,18 @@ class Docs(unittest.TestCase):
     def test_the_readme_leads_to_every_page(self) -> None:
         for page in PAGES:
             self.assertIn(f"(docs/{page}.md)", read("README.md"))
+
+    def test_the_readme_tells_the_ways_to_install_that_the_page_tells(self) -> None:
+        readme, page = read("README.md"), read("docs", "install.md")
+        standalone = os.path.basename(package.STANDALONE)
+        for words in (
+            *("With Package Control", "Add Repository", "`repository.json`", "Install Package"),
+            *(f"`{standalone}`", "`Installed Packages`", f"`{os.path.basename(package.PLAIN)}`"),
+            *("From a checkout", "make install"),
+        ):
+            with self.subTest(words):
+                self.assertIn(words, readme)
+                self.assertIn(words, page)
 
     def test_every_way_of_make_install_that_is_told_is_in_the_makefile(self) -> None:
         makefile = read("Makefile")

@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # docs/architecture.md, "The ladder".
 RANKS = {
     "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
-    "excerpt": 0, "gate": 0,
+    "excerpt": 0, "gate": 0, "aside": 0,
     "discovery": 1, "original": 1, "state": 1,
     "sessions": 2, "unwritten": 2,
     "mcp": 3,
@@ -34,20 +34,37 @@ RANKS = {
     "agent/turn": 4, "agent/login": 4,
     "agent/conversation": 5,
     "agent/agent": 6,
+    "api/texts": 0, "api/state": 1, "api/commands": 2,
+    "api/refusal": 2, "api/schemas": 4, "api/audience": 5,
+    "api/guard": 5, "api/forms": 5, "api/files": 5,
+    "api/exchange": 7,
+    "api/account": 8, "api/disk": 8, "api/openapi": 8, "api/stream": 8, "api/website": 8,
+    "api/connection": 8,
+    "api/talk": 9,
+    "api/routes": 10,
+    "api/dispatch": 11,
+    "api/server": 12,
+    "api/__main__": 13,
 }  # fmt: skip
-# What the agent's modules may use of their neighbours: nouns that know nothing of the companion.
-SHARED = {"jsonrpc", "log", "private"}
+# What the agent's and the API's modules may use of their neighbours: nouns that know nothing of the
+# companion. The API may use all of the agent.
+SHARED = {"jsonrpc", "log", "private", "gate", "aside"}
+FOLDERS = ("", "agent", "api")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# the thread, a turn of the agent.
-BOUNDARIES = {"transport": 2, "sublime_editor": 1, "service": 2, "agent/turn": 1}
+# the thread, a thread for one piece of work, a look at a window, a turn of the agent.
+BOUNDARIES = {
+    "transport": 2, "sublime_editor": 1, "service": 2, "original": 1, "aside": 1, "windows": 1,
+    "agent/turn": 1, "api/dispatch": 1,
+}  # fmt: skip
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
 def modules() -> dict[str, ast.Module]:
     """The package's own modules by name, parsed as Python 3.8 reads them."""
     paths = {"plugin": os.path.join(ROOT, "plugin.py")}
-    for prefix in ("", "agent/"):
-        folder = os.path.join(ROOT, "companion", prefix)
+    for place in FOLDERS:
+        folder = os.path.join(ROOT, "companion", place)
+        prefix = place + "/" if place else ""
         for name in os.listdir(folder):
             if name.endswith(".py") and name != "__init__.py":
                 paths[prefix + name[:-3]] = os.path.join(folder, name)
@@ -69,15 +86,20 @@ def outside(tree: ast.Module) -> Iterator[str]:
 
 def inside(name: str, tree: ast.Module) -> Iterator[str]:
     """Every module of the package that the module imports, types only included."""
+    here = [] if name == "plugin" else ["companion", *name.split("/")[:-1]]
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
-            own = "agent/" if name.startswith("agent/") and node.level == 1 else ""
-            path = (node.module or "").split(".")
-            if path in ([""], ["companion"]):
-                modules = (own + alias.name for alias in node.names)
-                yield from (module for module in modules if module in RANKS)
+            path = here[: len(here) - node.level + 1] + (node.module or "").split(".")
+            place = "/".join(part for part in path[1:] if part)
+            if place in FOLDERS:
+                known = ("/".join(filter(None, (place, alias.name))) for alias in node.names)
+                yield from (module for module in known if module in RANKS)
             else:
-                yield own + path[-1]
+                yield place
+
+
+def place_of(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 class Layout(unittest.TestCase):
@@ -91,17 +113,19 @@ class Layout(unittest.TestCase):
     def test_imports_point_down_the_ladder(self) -> None:
         for name, tree in modules().items():
             for imported in inside(name, tree):
-                if imported == "companion" or (name.startswith("agent/") and imported in SHARED):
+                if place_of(name) != place_of(imported) and imported in SHARED:
                     continue
                 with self.subTest(f"{name} imports {imported}"):
                     self.assertLess(RANKS[imported], RANKS[name])
 
-    def test_the_agent_and_the_companion_do_not_know_each_other(self) -> None:
+    def test_agent_and_companion_do_not_know_each_other_and_only_the_api_knows_both(self) -> None:
         for name, tree in modules().items():
             for imported in inside(name, tree):
-                if name.startswith("agent/") != imported.startswith("agent/"):
+                if place_of(name) != place_of(imported):
                     with self.subTest(f"{name} imports {imported}"):
-                        self.assertTrue(name.startswith("agent/") and imported in SHARED)
+                        is_shared = imported in SHARED and place_of(name) != ""
+                        is_agents = (place_of(name), place_of(imported)) == ("api", "agent")
+                        self.assertTrue(is_shared or is_agents)
 
     def test_only_the_adapter_knows_the_editor(self) -> None:
         for name, tree in modules().items():
@@ -109,10 +133,17 @@ class Layout(unittest.TestCase):
                 with self.subTest(name):
                     self.assertFalse({"sublime", "sublime_plugin"} & set(outside(tree)))
 
-    def test_each_library_has_one_importer(self) -> None:
+    def test_each_library_has_one_importer_beside_the_api(self) -> None:
         for library, importer in (("aiohttp", "transport"), ("jsonschema", "mcp")):
             importers = [name for name, tree in modules().items() if library in outside(tree)]
-            self.assertEqual(importers, [importer])
+            self.assertEqual([it for it in importers if place_of(it) != "api"], [importer])
+
+    def test_in_the_api_one_module_checks_requests_and_few_know_the_http_library(self) -> None:
+        api = {name: set(outside(tree)) for name, tree in modules().items() if "api/" in name}
+        users = sorted(name[4:] for name, used in api.items() if "aiohttp" in used)
+        known = "connection dispatch exchange routes server stream talk website"
+        self.assertEqual(users, known.split())
+        self.assertEqual([name for name in api if "jsonschema" in api[name]], ["api/forms"])
 
     def test_imports_within_the_package_are_relative(self) -> None:
         for name, tree in modules().items():

@@ -8,11 +8,13 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import unittest
 from dataclasses import replace
+from types import SimpleNamespace
 from unittest import mock
 
-from GeminiCompanion.companion import original
+from GeminiCompanion.companion import log, original
 from GeminiCompanion.companion.editor import EditorError
 from GeminiCompanion.companion.original import Original
 
@@ -133,6 +135,69 @@ class LargeFiles(OriginalTestCase):
         self.assertEqual(self.read(b"\xff\0" * 80).note, "The file is binary.")
 
 
+class FilesThatHaveNoEnd(OriginalTestCase):
+    """And those that take long to say so."""
+
+    def path_with_size(self, data: bytes, size: int) -> str:
+        """A file of which the system says that it has so many bytes."""
+        with open(self.path(), "wb") as file:
+            file.write(data)
+        patch = mock.patch.object(os, "fstat", lambda number: SimpleNamespace(st_size=size))
+        patch.start()
+        self.addCleanup(patch.stop)
+        return self.path()
+
+    def test_a_file_that_grows_is_read_as_far_as_it_went(self) -> None:
+        found = original.read(self.path_with_size(b"0123456789", 4))
+        self.assertEqual((found.text, found.note), ("0123", ""))
+        self.assertEqual(found.digest, hashlib.sha256(b"0123").hexdigest())
+
+    def test_a_file_that_shrinks_is_read_to_its_end(self) -> None:
+        self.assertEqual(original.read(self.path_with_size(b"0123", 10)).text, "0123")
+
+    def test_a_file_of_no_size_that_has_data_gives_a_note(self) -> None:
+        found = original.read(self.path_with_size(b"0123", 0))
+        self.assertEqual((found.text, found.note), ("", "The file does not say how large it is."))
+
+    @unittest.skipUnless(os.path.exists("/proc/self/pagemap"), "a file of Linux, without an end")
+    def test_a_file_of_the_system_without_an_end_gives_a_note(self) -> None:
+        self.assertIn("how large", original.read("/proc/self/pagemap").note)
+
+    def test_a_file_too_large_to_be_read_in_time_gives_a_note(self) -> None:
+        with mock.patch.object(original, "PATIENCE", -1.0):
+            path = self.path_with_size(b"0123", 4)
+            self.assertEqual(original.read(path), Original("", True, note=original.LATE))
+
+    def test_a_file_that_never_answers_gives_a_note(self) -> None:
+        answered = threading.Event()
+        self.addCleanup(answered.set)
+
+        def read(path: str) -> Original:
+            answered.wait()
+            return Original("", exists=False)
+
+        with mock.patch.object(original, "PATIENCE", 0.01):
+            found = original.in_time(read, self.path())
+        self.assertEqual(found, Original("", True, note=original.LATE))
+
+    def test_in_time_a_file_is_read_as_ever(self) -> None:
+        self.read(b"x")
+        self.assertEqual(original.in_time(original.read, self.path()).text, "x")
+        with self.assertRaises(EditorError):
+            original.in_time(original.read, self.folder)
+        self.assertIn("is a folder", original.in_time(original.read_or_note, self.folder).note)
+
+    def test_a_bug_of_ours_is_logged_and_gives_a_note(self) -> None:
+        def read(path: str) -> Original:
+            raise ZeroDivisionError
+
+        recent = log.RecentLines()
+        log.logger.addHandler(recent)
+        self.addCleanup(log.logger.removeHandler, recent)
+        self.assertIn("log", original.in_time(read, self.path()).note)
+        self.assertIn("ZeroDivisionError", "\n".join(recent.lines()))
+
+
 class FilesThatAreNotThere(OriginalTestCase):
     def test_a_new_file_has_an_empty_text_and_does_not_exist(self) -> None:
         self.assertEqual(original.read(self.path("new")), Original("", exists=False))
@@ -151,6 +216,11 @@ class FilesThatAreNotThere(OriginalTestCase):
         with self.assertRaises(EditorError) as caught:
             original.read(self.path("pipe"))
         self.assertIn("is a device", str(caught.exception))
+
+    def test_a_name_that_this_system_has_no_letters_for_gives_a_note(self) -> None:
+        error = UnicodeEncodeError("ascii", "\xe9", 0, 1, "ordinal not in range")
+        with mock.patch.object(os, "stat", side_effect=error):
+            self.assertIn("encoding", original.read(self.path("\xe9")).note)
 
     @unittest.skipIf(sys.platform == "win32", "Windows takes it for a new file")
     def test_a_path_below_a_file_gives_a_note_with_the_reason(self) -> None:

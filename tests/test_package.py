@@ -13,7 +13,9 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from contextlib import redirect_stdout
 from typing import Any, Iterator
+from unittest import mock
 
 from GeminiCompanion.tools import carry, check_pythons, closure, package
 
@@ -209,6 +211,29 @@ class Reproducible(Built):
                 self.assertEqual({it.date_time for it in entries}, {(1980, 1, 1, 0, 0, 0)})
                 self.assertEqual({it.external_attr >> 16 for it in entries}, {0o100644})
                 self.assertEqual({it.create_system for it in entries}, {3})
+
+
+class NoCheckout(unittest.TestCase):
+    """What is downloaded as an archive of the sources, and a machine without git."""
+
+    def said(self, **patched: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = {"DIST": folder, "PLAIN": os.path.join(folder, "plain"), **patched}
+            with mock.patch.multiple(package, **paths), redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(package.main("plain"), 1)
+                self.assertEqual(os.listdir(folder), [])
+        return said.getvalue()
+
+    def test_a_folder_that_is_no_checkout_is_answered_with_a_sentence(self) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            self.assertIn("this is no checkout of git", self.said(ROOT=root))
+            os.mkdir(os.path.join(root, ".git"))
+            self.assertRegex(self.said(ROOT=root), "not a git repository|git was not found")
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout needs git")
+    def test_a_machine_without_git_is_answered_with_a_sentence(self) -> None:
+        with mock.patch.dict(os.environ, PATH=""):
+            self.assertIn("git was not found", self.said())
 
 
 class Contents(Built):
@@ -422,6 +447,10 @@ class Fallback(unittest.TestCase):
             "    from ..carried.a.d import e, f\n"
             "\nimport b\n",
         )
+
+    def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
+        changed = carry.with_fallback("from a import b\n", ("a",), "carried", 2)
+        self.assertIn("    from ...carried.a import b\n", changed)
 
     def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
         for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from typing import Any, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion import sessions, sublime_diff
+from GeminiCompanion.companion import original, sessions, sublime_diff
 
 from .adapter import AdapterTestCase, text_of
 
@@ -59,6 +60,26 @@ class OpenDiff(AdapterTestCase):
         cli = yield from self.connect()
         right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
         self.assertEqual(text_of(sublime_diff.partner(right)), "")
+
+    def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        with mock.patch.object(original, "_read", side_effect=ZeroDivisionError):
+            first = yield from self.diff(cli, path, "new\n")
+        self.assertIn("cannot be read", text_of(sublime_diff.partner(first)))
+        second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
+        self.assertEqual(text_of(sublime_diff.partner(second)), "old\n")
+
+    def test_a_file_that_never_answers_is_shown_as_one_that_cannot_be_read(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        answered = threading.Event()
+        self.addCleanup(answered.set)
+        with mock.patch.object(original, "PATIENCE", 0.01):
+            with mock.patch.object(original, "_read", lambda file: answered.wait()):
+                right = yield from self.diff(cli, path, "new\n")
+        self.assertEqual(text_of(sublime_diff.partner(right)), original.LATE)
+        self.assertEqual(text_of(right), "new\n")
 
     def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
         cli = yield from self.connect()
@@ -243,6 +264,9 @@ class Decision(AdapterTestCase):
         yield lambda: len(sublime.windows()) == 1
 
     def test_a_diff_whose_cli_is_gone_makes_way_and_what_was_typed_stays(self) -> Steps:
+        soon = mock.patch.object(sessions, "ABSENT", 0.0)
+        soon.start()
+        self.addCleanup(soon.stop)
         gone = yield from self.connect()
         path = self.write("a.py", "a\n")
         old = yield from self.diff(gone, path, "old proposal\n")
@@ -284,12 +308,15 @@ class Decision(AdapterTestCase):
 
     def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
         cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        path = self.write("a.py", "a\n")
+        right = yield from self.diff(cli, path, "1\n")
         left = sublime_diff.partner(right)
         right.settings().erase(sublime_diff.STAMP)
         right.settings().erase(sublime_diff.PAIR)
         self.assertEqual(sublime_diff.adopt(self.window), [])
         yield lambda: not left.is_valid()
+        # Else it would be shown again at the next restart.
+        yield cli.call("closeDiff", filePath=path).done
 
     def test_a_diff_closed_while_it_opens_does_not_stay(self) -> Steps:
         cli = yield from self.connect()
@@ -607,6 +634,15 @@ class Doubt(Asked):
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(self.questions, [])
+
+    def test_a_file_that_cannot_be_read_any_more_is_asked_about(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        with mock.patch.object(original, "_read", side_effect=ZeroDivisionError):
+            yield from self.accept(right)
+        _, answer, _ = self.questions.pop()
+        answer(1)
+        yield lambda: cli.received("ide/diffAccepted")
 
     def test_unsaved_changes_in_another_tab_are_asked_about(self) -> Steps:
         view = yield from self.open("a.py", "old\n")

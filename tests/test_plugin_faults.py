@@ -176,7 +176,7 @@ class Faults(RuleBasedStateMachine):
         text, path, cli = text_of(view), sublime_diff.path_of(view), self.owner(view)
         self.accepted[text] = path
         self.no_longer_mine(text)
-        if not self.online():
+        if cli is None and not self.online():
             self.held.add(text)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_accept_diff")

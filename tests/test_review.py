@@ -28,6 +28,8 @@ PACKAGE = (
     "README.md",
     "companion/*.py",
     "companion/agent/*.py",
+    "companion/api/*.py",
+    "companion/api/page/*",
     "dependencies.json",
     "messages.json",
     "messages/*.txt",

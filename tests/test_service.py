@@ -316,8 +316,8 @@ class Failures(ServiceTestCase):
         broken = mock.patch.object(discovery, "sweep", side_effect=ZeroDivisionError("the reason"))
         with self.assertLogs(log.logger, "ERROR") as logs, broken:
             self.companion.start()
-            wait_for(lambda: not self.threads())
-        self.assertFalse(self.companion.is_running)
+            # From 3.13 on a thread counts as alive for a moment after it is listed no longer.
+            wait_for(lambda: not self.companion.is_running)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
         (sentence,) = self.editor.told
         self.assertIn("Gemini Companion: Show Log", sentence)

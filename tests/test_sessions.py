@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from typing import Any, AsyncIterator
+from unittest import mock
 
 from GeminiCompanion.companion.sessions import (
     ABSENT,
     GRACE,
+    LEAP,
     MAX_REPLAY,
     MAX_SESSIONS,
+    Event,
     Session,
     Sessions,
     Stream,
@@ -18,6 +22,9 @@ from GeminiCompanion.companion.sessions import (
 )
 
 from .support import Clock, in_loop
+
+# Decisions, as only these are saved.
+ONE, TWO, THREE, FOUR = (b'{"params":{"filePath":"/%d"}}' % number for number in range(1, 5))
 
 
 async def next_of(stream: Stream) -> bytes:
@@ -208,6 +215,75 @@ class Resumption(unittest.TestCase):
             self.session.send(message)
         self.assertEqual(await self.read(None), messages)
         self.assertEqual(await self.read(1), messages[-MAX_REPLAY:])
+
+
+class Restoration(unittest.TestCase):
+    """A session that was saved at one moment and went on, until the editor crashed."""
+
+    async def read(self, session: Session, last_event_id: int | None) -> list[Event]:
+        stream = session.attach(last_event_id)
+        return [event async for event in self.all_of(stream)]
+
+    async def all_of(self, stream: Stream) -> AsyncIterator[Event]:
+        event = await stream.next(0.001)
+        while event is not None:
+            yield event
+            event = await stream.next(0.001)
+
+    async def messages(self, session: Session, last_event_id: int | None) -> list[bytes]:
+        return [event.message for event in await self.read(session, last_event_id)]
+
+    @in_loop
+    async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
+        session = Session("s", "2025-06-18")
+        for message in (ONE, TWO, THREE, FOUR):
+            session.send(message)
+        await self.read_two(session)
+        for seen, missed in ((None, [THREE, FOUR]), (2, [THREE, FOUR]), (3, [FOUR]), (4, [])):
+            with self.subTest(seen=seen):
+                restored = Session.restored(session.saved())
+                restored.send(b"new")
+                self.assertEqual(await self.messages(restored, seen), missed + [b"new"])
+
+    async def read_two(self, session: Session) -> None:
+        stream = session.attach(None)
+        for _ in range(2):
+            await next_of(stream)
+        session.delivered(2)
+
+    @in_loop
+    async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(ONE)
+        saved = session.saved()
+        for _ in range(3):
+            session.send(b"context", passing=True)
+            *_, seen = await self.read(session, None)
+        restored = Session.restored(saved)
+        restored.send(b"new")
+        self.assertEqual(await self.messages(restored, seen.id), [b"new"])
+        self.assertEqual(restored.undelivered(), [])
+
+    @in_loop
+    async def test_ids_grow_over_every_crash(self) -> None:
+        session, seen = Session("s", "2025-06-18"), 0
+        for _ in range(5):
+            saved = session.saved()
+            for decision in (ONE, TWO, THREE):
+                session.send(decision)
+                *_, event = await self.read(session, seen)
+                self.assertGreater(event.id, seen)
+                seen = event.id
+            session = Session.restored(saved)
+
+    @in_loop
+    async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(ONE)
+        restored = Session.restored(session.saved())
+        for id in (-1, 2 * LEAP):
+            with self.subTest(id=id):
+                self.assertEqual(await next_of(restored.attach(id)), ONE)
 
 
 class AllSessions(unittest.TestCase):
@@ -413,6 +489,39 @@ class Grace(unittest.TestCase):
         session.attach(None)
         await clock.advance(2)
         self.assertEqual(absent, [])
+
+    @in_loop
+    async def test_a_client_that_only_posts_is_said_to_be_absent_once_it_is_silent(self) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        await clock.advance(ABSENT - 1)
+        sessions.get(session.id)
+        await clock.advance(2)
+        self.assertEqual(absent, [])
+        await clock.advance(ABSENT)
+        self.assertEqual(absent, [session])
+
+    @in_loop
+    async def test_one_timer_is_enough_for_a_client_that_comes_and_goes(self) -> None:
+        clock = Clock()
+        loop, timers = asyncio.get_running_loop(), []
+        call_later = loop.call_later
+
+        def count(*arguments: Any) -> asyncio.TimerHandle:
+            timers.append(call_later(*arguments))
+            return timers[-1]
+
+        with mock.patch.object(loop, "call_later", count):
+            session = self.sessions.open("2025-06-18")
+            for _ in range(100):
+                self.sessions.detach(session, session.attach(None))
+            await clock.advance(ABSENT + 1)
+            waiting = [it for it in timers if not it.cancelled() and it.when() > loop.time()]
+            self.assertEqual(len(waiting), 1)
+            self.sessions.end(session.id)
+            self.assertTrue(waiting[0].cancelled())
 
     @in_loop
     async def test_a_session_that_ended_by_itself_is_not_ended_again(self) -> None:

@@ -201,6 +201,38 @@ class Strangers(TransportTestCase):
             answer = read_all(self.client.send_raw(head))
         self.assertIn(b" 401 ", answer)
 
+    def test_one_is_listened_to_for_so_many_bytes_and_no_further(self) -> None:
+        header = b"X-Long: " + b"x" * 4000 + b"\r\n"
+        head = self.client.head("GET").split(b"\r\n", 1)
+        with mock.patch.object(gate, "PATIENCE", 0.1):
+            late = head[0] + b"\r\n" + 5 * header + head[1]
+            self.assertGreater(late.index(b"Authorization"), gate.MAX_HEARD)
+            self.assertEqual(read_all(self.client.send_raw(late)), b"")
+        self.assert_goes_on()
+
+    def test_requests_without_the_token_are_not_taken_in_without_end(self) -> None:
+        request = b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n"
+        with mock.patch.object(gate, "MAX_HEARD", 10 * len(request)):
+            with mock.patch.object(gate, "PATIENCE", 0.5):
+                answers = read_all(self.client.send_raw(500 * request))
+        self.assertEqual(answers.count(b"HTTP/1.1 403 "), 10)
+        self.assert_goes_on()
+
+    def test_what_waited_behind_the_token_is_not_lost(self) -> None:
+        self.client.initialize()
+        content = "".join(map(str, range(200_000)))
+        arguments = {"filePath": PATH, "newContent": content}
+        body = json.dumps(
+            {**PING, "method": "tools/call", "params": {"name": "openDiff", "arguments": arguments}}
+        )
+        head = self.client.head(Content_Length=str(len(body)), Connection="close")
+        for heard in (len(head), len(head) + 1, len(head) + 100_000):
+            with self.subTest(heard=heard), mock.patch.object(gate, "MAX_HEARD", heard):
+                answer = read_all(self.client.send_raw(head + body.encode()))
+                self.assertRegex(answer, b"^HTTP/1.1 200 ")
+                self.assertEqual(self.desk.content, content)
+                self.desk.content = ""
+
     def test_many_of_them_cost_the_oldest_of_them_and_nobody_else(self) -> None:
         self.client.initialize()
         with contextlib.ExitStack() as stack, self.client.stream() as stream:

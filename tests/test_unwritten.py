@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion import original
-from GeminiCompanion.companion.unwritten import MAX_TEXTS, PATIENCE, Accepted, Unwritten
+from GeminiCompanion.companion import log, original, unwritten
+from GeminiCompanion.companion.unwritten import (
+    MAX_TEXTS,
+    PATIENCE,
+    SUPERSEDED,
+    Accepted,
+    Unwritten,
+)
 
 from .support import in_loop, temp_folder
 
@@ -96,11 +103,67 @@ class UnwrittenTestCase(unittest.TestCase):
         self.assertTrue(self.unwritten.withdraw(self.path, "new\n"))
         self.assertEqual(self.unwritten.all(), ())
 
-    def test_of_each_path_the_newest_text_is_kept_and_of_many_the_newest(self) -> None:
-        for number in range(MAX_TEXTS + 2):
-            self.unwritten.add(Accepted(f"/{number}", "a", 0.0))
-        self.unwritten.add(Accepted("/3", "b", 0.0))
-        kept = [(it.path, it.text) for it in self.unwritten.all()]
-        self.assertEqual(len(kept), MAX_TEXTS)
-        self.assertNotIn(("/0", "a"), kept)
-        self.assertEqual(kept[-1], ("/3", "b"))
+    def test_each_text_is_kept_also_where_another_one_of_the_file_follows(self) -> None:
+        first, second = self.accept("one\n", self.long_ago), self.accept("two\n", self.long_ago)
+        self.assertTrue(self.unwritten.withdraw(self.path, "one\n"))
+        self.assertEqual(self.unwritten.all(), (second,))
+        self.assertEqual(self.unwritten.add(first), [])
+        self.assertEqual(self.unwritten.all(), (second, first))
+
+    def test_of_too_many_the_oldest_make_way_and_are_given(self) -> None:
+        many = [Accepted(f"/{number}", "a", 0.0) for number in range(MAX_TEXTS + 2)]
+        gone = [each for accepted in many for each in self.unwritten.add(accepted)]
+        self.assertEqual(gone, many[:2])
+        self.assertEqual(self.unwritten.all(), tuple(many[2:]))
+
+    @in_loop
+    async def test_a_text_is_found_whatever_its_line_ends_and_however_long_the_file(self) -> None:
+        long = "a line of the file\n" * 200_000
+        for text, data in (
+            ("a\r\nb\n", b"a\r\nb\r\n"),
+            ("a\rb\n", b"a\rb\n"),
+            (long, long.encode()),
+            (long, b"\xef\xbb\xbf" + long.replace("\n", "\r\n").encode()),
+        ):
+            with self.subTest(data=data[:20]):
+                self.accept(text, self.long_ago)
+                self.write(data)
+                await self.unwritten.look()
+                self.assertEqual(self.unwritten.all(), ())
+        accepted = self.accept(long + "mine\n", self.long_ago)
+        await self.unwritten.look()
+        self.assertEqual(self.unwritten.all(), (accepted,))
+
+    @in_loop
+    async def test_a_text_is_forgotten_a_day_after_its_file_became_something_else(self) -> None:
+        for age, kept in ((SUPERSEDED - 60, 1), (SUPERSEDED + 60, 0)):
+            self.accept("new\n", time.time() - age)
+            self.write(b"formatted\n")
+            await self.unwritten.look()
+            self.assertEqual(len(self.unwritten.all()), kept)
+
+    @in_loop
+    async def test_a_text_that_nobody_wrote_is_never_forgotten(self) -> None:
+        self.age()
+        accepted = self.accept("new\n", time.time() - 30 * SUPERSEDED)
+        os.utime(self.path, (accepted.at - 10, accepted.at - 10))
+        await self.unwritten.look()
+        self.assertEqual(self.unwritten.all(), (accepted,))
+
+    @in_loop
+    async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
+        self.accept("new\n", self.long_ago)
+        self.unwritten.add(Accepted("/hangs", "text", self.long_ago))
+        self.write(b"new\n")
+        answer, real = threading.Event(), original.read_or_note
+        self.addCleanup(answer.set)
+
+        def read(path: str) -> original.Original:
+            if path == "/hangs":
+                answer.wait(10)
+            return real(path)
+
+        with mock.patch.object(original, "read_or_note", read):
+            with mock.patch.object(unwritten, "READING", 0.1), self.assertLogs(log.logger):
+                self.assertEqual(await self.unwritten.look(), [])
+        self.assertEqual([it.path for it in self.unwritten.all()], ["/hangs"])

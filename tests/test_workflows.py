@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import unittest
 from typing import Any, Iterator
 
 import yaml
+from GeminiCompanion import companion
+from GeminiCompanion.tools import package
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -71,3 +78,71 @@ class Workflows(unittest.TestCase):
     def test_the_notes_of_a_release_are_the_message_that_the_package_shows(self) -> None:
         command = next(line for line in self.commands() if line.startswith("gh release"))
         self.assertIn('--notes-file "messages/$TAG.txt"', command)
+
+
+@unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
+class Release(unittest.TestCase):
+    """Its own steps are run as they stand there, in a folder that has what they need."""
+
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ("tools", "companion"):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name))
+        os.mkdir(os.path.join(self.folder, "bin"))
+        with open(os.path.join(self.folder, "bin", "python"), "w") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        os.chmod(file.name, 0o755)
+        flow = yaml.safe_load(read(".github", "workflows", "release.yml"))
+        self.steps = flow["jobs"]["release"]["steps"]
+
+    def step(self, words: str) -> dict[str, Any]:
+        (found,) = [step for step in self.steps if words in step.get("run", "")]
+        return dict(found)
+
+    def run_step(self, step: dict[str, Any], **variables: str) -> tuple[int, str]:
+        path = os.path.join(self.folder, "bin") + os.pathsep + os.environ["PATH"]
+        done = subprocess.run(
+            ["sh", "-e", "-c", step["run"]],
+            cwd=self.folder,
+            env={**os.environ, "PATH": path, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+        )
+        return done.returncode, done.stdout.decode()
+
+    def test_only_a_tag_that_is_the_version_is_released(self) -> None:
+        step = self.step("__version__")
+        self.assertEqual(self.run_step(step, TAG=companion.__version__), (0, ""))
+        self.assertNotEqual(self.run_step(step, TAG="9.9.9")[0], 0)
+
+    def test_the_repository_file_offers_the_package_that_is_attached(self) -> None:
+        index, release = "https://index.example/project/", "https://pages.example/download/1.2.3"
+        step = self.step("tools.closure")
+        self.assertEqual(self.run_step(step, INDEX=index, RELEASE=release), (0, ""))
+        with open(os.path.join(self.folder, "dist", "repository.json"), encoding="utf-8") as file:
+            content = json.load(file)
+        urls = {it["url"] for it in content["packages"][0]["releases"]}
+        self.assertEqual(urls, {release + "/" + os.path.basename(package.PLAIN)})
+        bases = [it["base"] for library in content["libraries"] for it in library["releases"]]
+        self.assertTrue(all(it.startswith(index) for it in bases))
+        attached = self.step("gh release create")["run"].split()
+        self.assertLessEqual({"dist/*.sublime-package", "dist/repository.json"}, set(attached))
+
+    def test_without_the_address_of_the_index_it_stops_and_says_so(self) -> None:
+        status, said = self.run_step(self.step("tools.closure"), INDEX="", RELEASE="https://a.b/c")
+        self.assertNotEqual(status, 0)
+        self.assertIn("An address has to begin with https://", said)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "dist")))
+
+    def test_each_step_has_the_variables_that_it_names(self) -> None:
+        for step in self.steps:
+            named = set(re.findall(r"\$([A-Z]+)", step.get("run", "")))
+            with self.subTest(step.get("name")):
+                self.assertLessEqual(named, set(step.get("env", {})))
+
+    def test_what_can_fail_for_want_of_a_setting_comes_first_and_the_release_last(self) -> None:
+        words = ("__version__", "tools.closure", "make check test", "make package", "gh release")
+        places = [self.steps.index(self.step(it)) for it in words]
+        self.assertEqual(places, sorted(places))

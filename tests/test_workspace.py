@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import socket
+import time
 import unittest
 from typing import Any, AsyncIterator
 from unittest import mock
@@ -18,6 +19,7 @@ from GeminiCompanion.companion.sessions import ABSENT, GRACE, Session, StreamEnd
 from GeminiCompanion.companion.workspace import (
     DEBOUNCE,
     MAX_OPEN_DIFFS,
+    MAX_PATH,
     MAX_WINDOW_DIFFS,
     Workspace,
 )
@@ -318,7 +320,7 @@ class Decisions(WithoutServer):
         self.leave(session)
         await self.clock.advance(GRACE + 1)
         self.workspace.edited(session.id, PATH, "mine\n")
-        saved = self.workspace.saved()
+        saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         self.workspace.reconcile([])
@@ -331,7 +333,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.edited(session.id, PATH, "mine\n")
-        saved = self.workspace.saved()
+        saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
@@ -340,7 +342,7 @@ class Decisions(WithoutServer):
         self.workspace.edited(session.id, PATH, "typed just now\n")
         await self.clock.advance(0)
         self.assertEqual(self.editor.saved, {PATH: "mine\n"})
-        (kept,) = self.workspace.saved().sessions
+        (kept,) = self.workspace.saved(time.time()).sessions
         self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
 
     @in_loop
@@ -390,7 +392,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(GRACE + 1)
         self.workspace.accept(session.id, PATH, "mine\n")
         self.assertEqual(len(self.editor.told), 1)
-        self.assertIn("goes to it or to the next one", self.editor.told[0])
+        self.assertIn("Show Kept Decisions", self.editor.told[0])
         _, reader = self.connect()
         _, later = self.connect()
         await self.clock.advance(0)
@@ -451,7 +453,7 @@ class Decisions(WithoutServer):
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
             self.assertEqual(self.workspace.kept(), ((path, "mine\n"),))
-            saved = self.workspace.saved()
+            saved = self.workspace.saved(time.time())
             self.assertEqual([it[:2] for it in saved.unwritten], [(path, "mine\n")])
             with open(path, "w") as file:
                 file.write("mine\n")
@@ -463,7 +465,7 @@ class Decisions(WithoutServer):
         await self.begin()
         session, _ = self.connect()
         self.workspace.accept(session.id, PATH, "mine\n")
-        saved = self.workspace.saved()
+        saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         with mock.patch(UNWRITTEN + ".PATIENCE", -1):
@@ -517,6 +519,137 @@ class Decisions(WithoutServer):
                 self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
 
     @in_loop
+    async def test_a_text_withdrawn_is_withdrawn_from_all_and_takes_no_other_with_it(self) -> None:
+        await self.begin()
+        for text in ("one\n", "two\n", "one\n"):
+            session, _ = self.connect()
+            await self.propose(session)
+            self.leave(session)
+            self.workspace.accept(session.id, PATH, text)
+        self.assertEqual(self.workspace.kept(), ((PATH, "one\n"), (PATH, "two\n")))
+        self.assertTrue(self.workspace.withdraw(PATH, "one\n"))
+        self.assertEqual(self.workspace.kept(), ((PATH, "two\n"),))
+        unwritten = self.workspace.saved(0.0).unwritten
+        self.assertEqual([text for _, text, _ in unwritten], ["two\n"])
+
+    @in_loop
+    async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(back.received("ide/diffAccepted"), [])
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        _, other = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(other.received("ide/diffAccepted"), [])
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_what_was_never_told_decides_on_no_later_proposal(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.propose(session)
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+        self.assertEqual([it[1] for it in self.workspace.saved(0.0).unwritten], ["mine\n"])
+
+    @in_loop
+    async def test_a_cli_that_closes_what_was_accepted_is_given_the_text(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        self.assertEqual(await self.workspace.close_diff(session, PATH), "mine\n")
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_cli_that_is_back_as_another_session_closes_its_diff(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        again, _ = self.connect()
+        self.assertIsNone(await self.workspace.close_diff(again, PATH))
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.assertEqual(await self.workspace.close_diff(again, PATH), "theirs\n")
+        self.assertEqual(self.editor.diffs, {})
+
+    @in_loop
+    async def test_two_that_are_away_do_not_pile_up_rejections(self) -> None:
+        await self.begin()
+        one, two = (self.workspace.sessions.open(VERSION) for _ in range(2))
+        await self.clock.advance(ABSENT + 1)
+        for _ in range(20):
+            await self.propose(one)
+            await self.propose(two)
+        self.assertLessEqual(sum(len(each.undelivered()) for each in (one, two)), 2)
+
+    @in_loop
+    async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        other, _ = self.connect()
+        await self.propose(other)
+        self.assertEqual(session.undelivered(), [])
+        self.assertEqual(len(self.editor.diffs), 2)
+
+    @in_loop
+    async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        shown = asyncio.get_running_loop().create_future()
+        with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
+            asking = asyncio.ensure_future(self.workspace.open_diff(session, PATH, "text\n"))
+            await self.clock.advance(0)
+            asking.cancel()
+            await self.clock.advance(0)
+            shown.set_exception(EditorError("no"))
+            await self.clock.advance(0)
+        self.assertEqual(session.awaiting, set())
+
+    @in_loop
+    async def test_a_path_that_no_system_could_have_is_refused(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        with self.assertRaisesRegex(EditorError, "at most"):
+            await self.propose(session, "/" + "x" * MAX_PATH)
+
+    @in_loop
+    async def test_of_a_rejection_that_waits_no_kept_text_is_promised(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.reject(session.id, PATH)
+        (sentence,) = self.editor.told
+        self.assertIn("is kept", sentence)
+        self.assertNotIn("Show Kept", sentence)
+
+    @in_loop
     async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
         await self.begin()
         session, _ = self.connect()
@@ -538,7 +671,7 @@ class Decisions(WithoutServer):
             await self.workspace.open_diff(session, PATH, "whole")
             await self.workspace.open_diff(session, PATH, Excerpt("part"))
         self.assertEqual([it.is_whole for it in shown], [True, False])
-        self.assertEqual(self.workspace.saved().sessions[0].proposals, ())
+        self.assertEqual(self.workspace.saved(time.time()).sessions[0].proposals, ())
 
 
 class Served(FilesTestCase):

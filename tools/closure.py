@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
@@ -162,20 +163,35 @@ def _releases(library: Library, version: str, host: str, index: str) -> List[Dic
     ]
 
 
-def main(what: str, *arguments: str) -> None:
-    if what == "dependencies":
-        with open(DEPENDENCIES, "w", encoding="utf-8", newline="\n") as file:
-            file.write(dependencies())
-        return
-    index, url = arguments
+def main(*arguments: str) -> int:
+    """The exit status."""
+    if arguments == ("dependencies",):
+        write(DEPENDENCIES, dependencies())
+    elif len(arguments) == 3 and arguments[0] == "repository":
+        for address in arguments[1:]:
+            if not re.match(r"https://[^/\s]+/\S*$", address):
+                print("An address has to begin with https://, got %r." % address, file=sys.stderr)
+                return 2
+        date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        content = repository(*arguments[1:], version(), date)
+        write(REPOSITORY, json.dumps(content, indent="\t") + "\n")
+    else:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+def version() -> str:
+    """Of the package."""
     with open(os.path.join(ROOT, "companion", "__init__.py"), encoding="utf-8") as file:
-        version = file.read().partition('__version__ = "')[2].partition('"')[0]
-    date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-    os.makedirs(os.path.dirname(REPOSITORY), exist_ok=True)
-    with open(REPOSITORY, "w", encoding="utf-8", newline="\n") as file:
-        json.dump(repository(index, url, version, date), file, indent="\t")
-        file.write("\n")
+        return file.read().partition('__version__ = "')[2].partition('"')[0]
+
+
+def write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

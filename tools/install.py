@@ -204,6 +204,12 @@ def main(arguments: List[str]) -> int:
         print("Nothing was changed. The stand-alone package of a release needs no libraries;")
         print("docs/install.md tells where to put it.")
         return 1
+    except package.NoCheckout as error:
+        print(
+            "%s\nNothing was changed. Take the package of a release: docs/install.md tells" % error
+        )
+        print("where to put it.")
+        return 1
     except subprocess.CalledProcessError as error:
         print("%s\nNothing was put there." % error)
         return 1

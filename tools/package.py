@@ -28,7 +28,13 @@ PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
 STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
-USERS = {"companion/transport.py": ("aiohttp",), "companion/mcp.py": ("jsonschema",)}
+API = "connection dispatch exchange routes server stream talk website"
+USERS = {
+    "companion/transport.py": ("aiohttp",),
+    "companion/mcp.py": ("jsonschema",),
+    "companion/api/forms.py": ("jsonschema",),
+    **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
+}
 NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
 # Wheels of one machine: what is carried of them is the same on all.
 MACHINE = Machine("linux", "", {}, "x86_64")
@@ -37,17 +43,33 @@ HOST = "3.8"
 MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
+class NoCheckout(Exception):
+    """Nobody knows what is committed: a sentence for the user."""
+
+
 def exported() -> Dict[str, bytes]:
-    """What is committed, without what .gitattributes leaves out, by path."""
-    command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
-    archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    """What is committed, without what .gitattributes leaves out, by path. Raises NoCheckout."""
     files = {}
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+    with tarfile.open(fileobj=io.BytesIO(_archive())) as tar:
         for member in tar.getmembers():
             content = tar.extractfile(member) if member.isfile() else None
             if content is not None:
                 files[member.name] = content.read()
     return files
+
+
+def _archive() -> bytes:
+    # A copy that lies inside of some other repository is no checkout, either.
+    if not os.path.exists(os.path.join(ROOT, ".git")):
+        raise NoCheckout("A package is made of what is committed, and this is no checkout of git.")
+    command = ["git", "archive", "--worktree-attributes", "--format=tar", "HEAD"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        raise NoCheckout("A package is made of what is committed: git was not found.") from None
+    if done.returncode:
+        raise NoCheckout("A package is made of what is committed; " + done.stderr.decode().strip())
+    return done.stdout
 
 
 def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str, bytes]:
@@ -57,7 +79,8 @@ def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str,
     del found["dependencies.json"]
     for path, modules in USERS.items():
         text = files[path].decode("utf-8")
-        found[path] = with_fallback(text, modules, FOLDER).encode("utf-8")
+        depth = path.count("/")
+        found[path] = with_fallback(text, modules, FOLDER, depth).encode("utf-8")
     names = frozenset(name for modules in closure.carried().values() for name in modules)
     for path, data in carry(unpacked, names).items():
         found[f"{FOLDER}/{path}"] = data
@@ -91,16 +114,19 @@ def zipped(files: Dict[str, bytes]) -> bytes:
 
 
 def main(kind: str = "both") -> int:
-    files = exported()
+    """The exit status."""
     os.makedirs(DIST, exist_ok=True)
-    write(PLAIN, zipped(files))
-    if kind == "plain":
-        return 0
-    # One that was made before would be taken for one of this state.
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(STANDALONE)
     try:
-        write(STANDALONE, zipped(standalone(files, downloaded())))
+        files = exported()
+        write(PLAIN, zipped(files))
+        if kind != "plain":
+            # One that was made before would be taken for one of this state.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(STANDALONE)
+            write(STANDALONE, zipped(standalone(files, downloaded())))
+    except NoCheckout as error:
+        print(error)
+        return 1
     except libraries.Unavailable as error:
         print(f"The stand-alone package was not made: {error}")
         return 1

@@ -51,6 +51,9 @@ class Client:
         self._listener = listener
         self._waiting: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._next_id = 1
+        # Held by who opens a session: the CLI notes each new workspace in a file behind a lock, and
+        # of several at once each next one waits twice as long for it, up to minutes.
+        self.opening = asyncio.Lock()
         self._reading = asyncio.ensure_future(self._read())
 
     @property

@@ -174,7 +174,8 @@ class Agent(Listener):
         """Begin a conversation; the workspace's next message goes there."""
         conversation = self._find(workspace, None, True)
         async with self._connected(conversation):
-            return conversation.info
+            pass
+        return conversation.info
 
     async def models(self, workspace: str, session_id: str | None = None) -> Models:
         """What the agent offers for the conversation."""

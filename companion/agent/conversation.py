@@ -116,7 +116,8 @@ class Conversation:
         if self._session is not None and self._session.client is client and not is_stuck:
             return False
         params = {"cwd": self.workspace, "mcpServers": []}
-        result = await client.request("session/new", params, OPENING)
+        async with client.opening:
+            result = await client.request("session/new", params, OPENING)
         self._session = Session(client, str(result.get("sessionId")))
         self._recording = Recording(self._recordings, self._session.id)
         self._models = _models(result.get("models"))
@@ -169,7 +170,11 @@ def _models(value: Any) -> Models:
         for each in value.get("availableModels") or []
         if isinstance(each, dict) and "modelId" in each
     )
-    return Models(available, str(value.get("currentModelId") or ""))
+    current = str(value.get("currentModelId") or "")
+    if current and current not in {each.id for each in available}:
+        # The one that the operator chose, which the CLI offers to nobody else.
+        available = (*available, Model(current, current, ""))
+    return Models(available, current)
 
 
 def _sum(one: events.Usage, other: events.Usage) -> events.Usage:

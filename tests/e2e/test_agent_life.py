@@ -199,6 +199,11 @@ class Many(AgentCase):
         self.assertEqual(mine, [new.session_id, old.session_id])
 
     @on_loop
+    async def test_a_conversation_that_was_only_begun_is_not_at_work(self) -> None:
+        begun = await self.agent.new_session(self.workspace)
+        self.assertEqual((begun.is_busy, begun.turns), (False, 0))
+
+    @on_loop
     async def test_readers_may_come_late_and_go_on_where_they_were(self) -> None:
         self.model.will_play("read", ["a", "b", "c"])
         turn = await self.chat("read")
@@ -211,6 +216,8 @@ class Many(AgentCase):
     @on_loop
     async def test_a_model_is_chosen_from_those_there_are(self) -> None:
         models = await self.agent.models(self.workspace)
+        self.assertIn(models.current, [it.id for it in models.available])
+        self.assertEqual((await self.agent.set_model(models.current, self.workspace)), models)
         other = next(it.id for it in models.available if it.id not in (models.current, "auto"))
         chosen = await self.agent.set_model(other, self.workspace)
         self.assertEqual(chosen.current, other)

@@ -1,0 +1,178 @@
+"""`python -m companion.api`: the server from a terminal; its options, and its end by a signal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from typing import Any, Callable, Sequence
+from urllib.parse import urlsplit
+
+from .. import __version__
+from ..agent import cli
+from ..agent.auth import from_environment
+from ..agent.failure import AgentError
+from ..agent.runner import Launch
+from ..agent.turn import Limits
+from ..log import logger
+from ..private import NotPrivate
+from . import state
+from .guard import ANY
+from .server import Server, Settings, options
+from .texts import CHINESE, ENGLISH
+
+PORT = 8080
+# A day.
+MAX_SECONDS = 86_400
+# The exit code of a program that cannot do what it was asked for.
+FAILED = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        return asyncio.run(_serve(asked))
+    except AgentError as error:
+        return _fail(error.message)
+    except NotPrivate as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"The server cannot be started: {error}.")
+    except KeyboardInterrupt:
+        # Windows, where a loop hears of no signal.
+        return 0
+
+
+async def _serve(asked: argparse.Namespace) -> int:
+    folder = os.path.abspath(asked.state or state.default_folder(os.environ))
+    server = Server(_settings(asked, folder), folder)
+    ended = _ended_by_signal()
+    await server.start()
+    try:
+        print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
+        print(f"Its token is in {server.token_file}.")
+        # Behind the "#", which no browser sends to a server.
+        print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
+        await ended.wait()
+    finally:
+        await server.stop()
+    return 0
+
+
+def _settings(asked: argparse.Namespace, folder: str) -> Settings:
+    """Raises AgentError where the CLI is not found."""
+    variables = {"GOOGLE_GEMINI_BASE_URL": asked.gemini_url} if asked.gemini_url else {}
+    launch = Launch(cli.find(asked.cli), variables, model=asked.model)
+    agent = options(
+        folder,
+        launch,
+        trusts_workspaces=asked.trust,
+        fallback=from_environment(os.environ),
+        limits=Limits(asked.decision_time, asked.turn_time),
+    )
+    return Settings(
+        agent,
+        [asked.workspace, *asked.root],
+        asked.port,
+        asked.language,
+        frozenset(asked.origin),
+        asked.allow_commands,
+    )
+
+
+def _ended_by_signal() -> asyncio.Event:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, ended.set)
+        except NotImplementedError:
+            # Windows; there Ctrl+C ends the loop.
+            break
+    return ended
+
+
+def _fail(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m companion.api", description="Gemini CLI as an HTTP server on this machine."
+    )
+    add: Callable[..., Any] = parser.add_argument
+    add("--version", action="version", version=__version__)
+    add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
+    add("--port", type=_port, default=PORT, help=f"default {PORT}; 0 takes any that is free")
+    state_help = "where token and credentials are kept; default: in your cache folder"
+    add("--state", metavar="DIR", default="", help=state_help)
+    languages = (CHINESE, ENGLISH)
+    language_help = "for clients that do not say theirs; default zh"
+    add("--language", choices=languages, default=CHINESE, help=language_help)
+    _add_permissions(add)
+    usual = Limits()
+    decision_help = f"seconds for a decision on a tool call; default {usual.confirmation:g}"
+    add(
+        "--decision-time",
+        metavar="N",
+        type=_seconds,
+        default=usual.confirmation,
+        help=decision_help,
+    )
+    turn_help = f"seconds for a whole turn; default {usual.turn:g}"
+    add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
+    add("--cli", metavar="PATH", default="", help="Gemini CLI; default: the one in PATH")
+    add("--model", metavar="NAME", default="", help="the model of new conversations")
+    url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"
+    add("--gemini-url", metavar="URL", default="", help=url_help)
+    return parser
+
+
+def _add_permissions(add: Callable[..., Any]) -> None:
+    more: dict[str, Any] = {"action": "append", "default": []}
+    root_help = "another folder whose files may be read and written; may be repeated"
+    add("--root", metavar="DIR", type=_folder, help=root_help, **more)
+    origin_help = "a web page's origin that may use the API, with the token; may be repeated"
+    add("--origin", metavar="URL", type=_origin, help=origin_help, **more)
+    add("--allow-commands", action="store_true", help="switch POST /execute-command on")
+    trust_help = "let Gemini CLI follow the settings that lie in the workspace"
+    add("--trust", action="store_true", help=trust_help)
+
+
+def _folder(text: str) -> str:
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return os.path.realpath(text)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text} is no port")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SECONDS):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 1 to {MAX_SECONDS}")
+    return float(text)
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    is_origin = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
+    if text != ANY and not (is_origin and not parts.query and not parts.fragment):
+        raise argparse.ArgumentTypeError(f"{text} is no origin, as https://example.com is one")
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

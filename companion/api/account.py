@@ -1,0 +1,70 @@
+"""Who the user is to Google: the handlers of /auth.
+
+What changes credentials goes on to its end also where the client leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..agent import wire
+from ..agent.auth import Credentials
+from ..agent.failure import AUTH_REQUIRED, AgentError
+from .exchange import Answer, Asked, Desk
+from .refusal import Refusal
+
+
+async def configure(desk: Desk, asked: Asked) -> Answer:
+    fields = asked.fields
+    credentials = Credentials(
+        fields["authType"],
+        fields.get("apiKey", "").strip(),
+        fields.get("googleCloudProject", ""),
+        fields.get("googleCloudLocation", ""),
+    )
+    await asyncio.shield(desk.agent.configure(credentials))
+    return Answer("auth_configured")
+
+
+async def google_login(desk: Desk, asked: Asked) -> Answer:
+    """Without a code: where to get one. With it: the login. `state` is taken and not looked at:
+    the flow by code has none."""
+    code = asked.fields.get("code")
+    if code is None:
+        login = await desk.agent.begin_login()
+        if login is None:
+            return Answer("logged_in")
+        expires = wire.timestamp(login.expires)
+        return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
+    try:
+        await asyncio.shield(desk.agent.finish_login(code))
+    except AgentError as error:
+        if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
+            raise
+        # Another code may be tried, from another place.
+        more = {"data": {"authUrl": error.details}}
+        raise Refusal(AUTH_REQUIRED, more=more, reason=error.message) from None
+    return Answer("logged_in")
+
+
+async def status(desk: Desk, asked: Asked) -> Answer:
+    known = desk.agent.auth_status()
+    data = {
+        "isAuthenticated": known.is_authenticated,
+        "authType": known.kind,
+        "hasApiKey": known.has_api_key,
+        "hasGoogleCloudConfig": known.has_google_cloud_config,
+        "account": known.account,
+        "verified": known.is_verified,
+    }
+    return Answer("auth_told", {"data": data})
+
+
+async def logout(desk: Desk, asked: Asked) -> Answer:
+    await asyncio.shield(desk.agent.logout())
+    return Answer("logged_out")
+
+
+async def clear(desk: Desk, asked: Asked) -> Answer:
+    await asyncio.shield(desk.agent.clear())
+    return Answer("auth_cleared")

@@ -1,0 +1,86 @@
+"""Files, folders and commands: the handlers of what needs no agent. Each piece of work that waits
+for a disk has a thread of its own, for some disks never answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Callable, TypeVar
+
+from ..agent.failure import VALIDATION_ERROR
+from ..aside import aside
+from . import commands, files
+from .exchange import Answer, Asked, Desk
+from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
+
+# Seconds for a disk to tell what is on it.
+READING = 20.0
+
+T = TypeVar("T")
+
+
+async def list_directory(desk: Desk, asked: Asked) -> Answer:
+    path = asked.fields.get("path", "")
+    real, items, is_cut = await _told(path, lambda: files.listing(desk.roots, path))
+    told = [
+        {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
+        for it in items
+    ]
+    body = {"path": real, "items": told, "truncated": is_cut}
+    if is_cut:
+        return Answer("directory_cut", body, {"count": len(items)})
+    return Answer("directory_listed", body)
+
+
+async def read_file(desk: Desk, asked: Asked) -> Answer:
+    path = asked.fields["path"]
+    try:
+        real, content = await _told(path, lambda: files.read(desk.roots, path))
+    except Refusal as refusal:
+        refusal.more.update(path=path, content=None)
+        raise
+    return Answer("file_read", {"path": real, "content": content})
+
+
+async def write_file(desk: Desk, asked: Asked) -> Answer:
+    path, content = asked.fields["path"], asked.fields["content"]
+    try:
+        real = await aside(lambda: files.write(desk.roots, path, content))
+    except Refusal as refusal:
+        refusal.more.update(path=path)
+        raise
+    return Answer("file_written", {"path": real, "content": content})
+
+
+async def execute_command(desk: Desk, asked: Asked) -> Answer:
+    """Any exit code is a success: the command ran, and what it says of itself is told."""
+    if not desk.allows_commands:
+        raise Refusal(COMMANDS_DISABLED)
+    command = asked.fields["command"]
+    if not command.strip():
+        raise Refusal(VALIDATION_ERROR, "field_short", field="command")
+    path = asked.fields.get("cwd", "")
+    folder = await _told(path, lambda: desk.roots.folder(path))
+    seconds = float(asked.fields.get("timeout", commands.SECONDS))
+    try:
+        result = await commands.run(command, folder, seconds)
+    except (OSError, ValueError) as error:
+        raise Refusal(VALIDATION_ERROR, "command_bad", reason=error) from None
+    body = {
+        "command": command,
+        "output": result.output,
+        "stderr": result.errors or None,
+        "exitCode": result.exit_code,
+        "truncated": result.was_cut,
+    }
+    if result.was_late:
+        return Answer("command_late", body, {"seconds": f"{seconds:g}"})
+    return Answer("command_cut" if result.was_cut else "command_done", body)
+
+
+async def _told(path: str, work: Callable[[], T]) -> T:
+    """What work that changes nothing gives. Raises Refusal where it takes too long."""
+    try:
+        return await aside(work, READING)
+    except asyncio.TimeoutError:
+        reason = f"nothing came of it within {READING:g} seconds"
+        raise Refusal(FILE_ERROR, path=path, reason=reason) from None

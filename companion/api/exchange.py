@@ -1,0 +1,96 @@
+"""What handlers get and give: the desk where everything stands, what one request asks, and its
+answer; knows aiohttp by the type of a request only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Awaitable, Callable, Mapping, Union
+
+from aiohttp import web
+
+from ..agent import wire
+from ..agent.agent import Agent
+from .audience import Audience
+from .files import Roots
+from .forms import Form
+from .refusal import Refusal
+from .schemas import Schema
+from .texts import say
+
+
+@dataclass(frozen=True)
+class Desk:
+    """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
+    `allows_commands` is the operator's word."""
+
+    agent: Agent
+    roots: Roots
+    audience: Audience
+    page: Mapping[str, bytes]
+    allows_commands: bool
+    heartbeat: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`fields` were checked; those that are missing or null are not in it. `headers` are those
+    that the answer has to have."""
+
+    fields: Mapping[str, Any]
+    language: str
+    headers: Mapping[str, str]
+    request: web.BaseRequest
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`key` is one of the texts, into which `values` go, and becomes the answer's message."""
+
+    key: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    success: bool = True
+
+    def envelope(self, language: str) -> dict[str, Any]:
+        return {
+            "success": self.success,
+            "message": say(self.key, language, **self.values),
+            **self.body,
+            "timestamp": now(),
+        }
+
+
+Handler = Callable[[Desk, Asked], Awaitable[Union[Answer, web.StreamResponse]]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
+    the envelope; `refusals` are the statuses that it may have instead, beside those of all."""
+
+    method: str
+    path: str
+    handler: Handler
+    form: Form
+    answer: Schema
+    summary: str
+    refusals: tuple[int, ...] = ()
+    is_open: bool = False
+    streams: bool = False
+
+
+def refused(refusal: Refusal, language: str) -> dict[str, Any]:
+    """The envelope of a refusal."""
+    return {
+        **refusal.more,
+        "success": False,
+        "error": refusal.title,
+        "message": refusal.sentence(language),
+        "code": refusal.code,
+        "timestamp": now(),
+    }
+
+
+def now() -> str:
+    return wire.timestamp(datetime.now(timezone.utc))

@@ -1,0 +1,121 @@
+"""The description of the API in OpenAPI 3.1, made of its table of routes and of what they take."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Sequence
+
+from .. import __version__
+from .exchange import Route
+from .refusal import KINDS
+from .schemas import COMPONENTS, Schema, reference
+
+# What every route may answer, whatever it is asked.
+ALWAYS = (400, 403, 500, 503)
+WITH_TOKEN = (401,)
+WITH_BODY = (408, 413, 415)
+JSON = "application/json"
+LAST_SEEN = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that was seen; those after it are sent.",
+    "schema": {"type": "string"},
+}
+
+
+def encoded(routes: Sequence[Route]) -> bytes:
+    return json.dumps(document(routes), ensure_ascii=False).encode("utf-8")
+
+
+def document(routes: Sequence[Route]) -> dict[str, Any]:
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Gemini CLI API",
+            "version": __version__,
+            "description": "The real Gemini CLI as an HTTP server on this machine.",
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": COMPONENTS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": _name(route),
+        "summary": route.summary,
+        "parameters": _parameters(route),
+        "responses": _responses(route),
+    }
+    if route.is_open:
+        operation["security"] = []
+    if route.method == "POST":
+        is_needed = bool(route.form.schema.get("required"))
+        operation["requestBody"] = {
+            "required": is_needed,
+            "content": {JSON: {"schema": route.form.schema}},
+        }
+    return operation
+
+
+def _name(route: Route) -> str:
+    words = re.findall(r"[A-Za-z]+", route.path)
+    return route.method.lower() + "".join(word[0].upper() + word[1:] for word in words)
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    found = [dict(LAST_SEEN)] if route.streams else []
+    if route.method == "POST":
+        return found
+    in_path = re.findall(r"\{(\w+)\}", route.path)
+    for name, schema in route.form.schema["properties"].items():
+        place = "path" if name in in_path else "query"
+        found.append(
+            {
+                "name": name,
+                "in": place,
+                "required": name in route.form.schema.get("required", ()),
+                "schema": _in_query(schema),
+            }
+        )
+    return found
+
+
+def _in_query(schema: Schema) -> dict[str, Any]:
+    """There is no null in a query."""
+    type = schema["type"]
+    return {**schema, "type": type if isinstance(type, str) else type[0]}
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    statuses = {*ALWAYS, *route.refusals}
+    statuses |= set() if route.is_open else set(WITH_TOKEN)
+    statuses |= set(WITH_BODY) if route.method == "POST" else set()
+    responses = {"200": {"description": "It went well.", "content": _content(route)}}
+    for status in sorted(statuses):
+        codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
+        responses[str(status)] = {
+            "description": "One of " + ", ".join(codes) + ".",
+            "content": {JSON: {"schema": reference("ErrorResponse")}},
+        }
+    return responses
+
+
+def _content(route: Route) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    if route.answer:
+        content[JSON] = {"schema": {"allOf": [reference("BaseResponse"), route.answer]}}
+    if route.streams:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["application/x-ndjson"] = {"schema": {"type": "string"}}
+    return content or {JSON: {"schema": {"type": "object"}}}

@@ -1,0 +1,82 @@
+"""A request that gets no further: its status, its code and what to say; knows no HTTP library."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..agent import failure
+from ..agent.failure import AgentError
+from .texts import say
+
+# Beyond the codes of the agent.
+UNAUTHORIZED = "UNAUTHORIZED"
+FORBIDDEN = "FORBIDDEN"
+NOT_FOUND = "NOT_FOUND"
+METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
+TOO_LARGE = "TOO_LARGE"
+TOO_MANY = "TOO_MANY"
+TURN_NOT_FOUND = "TURN_NOT_FOUND"
+PATH_REFUSED = "PATH_REFUSED"
+FILE_TOO_LARGE = "FILE_TOO_LARGE"
+FILE_ERROR = "FILE_ERROR"
+COMMANDS_DISABLED = "COMMANDS_DISABLED"
+
+# What each code is in HTTP, and in the member `error`.
+KINDS: Mapping[str, tuple[int, str]] = {
+    failure.VALIDATION_ERROR: (400, "Invalid request"),
+    failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
+    UNAUTHORIZED: (401, "Unauthorized"),
+    failure.AUTH_NOT_SET: (401, "Authentication not set"),
+    failure.AUTH_REQUIRED: (401, "Authentication failed"),
+    FORBIDDEN: (403, "Forbidden"),
+    PATH_REFUSED: (403, "Path refused"),
+    COMMANDS_DISABLED: (403, "Commands disabled"),
+    NOT_FOUND: (404, "Not found"),
+    failure.FILE_NOT_FOUND: (404, "File not found"),
+    failure.TOOL_CALL_NOT_FOUND: (404, "Tool call not found"),
+    failure.SESSION_NOT_FOUND: (404, "Session not found"),
+    TURN_NOT_FOUND: (404, "Turn not found"),
+    METHOD_NOT_ALLOWED: (405, "Method not allowed"),
+    REQUEST_TIMEOUT: (408, "Request timeout"),
+    failure.SESSION_BUSY: (409, "Session busy"),
+    TOO_LARGE: (413, "Too large"),
+    FILE_TOO_LARGE: (413, "File too large"),
+    UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
+    failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
+    failure.AUTH_CONFIG_FAILED: (500, "Authentication configuration failed"),
+    failure.OAUTH_INIT_FAILED: (500, "Login failed"),
+    failure.CLIENT_NOT_INITIALIZED: (500, "Agent not available"),
+    failure.STREAM_ERROR: (500, "Agent connection lost"),
+    failure.GEMINI_ERROR: (500, "Gemini error"),
+    failure.NETWORK_ERROR: (500, "Network error"),
+    failure.INTERNAL_ERROR: (500, "Internal error"),
+    FILE_ERROR: (500, "File operation failed"),
+    failure.TIMED_OUT: (500, "Timed out"),
+    TOO_MANY: (503, "Too many connections"),
+}
+
+
+class Refusal(Exception):
+    """`code` is a key of KINDS, `key` one of the texts (the code's own where it is empty), `more`
+    the members that the answer has beside those of every error; `values` go into the text."""
+
+    def __init__(
+        self, code: str, key: str = "", more: Mapping[str, Any] | None = None, **values: object
+    ) -> None:
+        super().__init__(code)
+        self.code = code
+        self.status, self.title = KINDS[code]
+        self.more = dict(more or {})
+        self._key = key or code
+        self._values = values
+
+    def sentence(self, language: str) -> str:
+        return say(self._key, language, **self._values)
+
+
+def of_agent(error: AgentError) -> Refusal:
+    """What the agent's error is to a client; what the agent said in `details` goes along."""
+    more = {"details": error.details} if error.details else {}
+    return Refusal(error.code, more=more, reason=error.message)

@@ -1,0 +1,144 @@
+"""Every route of the API in one table: path, handler, what it takes, what it answers."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from aiohttp import web
+
+from .. import __version__
+from . import account, disk, openapi, schemas, talk, website
+from .exchange import Answer, Asked, Desk, Route
+from .forms import Form
+from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
+from .schemas import many, record, reference
+
+# What most of those may meet that talk with the agent.
+AGENT = (400, 401, 403, 404, 409, 429, 500)
+DISK = (400, 403, 404, 413, 500)
+
+
+async def status(desk: Desk, asked: Asked) -> Answer:
+    """Tells nothing that would be of use to somebody without the token, and starts nothing."""
+    info = desk.agent.info()
+    cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
+    return Answer("running", {"status": "ok", "version": __version__, "cli": cli})
+
+
+async def document(desk: Desk, asked: Asked) -> web.StreamResponse:
+    data = openapi.encoded(API)
+    return web.Response(body=data, content_type="application/json", headers=asked.headers)
+
+
+NOTHING = Form(schemas.NOTHING)
+API = (
+    Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
+    Route("POST", "/auth/config", account.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
+          "Configure the credentials; they are kept.", (400, 409, 500)),
+    Route("POST", "/auth/google-login", account.google_login, Form(schemas.GOOGLE_LOGIN),
+          schemas.LOGIN, "Log in with Google: without a code, where to get one.",
+          (400, 401, 409, 500)),
+    Route("GET", "/auth/status", account.status, NOTHING, schemas.AUTH_STATUS,
+          "What is known of the login."),
+    Route("POST", "/auth/logout", account.logout, NOTHING, schemas.DONE,
+          "Forget who the user is.", (500,)),
+    Route("POST", "/auth/clear", account.clear, NOTHING, schemas.DONE,
+          "Forget the credentials.", (500,)),
+    Route("POST", "/chat", talk.chat, Form(schemas.CHAT), schemas.CHAT_DONE,
+          "Say something to Gemini.", AGENT, streams=True),
+    Route("GET", "/chat/{turnId}/events", talk.turn_events, Form(schemas.EVENTS), {},
+          "The events of a turn, from the begin or after Last-Event-ID.", (400, 404), streams=True),
+    Route("POST", "/tool-confirmation", talk.confirm, Form(schemas.TOOL_CONFIRMATION),
+          schemas.DONE, "Decide on a tool call.", (400, 404, 500)),
+    Route("GET", "/tool-confirmations", talk.confirmations, NOTHING,
+          record({"confirmations": many(reference("StreamingEvent"))}),
+          "The tool calls that wait for a decision."),
+    Route("POST", "/cancel", talk.cancel, Form(schemas.CANCEL),
+          record({"message": schemas.STRING, "cancelled": schemas.INTEGER}),
+          "End the turn of a conversation, or all turns.", (400, 404)),
+    Route("GET", "/sessions", talk.sessions, NOTHING,
+          record({"sessions": many(reference("SessionInfo"))}), "All conversations."),
+    Route("POST", "/sessions", talk.new_session, Form(schemas.NEW_SESSION),
+          schemas.SESSION_INFO, "Begin a conversation.", AGENT),
+    Route("GET", "/models", talk.models, Form(schemas.MODELS), schemas.MODELS_TOLD,
+          "The models, and the one in use.", AGENT),
+    Route("POST", "/model", talk.set_model, Form(schemas.MODEL), schemas.MODELS_TOLD,
+          "Choose a model.", AGENT),
+    Route("GET", "/list-directory", disk.list_directory, Form(schemas.LIST_DIRECTORY),
+          schemas.DIRECTORY, "What a folder holds.", DISK),
+    Route("POST", "/read-file", disk.read_file, Form(schemas.READ_FILE), schemas.FILE_CONTENT,
+          "The text of a file.", DISK),
+    Route("POST", "/write-file", disk.write_file, Form(schemas.WRITE_FILE),
+          schemas.FILE_CONTENT, "Create or replace a file.", DISK),
+    Route("POST", "/execute-command", disk.execute_command, Form(schemas.EXECUTE_COMMAND),
+          schemas.COMMAND_DONE, "Run a command, where the operator allows it.", (400, 403, 404)),
+    Route("GET", "/openapi.json", document, NOTHING, {}, "This description."),
+)  # fmt: skip
+
+
+def pages(names: Sequence[str]) -> tuple[Route, ...]:
+    """The routes of the web page's files, which are no part of the API."""
+    paths = ["/" + name for name in names] + ["/"] * (website.INDEX in names)
+    return tuple(
+        Route("GET", path, website.serve, NOTHING, {}, "The web page.", is_open=True)
+        for path in paths
+    )
+
+
+class Table:
+    """Finds the route of a request. `page` are the names of the web page's files."""
+
+    def __init__(self, page: Sequence[str]) -> None:
+        self._plain: dict[str, dict[str, Route]] = {}
+        self._patterns: list[tuple[list[str], Route]] = []
+        for route in (*API, *pages(page)):
+            if "{" in route.path:
+                self._patterns.append((route.path.split("/"), route))
+            else:
+                self._plain.setdefault(route.path, {})[route.method] = route
+
+    def is_open(self, method: str, path: str) -> bool:
+        """Whether everybody may ask that, without the token."""
+        known = self._plain.get(path, {}).get(_read_as(method))
+        return known is not None and known.is_open
+
+    def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+        """The route, and the fields that the path has in it. HEAD counts as GET. Raises Refusal."""
+        method = _read_as(method)
+        known = self._plain.get(path)
+        if known is not None:
+            if method not in known:
+                raise _wrong_method(known)
+            return known[method], {}
+        parts = path.split("/")
+        for pattern, route in self._patterns:
+            fields = _matched(pattern, parts)
+            if fields is not None:
+                if method != route.method:
+                    raise _wrong_method((route.method,))
+                return route, fields
+        raise Refusal(NOT_FOUND, path=path[:200])
+
+    def allowed(self, path: str) -> str:
+        """The methods of a path, for the header Allow."""
+        known = list(self._plain.get(path, {}))
+        parts = path.split("/")
+        known += [it.method for at, it in self._patterns if _matched(at, parts) is not None]
+        return ", ".join([*known, "OPTIONS"])
+
+
+def _read_as(method: str) -> str:
+    return "GET" if method == "HEAD" else method
+
+
+def _wrong_method(known: Any) -> Refusal:
+    return Refusal(METHOD_NOT_ALLOWED, allowed=", ".join([*known, "OPTIONS"]))
+
+
+def _matched(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
+    if len(pattern) != len(parts):
+        return None
+    pairs = list(zip(pattern, parts))
+    if any(known != given for known, given in pairs if not known.startswith("{")):
+        return None
+    return {known[1:-1]: given for known, given in pairs if known.startswith("{")}

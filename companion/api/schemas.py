@@ -1,0 +1,276 @@
+"""What requests and answers are made of, as JSON Schema: the one table of fields, types and
+lengths, by which requests are checked and of which openapi.json is made.
+
+Optional fields of requests may be null, which then counts as their absence: several languages write
+what they have not that way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..agent.auth import KINDS as AUTH_TYPES
+from ..agent.outcomes import OUTCOMES
+
+Schema = Mapping[str, Any]
+
+# Characters of a message, a path, and of an id or a name.
+MAX_MESSAGE, MAX_PATH, MAX_NAME = 2_000_000, 4096, 512
+# Characters of a key, of a code, and of a command.
+MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
+# Bytes of a file that is read or written, as UTF-8.
+MAX_FILE = 10 << 20
+# Files that may be attached to a message.
+MAX_FILES = 100
+# Seconds that a command may ask for.
+MAX_SECONDS = 3600
+
+
+def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
+    least = {"minLength": shortest} if shortest else {}
+    return {"type": "string", **least, "maxLength": longest, **more}
+
+
+def optional(schema: Schema) -> dict[str, Any]:
+    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **choices}
+
+
+def record(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+    """An object; members that are not named are allowed, and passed over."""
+    result: dict[str, Any] = {"type": "object", "properties": {**required, **others}}
+    return {**result, "required": list(required)} if required else result
+
+
+def many(items: Schema) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def form(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+    return record(required, {name: optional(others[name]) for name in others})
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {"$ref": "#/components/schemas/" + name}
+
+
+STRING, BOOLEAN, INTEGER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+TIME = {"type": "string", "format": "date-time"}
+NOTHING: Schema = form({})
+
+PATH, NAME = text(MAX_PATH, 1), text(MAX_NAME, 1)
+WORKSPACE = {"workspacePath": PATH}
+SESSION = {"sessionId": NAME}
+
+# Requests.
+
+AUTH_CONFIG = form(
+    {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
+    {
+        "apiKey": text(MAX_KEY),
+        "googleCloudProject": text(MAX_NAME),
+        "googleCloudLocation": text(MAX_NAME),
+    },
+)
+GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE)})
+CHAT = form(
+    {"message": text(MAX_MESSAGE, 1)},
+    {
+        "stream": {"type": "boolean", "default": False},
+        "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
+        **WORKSPACE,
+        **SESSION,
+        "newSession": {"type": "boolean", "default": False},
+        "confirm": {"type": "boolean", "default": False},
+    },
+)
+EVENTS = form({"turnId": NAME})
+TOOL_CONFIRMATION = form(
+    {"callId": NAME, "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION
+)
+CANCEL = form({}, SESSION)
+NEW_SESSION = form({}, WORKSPACE)
+MODELS = form({}, {**WORKSPACE, **SESSION})
+MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION})
+LIST_DIRECTORY = form({}, {"path": PATH})
+READ_FILE = form({"path": PATH})
+WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
+EXECUTE_COMMAND = form(
+    {"command": text(MAX_COMMAND, 1)},
+    {
+        "cwd": PATH,
+        "timeout": {"type": "number", "minimum": 0.1, "maximum": MAX_SECONDS},
+    },
+)
+
+# Answers: each is the members beside those of `BaseResponse`.
+
+ENVELOPE = record(
+    {"success": BOOLEAN, "timestamp": TIME},
+    {"message": STRING, "error": STRING, "code": STRING},
+)
+ERROR = record({"success": {"const": False}, "error": STRING, "message": STRING, "code": STRING})
+DONE = record({"message": STRING})
+STATUS = record(
+    {
+        "status": {"const": "ok"},
+        "version": STRING,
+        "cli": record(
+            {"version": TEXT_OR_NULL, "running": BOOLEAN, "pid": {"type": ["integer", "null"]}}
+        ),
+    }
+)
+AUTH_STATUS = record(
+    {
+        "message": STRING,
+        "data": record(
+            {
+                "isAuthenticated": BOOLEAN,
+                "authType": {"enum": [*AUTH_TYPES, None]},
+                "hasApiKey": BOOLEAN,
+                "hasGoogleCloudConfig": BOOLEAN,
+                "account": TEXT_OR_NULL,
+                "verified": BOOLEAN,
+            }
+        ),
+    }
+)
+LOGIN = record({"message": STRING}, {"data": record({"authUrl": STRING}, {"expiresAt": TIME})})
+TOKENS = record({"inputTokens": INTEGER, "outputTokens": INTEGER})
+USAGE = record(
+    {
+        "inputTokens": INTEGER,
+        "outputTokens": INTEGER,
+        "byModel": {"type": "object", "additionalProperties": TOKENS},
+    }
+)
+TOOL_CALL = record(
+    {
+        "id": STRING,
+        "name": STRING,
+        "displayName": STRING,
+        "description": STRING,
+        "args": {"type": "object"},
+        "status": {"enum": ["pending", "executing", "completed", "failed"]},
+    },
+    {"result": STRING, "displayResult": STRING, "success": BOOLEAN, "error": TEXT_OR_NULL},
+)
+CHAT_DONE = record(
+    {
+        "response": STRING,
+        "hasToolCalls": BOOLEAN,
+        "toolCalls": many(reference("ToolCall")),
+        "sessionId": STRING,
+        "turnId": STRING,
+        "reason": STRING,
+        "usage": reference("Usage"),
+    }
+)
+SESSION_INFO = record(
+    {
+        "sessionId": STRING,
+        "workspacePath": STRING,
+        "model": STRING,
+        "isBusy": BOOLEAN,
+        "turns": INTEGER,
+        "created": TIME,
+        "lastUsed": TIME,
+        "usage": reference("Usage"),
+    }
+)
+MODELS_TOLD = record(
+    {
+        "current": STRING,
+        "models": many(record({"id": STRING, "name": STRING, "description": STRING})),
+    }
+)
+FILE_CONTENT = record({"path": STRING, "content": STRING})
+DIRECTORY = record(
+    {
+        "path": STRING,
+        "items": many(
+            record({"name": STRING, "type": {"enum": ["file", "directory"]}, "path": STRING})
+        ),
+        "truncated": BOOLEAN,
+    }
+)
+COMMAND_DONE = record(
+    {
+        "command": STRING,
+        "output": STRING,
+        "stderr": TEXT_OR_NULL,
+        "exitCode": INTEGER,
+        "truncated": BOOLEAN,
+    }
+)
+
+# Events of a stream: `data` of each type, beside the ids that all of them have.
+
+IDS = {"sessionId": STRING, "turnId": STRING}
+EXECUTION = {"enum": ["pending", "executing", "completed", "failed"]}
+EVENT_DATA: Mapping[str, Schema] = {
+    "content": record({**IDS, "text": STRING, "isPartial": BOOLEAN}),
+    "thought": record({**IDS, "subject": STRING, "description": STRING}),
+    "tool_call": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "displayName": STRING,
+            "description": STRING,
+            "args": {"type": "object"},
+            "requiresConfirmation": BOOLEAN,
+        }
+    ),
+    "tool_execution": record({**IDS, "callId": STRING, "status": EXECUTION, "message": STRING}),
+    "tool_result": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "args": {"type": "object"},
+            "result": STRING,
+            "displayResult": STRING,
+            "success": BOOLEAN,
+            "error": TEXT_OR_NULL,
+        }
+    ),
+    "tool_confirmation": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "displayName": STRING,
+            "description": STRING,
+            "prompt": STRING,
+            "command": STRING,
+            "options": many(record({"outcome": {"enum": list(OUTCOMES)}, "label": STRING})),
+            "diff": {
+                "type": ["object", "null"],
+                "properties": {"path": STRING, "oldText": STRING, "newText": STRING},
+                "required": ["path", "oldText", "newText"],
+            },
+        }
+    ),
+    "complete": record(
+        {**IDS, "success": BOOLEAN, "message": STRING, "reason": STRING, "usage": USAGE}
+    ),
+    "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
+}
+
+
+def event(type: str) -> dict[str, Any]:
+    return record({"type": {"const": type}, "data": EVENT_DATA[type], "timestamp": TIME})
+
+
+EVENT: Schema = {"oneOf": [event(type) for type in EVENT_DATA]}
+# What answers refer to by name.
+COMPONENTS: Mapping[str, Schema] = {
+    "BaseResponse": ENVELOPE,
+    "ErrorResponse": {"allOf": [reference("BaseResponse"), ERROR]},
+    "StreamingEvent": EVENT,
+    "ToolCall": TOOL_CALL,
+    "Usage": USAGE,
+    "SessionInfo": SESSION_INFO,
+}

@@ -1,0 +1,64 @@
+"""The folder in which a server keeps what outlives it, and the token in it; serves nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import sys
+from typing import Mapping
+
+from .. import private
+
+NAME = "gemini-companion-api"
+TOKEN_FILE = "token"
+# 256 random bits, as secrets.token_urlsafe writes them.
+TOKEN_BYTES = 32
+TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+def default_folder(environment: Mapping[str, str], platform: str = sys.platform) -> str:
+    """In the user's cache folder, by the rules of the platform (as `sys.platform` names it)."""
+    home = os.path.expanduser("~")
+    if platform == "win32":
+        cache = environment.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif platform == "darwin":
+        cache = os.path.join(home, "Library", "Caches")
+    else:
+        # A relative path is to be passed over, says the specification of the variable.
+        given = environment.get("XDG_CACHE_HOME", "")
+        cache = given if os.path.isabs(given) else os.path.join(home, ".cache")
+    return os.path.join(cache, NAME)
+
+
+def prepare(folder: str) -> None:
+    """Make the folder, for this user alone, and those above it. Raises OSError, NotPrivate."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    private.make_folder(folder)
+
+
+def token_of(folder: str) -> str:
+    """The token that the folder keeps; a new one where there is none, or where others could have
+    read it. Raises OSError."""
+    path = os.path.join(folder, TOKEN_FILE)
+    kept = _kept(path)
+    if kept:
+        return kept
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    private.write(path, (token + "\n").encode("ascii"))
+    return token
+
+
+def _kept(path: str) -> str:
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return ""
+        if sys.platform != "win32" and status.st_mode & 0o077:
+            return ""
+        with open(path, encoding="ascii") as file:
+            text = file.read(100).strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+    return text if TOKEN.fullmatch(text) else ""

@@ -1,0 +1,110 @@
+"""A turn's events as they go to a client: Server-Sent Events, or bare lines of JSON.
+
+Each event of SSE has the id "<turn>.<number>". Who brings the last one that he saw as Last-Event-ID
+gets what came after it, within the audience's grace and also once the turn is over, as long as it
+is the newest of its conversation. Who reads lines has no ids, and ends the turn by leaving.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+from aiohttp import web
+
+from ..agent import wire
+from ..agent.events import Event
+from ..agent.turn import Turn
+from ..log import logger
+from .exchange import Asked, Desk
+from .refusal import TURN_NOT_FOUND, Refusal
+
+SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
+# Seconds for a reader to take one event before he counts as gone.
+STALLED = 30.0
+# Milliseconds after which a client that lost its stream comes back.
+RETRY = 500
+# Digits of an event's number in an id.
+MAX_DIGITS = 9
+
+
+def kind_of(accept: str) -> str:
+    """The media type of a stream for an Accept header: lines for those who name them or JSON, and
+    do not name SSE too."""
+    accept = accept.lower()
+    if SSE in accept:
+        return SSE
+    return next((kind for kind in (LINES, JSON) if kind in accept), SSE)
+
+
+def place_of(desk: Desk, id: str) -> tuple[Turn, int]:
+    """The turn and the number of an event's id. Raises Refusal."""
+    turn_id, _dot, number = id.partition(".")
+    turn = desk.agent.turn(turn_id)
+    is_number = number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS
+    if turn is None or not is_number:
+        raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
+    return turn, int(number)
+
+
+async def send(desk: Desk, asked: Asked, turn: Turn, after: int = 0) -> web.StreamResponse:
+    """Send the events with a number above `after` until the turn or the client ends."""
+    kind = kind_of(asked.request.headers.get("Accept", ""))
+    response = web.StreamResponse(
+        headers={
+            **asked.headers,
+            "Content-Type": kind + "; charset=utf-8",
+            # What stands between may neither keep nor hold back nor compress it.
+            "Cache-Control": "no-store, no-transform",
+            "X-Accel-Buffering": "no",
+        }
+    )
+    with desk.audience.listening(turn, may_return=kind == SSE):
+        try:
+            await response.prepare(asked.request)
+            if kind == SSE:
+                await _send_events(response, turn, after, asked.language, desk.heartbeat)
+            else:
+                async for event in turn.events(after):
+                    await _write(response, _json(event, asked.language) + b"\n")
+            await response.write_eof()
+        except asyncio.TimeoutError:
+            # One that reads nothing would be waited for again, at the end of the answer.
+            if asked.request.transport is not None:
+                asked.request.transport.abort()
+        except ConnectionError:
+            logger.debug("a client left its stream")
+    return response
+
+
+async def _send_events(
+    response: web.StreamResponse, turn: Turn, after: int, language: str, heartbeat: float
+) -> None:
+    await _write(response, b"retry: %d\n\n" % RETRY)
+    beating = asyncio.ensure_future(_beat(response, heartbeat))
+    try:
+        async for event in turn.events(after):
+            id = f"{event.turn_id}.{event.number}".encode("ascii")
+            await _write(response, b"id: %b\ndata: %b\n\n" % (id, _json(event, language)))
+    finally:
+        beating.cancel()
+
+
+async def _beat(response: web.StreamResponse, seconds: float) -> None:
+    """A comment from time to time, so that nobody between takes silence for the end."""
+    with suppress(ConnectionError):
+        while True:
+            await asyncio.sleep(seconds)
+            await response.write(b": ping\n\n")
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    """Raises ConnectionError, asyncio.TimeoutError."""
+    await asyncio.wait_for(response.write(data), STALLED)
+
+
+def _json(event: Event, language: str) -> bytes:
+    value: dict[str, Any] = wire.as_seed(event, language)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -1,0 +1,185 @@
+"""All that the API says to people, in Chinese as its specification does and in English; decides
+nothing."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+CHINESE, ENGLISH = "zh", "en"
+
+# By key, first in Chinese, then in English; {names} are filled in.
+TEXTS: Mapping[str, tuple[str, str]] = {
+    # What went well.
+    "running": ("服务器运行正常", "The server is running."),
+    "auth_configured": ("认证配置已设置", "The credentials are set."),
+    "auth_told": ("认证状态查询成功", "This is the state of the login."),
+    "login_begun": (
+        "请在浏览器中打开 authUrl 完成登录，然后提交授权码",
+        "Open authUrl in a browser, log in, and send the code that is shown there.",
+    ),
+    "logged_in": ("Google 登录成功", "The login with Google went well."),
+    "logged_out": ("登出成功", "You are logged out."),
+    "auth_cleared": ("认证配置已清除", "The credentials are forgotten."),
+    "chat_done": ("对话完成", "The turn is complete."),
+    "chat_cancelled": ("对话已取消", "The turn was cancelled."),
+    "chat_max_tokens": ("已达到最大令牌数", "The most tokens that the model takes are reached."),
+    "chat_max_requests": ("已达到最大请求次数", "The most requests of one turn are reached."),
+    "chat_empty": (
+        "模型没有返回内容，可能已被拦截",
+        "The model said nothing; its answer may have been blocked.",
+    ),
+    "tools_rejected": (
+        "需要确认的工具调用已被拒绝；请使用 stream 或 confirm",
+        "Tool calls that want to be confirmed were rejected; ask with stream or confirm.",
+    ),
+    "tool_confirmed": ("工具调用已确认", "The tool call is confirmed."),
+    "tool_rejected": ("工具调用已取消", "The tool call is rejected."),
+    "confirmations_told": ("待确认工具调用查询成功", "These tool calls wait for a decision."),
+    "cancelled": ("已取消 {count} 个对话", "Turns cancelled: {count}."),
+    "sessions_told": ("会话列表查询成功", "These are the conversations."),
+    "session_made": ("新会话已创建", "A new conversation is begun."),
+    "models_told": ("模型列表查询成功", "These are the models."),
+    "model_chosen": ("模型已切换为 {model}", "The model is {model} from now on."),
+    "directory_listed": ("目录列表查询成功", "This is what the folder holds."),
+    "directory_cut": (
+        "目录项过多，仅返回前 {count} 项",
+        "The folder holds more; these are {count} of it.",
+    ),
+    "file_read": ("文件读取成功", "The file is read."),
+    "file_written": ("文件写入成功", "The file is written."),
+    "command_done": ("命令执行完成", "The command has ended."),
+    "command_late": (
+        "命令超过 {seconds} 秒，已被终止",
+        "The command took longer than {seconds} seconds and was ended.",
+    ),
+    "command_cut": ("命令输出过长，已被截断", "The command wrote more than is told here."),
+    # What did not, by the code of the refusal.
+    "VALIDATION_ERROR": ("请求参数错误：{reason}", "{reason}"),
+    "field_missing": ("请求参数错误：缺少字段 {field}", "The field {field} is missing."),
+    "field_type": (
+        "请求参数错误：字段 {field} 的类型应为 {expected}",
+        "Expected the field {field} to be of type {expected}.",
+    ),
+    "field_short": ("请求参数错误：字段 {field} 不能为空", "The field {field} is empty."),
+    "field_long": (
+        "请求参数错误：字段 {field} 的长度超过 {limit}",
+        "Expected at most {limit} in the field {field}.",
+    ),
+    "field_value": (
+        "请求参数错误：字段 {field} 必须是以下之一：{expected}",
+        "Expected the field {field} to be one of {expected}.",
+    ),
+    "field_number": (
+        "请求参数错误：字段 {field} 必须在 {low} 和 {high} 之间",
+        "Expected the field {field} to be between {low} and {high}.",
+    ),
+    "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} stands there twice."),
+    "body_no_object": (
+        "请求参数错误：请求体必须是 JSON 对象",
+        "Expected the body to be a JSON object.",
+    ),
+    "body_no_json": (
+        "请求参数错误：请求体不是有效的 JSON（{reason}）",
+        "The body is no JSON. {reason}",
+    ),
+    "no_http": ("请求不是有效的 HTTP/1.1", "Expected a request of HTTP/1.1."),
+    "UNAUTHORIZED": (
+        "缺少或无效的访问令牌",
+        "Expected the server's token: Authorization: Bearer, and what its token file holds.",
+    ),
+    "host_refused": (
+        "不允许的 Host",
+        "Expected a Host header that names this server by its loopback name.",
+    ),
+    "origin_refused": (
+        "不允许的 Origin",
+        "Expected no Origin header, or one that this server was started with.",
+    ),
+    "NOT_FOUND": ("资源不存在：{path}", "There is nothing at {path}."),
+    "METHOD_NOT_ALLOWED": (
+        "不支持的请求方法，允许的方法：{allowed}",
+        "Expected one of the methods {allowed}.",
+    ),
+    "UNSUPPORTED_MEDIA_TYPE": (
+        "请求的 Content-Type 必须是 application/json",
+        "Expected Content-Type: application/json, and no Content-Encoding.",
+    ),
+    "TOO_LARGE": ("请求体超过 {limit} 字节", "Expected a body of at most {limit} bytes."),
+    "TIMED_OUT": ("请求超时：{reason}", "{reason}"),
+    "REQUEST_TIMEOUT": (
+        "请求体未在 {seconds} 秒内到达",
+        "Expected the whole body within {seconds} seconds.",
+    ),
+    "TOO_MANY": ("连接过多", "Too many connections are open; close some."),
+    "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log tells more."),
+    "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),
+    "AUTH_REQUIRED": ("认证失败：{reason}", "{reason}"),
+    "AUTH_CONFIG_FAILED": ("认证配置失败：{reason}", "{reason}"),
+    "OAUTH_INIT_FAILED": ("Google 登录初始化失败：{reason}", "{reason}"),
+    "CLIENT_NOT_INITIALIZED": ("Gemini CLI 启动失败：{reason}", "{reason}"),
+    "STREAM_ERROR": ("Gemini CLI 连接中断：{reason}", "{reason}"),
+    "GEMINI_ERROR": ("Gemini 返回错误：{reason}", "{reason}"),
+    "QUOTA_EXCEEDED": ("配额已用尽：{reason}", "{reason}"),
+    "NETWORK_ERROR": ("网络错误：{reason}", "{reason}"),
+    "TOOL_CALL_NOT_FOUND": ("没有等待确认的工具调用：{reason}", "{reason}"),
+    "TOOL_INVALID_OUTCOME": ("该工具调用不支持此确认结果：{reason}", "{reason}"),
+    "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
+    "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
+    "TURN_NOT_FOUND": (
+        "对话 {turn} 不存在或已被新的对话取代",
+        "There is no turn {turn}, or a later one took its place.",
+    ),
+    "FILE_NOT_FOUND": ("文件或目录不存在：{reason}", "{reason}"),
+    "file_missing": ("文件不存在：{path}", "There is no {path}."),
+    "parent_missing": ("父目录不存在：{path}", "There is no folder {path} to write into."),
+    "PATH_REFUSED": (
+        "路径不在允许的目录内：{path}",
+        "{path} is outside of the folders that this server was started with.",
+    ),
+    "path_forbidden": ("没有访问权限：{path}", "The system does not allow that with {path}."),
+    "path_bad": ("无效的路径：{path}", "{path} is no path."),
+    "path_no_folder": ("不是目录：{path}", "{path} is no folder."),
+    "path_no_file": ("不是普通文件：{path}", "{path} is no ordinary file."),
+    "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} holds no text in UTF-8."),
+    "FILE_TOO_LARGE": (
+        "文件超过 {limit} 字节：{path}",
+        "{path} would have or has more than {limit} bytes.",
+    ),
+    "FILE_ERROR": ("文件操作失败：{path}（{reason}）", "It did not work with {path}: {reason}."),
+    "COMMANDS_DISABLED": (
+        "命令执行已禁用；启动服务器时使用 --allow-commands 启用",
+        "Commands are switched off; start the server with --allow-commands to switch them on.",
+    ),
+    "command_bad": ("无效的命令：{reason}", "The command cannot be started: {reason}."),
+}
+
+
+def say(key: str, language: str = CHINESE, **values: object) -> str:
+    """The text in the language. Raises KeyError for a key or a value that there is not."""
+    chinese, english = TEXTS[key]
+    return (english if language == ENGLISH else chinese).format(**values)
+
+
+def language_of(accepted: str, otherwise: str = CHINESE) -> str:
+    """What an Accept-Language header prefers of the two.
+
+    en-US,en;q=0.9,zh;q=0.8     en
+    zh-CN                       zh
+    fr                          otherwise
+    """
+    best, weight = otherwise, 0.0
+    for part in accepted.lower().split(","):
+        tag, _semicolon, parameter = part.partition(";")
+        language = tag.strip().split("-")[0]
+        given = _weight(parameter)
+        if language in (CHINESE, ENGLISH) and given > weight:
+            best, weight = language, given
+    return best
+
+
+def _weight(parameter: str) -> float:
+    name, _equals, value = parameter.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0

@@ -1,0 +1,58 @@
+"""The web page that the server has to offer: its files, and what a browser may do with them."""
+
+from __future__ import annotations
+
+import os
+
+from aiohttp import web
+
+from .exchange import Asked, Desk
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
+INDEX = "index.html"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+# What a browser may load and do: this server's own files, and requests to it. No script stands in
+# the page itself, so none can be slipped into it by what a model says.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+def read() -> dict[str, bytes]:
+    """The page's files beside this module, by name. Raises OSError."""
+    found = {}
+    for name in sorted(os.listdir(FOLDER)):
+        if os.path.splitext(name)[1] in TYPES:
+            with open(os.path.join(FOLDER, name), "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+async def serve(desk: Desk, asked: Asked) -> web.StreamResponse:
+    name = asked.request.path.lstrip("/") or INDEX
+    headers = {**asked.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
+    return web.Response(body=desk.page[name], headers=headers)

@@ -1,0 +1,198 @@
+"""`python -m companion.api` as a user starts it, with the real Gemini CLI behind it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from model_server import Gate, ModelServer, call  # noqa: E402
+
+PATIENCE = 60
+
+
+class ProgramCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="api program-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        self.workspace = os.path.join(self.root, "workspace")
+        os.mkdir(self.workspace)
+        self.state = os.path.join(self.root, "cache", "state")
+
+    def start(
+        self, *arguments: str, module: str = "companion.api", **more: Any
+    ) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", module, "--cli", HERE, "--state", self.state]
+        process = subprocess.Popen(
+            [*command, *arguments],
+            cwd=more.pop("cwd", ROOT),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **more.pop("variables", {})},
+        )
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process: subprocess.Popen[str]) -> None:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=PATIENCE)
+
+    def serve(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+        process = self.start("--workspace", self.workspace, "--port", "0", *arguments, **more)
+        if process.stdout is None:
+            raise AssertionError("there is no output")
+        self.told = "".join(process.stdout.readline() for _ in range(3))
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]{43})", self.told)
+        if found is None:
+            raise AssertionError(self.told + str(process.communicate(timeout=PATIENCE)))
+        self.port, self.token = int(found.group(1)), found.group(2)
+        return process
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, json.dumps(body or {}), headers)
+            return json.load(connection.getresponse())
+        finally:
+            connection.close()
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class Serving(ProgramCase):
+    def test_it_serves_the_cli_until_it_is_told_to_end_and_leaves_nothing(self) -> None:
+        with ModelServer() as model:
+            model.will_play("hello", [call("list_directory", dir_path=".")], ["Hi."])
+            process = self.serve("--gemini-url", model.url, "--model", MODEL)
+            with open(os.path.join(self.state, "token"), encoding="ascii") as file:
+                self.assertEqual(file.read().strip(), self.token)
+            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+            reply = self.ask("POST", "/chat", {"message": "hello"})
+            self.assertEqual((reply["response"], reply["message"]), ("Hi.", "对话完成"))
+            pid = self.ask("GET", "/status")["cli"]["pid"]
+            process.send_signal(signal.SIGTERM)
+            _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+        self.assertNotIn("the-key", errors)
+        self.assertNotIn(self.token, errors)
+        self.assertNotIn("Traceback", errors)
+
+    def test_an_interrupt_ends_it_too(self) -> None:
+        process = self.serve("--language", "en")
+        self.assertEqual(self.ask("GET", "/status")["message"], "The server is running.")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
+    def test_it_runs_inside_of_the_package_too(self) -> None:
+        os.symlink(ROOT, os.path.join(self.root, "GeminiCompanion"))
+        self.serve(module="GeminiCompanion.companion.api", cwd=self.root)
+        self.assertTrue(self.ask("GET", "/status")["success"])
+
+    def test_what_the_operator_allows_is_allowed(self) -> None:
+        other = os.path.join(self.root, "other")
+        os.mkdir(other)
+        self.serve("--allow-commands", "--root", other)
+        reply = self.ask("POST", "/execute-command", {"command": "pwd", "cwd": other})
+        self.assertEqual(reply["output"].strip(), other)
+
+    def test_a_turn_that_takes_longer_than_the_operator_allows_is_ended(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        with ModelServer() as model:
+            model.will_play("endless", ["on and ", gate, "on"])
+            self.serve("--gemini-url", model.url, "--model", MODEL, "--turn-time", "1")
+            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+            self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
+
+    def test_a_key_in_its_environment_counts_and_reaches_no_command(self) -> None:
+        self.serve("--allow-commands", variables={"GEMINI_API_KEY": "from-outside"})
+        self.assertTrue(self.ask("GET", "/auth/status")["data"]["hasApiKey"])
+        reply = self.ask("POST", "/execute-command", {"command": "env"})
+        self.assertNotIn("from-outside", reply["output"])
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "a process's variables are read there")
+    def test_neither_key_nor_another_address_reaches_the_cli_by_its_environment(self) -> None:
+        variables = {
+            "GEMINI_API_KEY": "from-outside",
+            "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
+            "AWS_SECRET_ACCESS_KEY": "another-secret",
+        }
+        self.serve(variables=variables)
+        self.assertTrue(self.ask("GET", "/models")["success"])
+        pid = self.ask("GET", "/status")["cli"]["pid"]
+        with open(f"/proc/{pid}/environ", encoding="utf-8", errors="replace") as file:
+            seen = file.read()
+        self.assertIn("GEMINI_CLI_HOME=", seen)
+        for text in (*variables, *variables.values()):
+            self.assertNotIn(text, seen)
+
+    def test_settings_that_lie_in_the_workspace_count_only_where_they_are_trusted(self) -> None:
+        marker = os.path.join(self.root, "started")
+        server = {"command": "sh", "args": ["-c", f"touch '{marker}'; cat"]}
+        os.mkdir(os.path.join(self.workspace, ".gemini"))
+        settings = os.path.join(self.workspace, ".gemini", "settings.json")
+        with open(settings, "w", encoding="utf-8") as file:
+            json.dump({"mcpServers": {"theirs": server}}, file)
+        with ModelServer() as model:
+            for option, is_started in ((), False), (("--trust",), True):
+                with self.subTest(option):
+                    process = self.serve("--gemini-url", model.url, "--model", MODEL, *option)
+                    key = {"authType": "gemini-api-key", "apiKey": "the-key"}
+                    self.ask("POST", "/auth/config", key)
+                    self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
+                    self.assertEqual(os.path.exists(marker), is_started)
+                    process.send_signal(signal.SIGTERM)
+                    process.communicate(timeout=PATIENCE)
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class Refusing(ProgramCase):
+    def fails(self, *arguments: str, **more: Any) -> str:
+        process = self.start(*arguments, **more)
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertNotIn(process.returncode, (0, None))
+        self.assertNotIn("Traceback", errors)
+        return errors
+
+    def test_a_port_that_is_taken_is_told(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            errors = self.fails("--workspace", self.workspace, "--port", port)
+        self.assertIn("cannot be started", errors)
+
+    def test_what_makes_no_sense_is_told(self) -> None:
+        here = ("--workspace", self.workspace)
+        for arguments, part in (
+            ((), "--workspace"),
+            (("--workspace", os.path.join(self.root, "nowhere")), "no folder"),
+            ((*here, "--port", "70000"), "no port"),
+            ((*here, "--origin", "example.com"), "no origin"),
+            ((*here, "--origin", "https://example.com/page"), "no origin"),
+            ((*here, "--language", "fr"), "invalid choice"),
+            ((*here, "--turn-time", "0"), "no number of seconds"),
+            ((*here, "--decision-time", "soon"), "no number of seconds"),
+            ((*here, "--cli", self.root), "not found"),
+        ):
+            with self.subTest(arguments):
+                self.assertIn(part, self.fails(*arguments))
+
+
+if __name__ == "__main__":
+    unittest.main()
