@@ -76,9 +76,9 @@ API = (
 )  # fmt: skip
 
 
-def pages() -> tuple[Route, ...]:
+def pages(page: Mapping[str, bytes] | None) -> tuple[Route, ...]:
     """The routes of the web page, which are no part of the API."""
-    paths = ["/", *("/" + name for name in website.names())]
+    paths = ["/", *("/" + name for name in website.names(page))]
     return tuple(
         Route("GET", path, website.serve, NOTHING, {}, "The web page.", is_open=True)
         for path in paths
@@ -86,12 +86,13 @@ def pages() -> tuple[Route, ...]:
 
 
 class Table:
-    """Finds the route of a request."""
+    """Finds the route of a request. `page` are the web page's files, None for those in its
+    folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Mapping[str, bytes] | None = None) -> None:
         self._plain: dict[str, dict[str, Route]] = {}
         self._patterns: list[tuple[list[str], Route]] = []
-        for route in (*API, *pages()):
+        for route in (*API, *pages(page)):
             if "{" in route.path:
                 self._patterns.append((route.path.split("/"), route))
             else:

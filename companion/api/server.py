@@ -61,7 +61,7 @@ class Settings:
     """What the operator decides. `agent` has the folder of the server's own state, too; it is made
     where it is missing. `roots` are existing folders, the first of them the workspace. `port` 0
     asks for any. `language` is for who does not say. `origins` are those of web pages that may talk
-    to the server."""
+    to the server. `page` are the web page's files by name, where no folder has them: in a zip."""
 
     agent: Options
     roots: Sequence[str]
@@ -71,6 +71,7 @@ class Settings:
     allows_commands: bool = False
     heartbeat: float = HEARTBEAT
     grace: float = GRACE
+    page: Mapping[str, bytes] | None = None
 
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
@@ -88,7 +89,7 @@ class Server:
         self.port = 0
         self._settings = settings
         self._folder = folder
-        self._table = Table()
+        self._table = Table(settings.page)
         self._strangers = Strangers()
 
     @property
@@ -113,6 +114,7 @@ class Server:
             self._audience,
             settings.allows_commands,
             settings.heartbeat,
+            settings.page,
         )
         # A client that leaves cancels its handler: so a turn knows at once that it is alone.
         self._server = web.Server(

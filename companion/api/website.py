@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Mapping
 
 from aiohttp import web
 
@@ -43,10 +44,11 @@ HEADERS = {
 }
 
 
-def names() -> tuple[str, ...]:
-    """The files of the page, whose paths are their names; the first stands at / too."""
+def names(page: Mapping[str, bytes] | None) -> tuple[str, ...]:
+    """The files of the page, whose paths are their names; the first stands at / too. `page` are
+    those that were given, None for those in the folder."""
     try:
-        found = sorted(os.listdir(FOLDER))
+        found = sorted(os.listdir(FOLDER) if page is None else page)
     except FileNotFoundError:
         return ()
     others = [name for name in found if os.path.splitext(name)[1] in TYPES and name != INDEX]
@@ -54,11 +56,15 @@ def names() -> tuple[str, ...]:
 
 
 async def serve(desk: Desk, asked: Asked) -> web.StreamResponse:
-    name = asked.request.path.lstrip("/") or INDEX
+    name = os.path.basename(asked.request.path.lstrip("/") or INDEX)
     try:
-        with open(os.path.join(FOLDER, os.path.basename(name)), "rb") as file:
-            data = file.read()
-    except OSError:
+        data = _read(name) if desk.page is None else desk.page[name]
+    except (OSError, KeyError):
         raise Refusal(NOT_FOUND, path=asked.request.path) from None
     kind = TYPES[os.path.splitext(name)[1]]
     return web.Response(body=data, headers={**HEADERS, "Content-Type": kind, **asked.headers})
+
+
+def _read(name: str) -> bytes:
+    with open(os.path.join(FOLDER, name), "rb") as file:
+        return file.read()
