@@ -24,6 +24,15 @@ for thread in threading.enumerate():
         thread.join(20)
 
 window, seen = sublime.active_window(), threading.Event()
+bar = current().status_message
+window.run_command("gemini_companion_start_api_server")
+for thread in threading.enumerate():
+    if thread.name == "GeminiCompanion API":
+        thread.join(20)
+told = threading.Event()
+# Who tells crosses to the editor's thread twice.
+sublime.set_timeout(lambda: sublime.set_timeout(lambda: sublime.set_timeout(told.set, 0), 0), 0)
+told.wait(20)
 window.run_command("gemini_companion_status")
 sublime.set_timeout(seen.set, 0)
 seen.wait(20)
@@ -31,7 +40,8 @@ panel = window.find_output_panel("gemini_companion")
 json.dump(
     {
         "running": plugin._host.is_running,
-        "bar": current().status_message,
+        "bar": bar,
+        "api": current().status_message,
         "panel": panel.substr(sublime.Region(0, panel.size())) if panel else "",
         "log": plugin._host.log.lines(),
     },
@@ -76,8 +86,12 @@ class Missing(unittest.TestCase):
             self.assertIn(words, seen["bar"])
         self.assertEqual("Gemini Companion: " + seen["panel"], seen["bar"] + "\n")
         self.assertNotIn("Traceback", console + "".join(seen["log"]))
-        self.assertEqual(console.count(start), 1, console)
-        self.assertEqual("".join(seen["log"]).count(start), 1)
+        # The API's server, which was started after that, lacks the same.
+        self.assertTrue(seen["api"].startswith("Gemini Companion: " + start), seen["api"])
+        for words in NEEDED:
+            self.assertIn(words, seen["api"])
+        self.assertEqual(console.count(start), 2, console)
+        self.assertEqual("".join(seen["log"]).count(start), 2)
 
     def test_without_any_library_one_sentence_says_what_to_do(self) -> None:
         seen, console = self.see()
