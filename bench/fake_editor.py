@@ -14,8 +14,15 @@ class FakeEditor(Editor):
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         self._diffs[proposal.session_id, proposal.path] = proposal.content
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> Optional[str]:
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> Optional[str]:
         return self._diffs.pop((session_id, path), None)
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: Optional[str]
+    ) -> Optional[str]:
+        return self._diffs.get((session_id, path))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass

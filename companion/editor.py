@@ -17,7 +17,8 @@ class Proposal:
     `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
     the CLI uses it as the key of the answer (contract B1.2). `content` has `\\n` line ends.
     `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
-    `is_whole`, `content` is the proposed text, else its beginning, which is not to be edited.
+    `is_whole`, `content` is the proposed text, else its beginning, which is not to be edited; it
+    `may_be_edited` where it is shown again as the user had it.
     """
 
     session_id: str
@@ -25,6 +26,7 @@ class Proposal:
     content: str
     live_sessions: frozenset[str] = frozenset()
     is_whole: bool = True
+    may_be_edited: bool = False
 
 
 class Editor(ABC):
@@ -39,11 +41,24 @@ class Editor(ABC):
         """
 
     @abstractmethod
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
         """Close the session's diff for the path and give its text as the user left it.
 
-        None where no such diff is open, or its text is not whole. No decision follows.
+        None where no such diff is open, or its text is not whole. No decision follows. Unless the
+        user has `decided`, a text that he edited stays with him.
         Raises EditorError.
+        """
+
+    @abstractmethod
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        """The diff came back with the editor, and `saved` was kept of it, None where nothing was:
+        show the newer of the two, and give it.
+
+        None where no such diff is open, or its text is not whole. Raises EditorError.
         """
 
     @abstractmethod

@@ -53,8 +53,9 @@ class Desk:
         EditorError."""
         raise NotImplementedError
 
-    async def close_diff(self, session: Session, path: str) -> str | None:
-        """Close the diff and give its text, None where there is none. Raises EditorError."""
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
+        """Close the diff and give its text, None where there is none. Unless the user has `decided`
+        in the client, nobody is going to use the text. Raises EditorError."""
         raise NotImplementedError
 
 
@@ -90,7 +91,9 @@ async def _open_diff(
 async def _close_diff(
     desk: Desk, session: Session, arguments: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    content = await desk.close_diff(session, _path(arguments))
+    # Present after a decision in the terminal, absent from a CLI that leaves (contract B1.9).
+    decided = arguments.get("suppressNotification") is True
+    content = await desk.close_diff(session, _path(arguments), decided)
     # The CLI parses this text as JSON and takes the member `content` (contract B1.1); an object
     # without it says that there was nothing to close.
     return _text(encode({} if content is None else {"content": content}).decode("ascii"))
@@ -141,7 +144,8 @@ TOOLS = (
                 "filePath": _FILE_PATH,
                 "suppressNotification": {
                     "type": "boolean",
-                    "description": "Accepted for older clients; no notification ever follows.",
+                    "description": "Whether the user has decided in the client. If not, what he"
+                    " changed stays open in the editor. No notification follows either way.",
                 },
             },
             ["filePath"],

@@ -6,9 +6,10 @@ erases the stamp (`take`) has claimed the decision, exactly once (docs/adr/0003)
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -26,11 +27,15 @@ SESSION = "gemini_companion_diff_session"
 # window whose CLI asked, wherever the tab is dragged to.
 OWN = "gemini_companion_diff_view"
 WINDOW = "gemini_companion_diff_window"
-# Whether the proposal was empty from the start, what the file was like when it was shown, and the
-# view's count of changes then.
+# Whether the proposal was empty from the start, what the file was like when it was shown, and what
+# the CLI proposed: nothing where only a text is known that the user may have edited.
 EMPTY = "gemini_companion_diff_empty"
 DIGEST = "gemini_companion_diff_digest"
-CHANGES = "gemini_companion_diff_changes"
+PROPOSED = "gemini_companion_diff_proposed"
+# The digest of the text that was kept last: an editor that comes back after a crash, with an older
+# session of its own, tells by it which text is newer. And whether that has still to be found out.
+KEPT = "gemini_companion_diff_kept"
+RESTORED = "gemini_companion_diff_restored"
 # Whether it holds the whole proposal, whether it is compared with the left side, and whether its
 # CLI is gone.
 WHOLE = "gemini_companion_diff_whole"
@@ -39,11 +44,18 @@ ORPHANED = "gemini_companion_diff_orphaned"
 # On both views of a pair: a name that no other pair has, and the other's id.
 PAIR = "gemini_companion_diff_pair"
 PARTNER = "gemini_companion_diff_partner"
+# All that makes a view one of ours.
+MARKS = (
+    *(STAMP, PATH, SESSION, OWN, WINDOW, EMPTY, DIGEST, PROPOSED),
+    *(KEPT, RESTORED, WHOLE, COMPARED, ORPHANED, PAIR, PARTNER),
+)
 # On the window: the ids of its right views, so that ten thousand tabs need no search.
 DIFFS = "gemini_companion_diffs"
 # On the window: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
 
+# Settings that would change a text on its way into a view.
+MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
 # Characters of a line from which a view is spared colors and wrapping.
 LONG_LINE = 64 * 1024
 
@@ -53,9 +65,16 @@ RELEASE = '<a href="subl:gemini_companion_release_diff">Release</a>'
 GONE = "Gemini CLI is gone; a decision is kept for the next one. "
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 
+# What a tab is called that was a proposal.
+RELEASED = "released proposal"
+REJECTED = "rejected, your edits"
+
 # Texts on their way into a view, by the view's id: as an argument of a command they would stay in
 # the undo stack and in the session file.
 _texts: dict[int, str] = {}
+# Edited diffs as they were last kept, by the right view's id: all that is left of one whose window
+# is closed, which not every build says before it is done.
+_kept: dict[int, Taken] = {}
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,8 @@ class Taken:
     """A claimed diff: its views, whose it was, and the text as the user left it.
 
     `window` is that of the CLI that asked; the views may be in another by now. `text` is None where
-    the view holds only the beginning of the proposal.
+    the view holds only the beginning of the proposal. `proposed` is the digest of what the CLI
+    proposed, of no text at all where nobody knows that any more.
     """
 
     window: sublime.Window
@@ -72,6 +92,16 @@ class Taken:
     session_id: str
     path: str
     text: str | None
+    proposed: str
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text may be the user's. A count of changes would not outlive a restart."""
+        return self.text is not None and _digest(self.text) != self.proposed
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # ----- opening
@@ -99,7 +129,7 @@ def open_diff(
     right.settings().set(STAMP, True)
     window.settings().set(DIFFS, _ids(window) + [right.id()])
     for view in older:
-        _make_way(view, proposal)
+        _make_way(view)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
@@ -111,26 +141,45 @@ def _makes_way(view: sublime.View, proposal: Proposal) -> bool:
     return path_of(view) == proposal.path and (session_id == proposal.session_id or gone)
 
 
-def _make_way(view: sublime.View, proposal: Proposal) -> None:
-    """Close an older diff. What the user typed into one whose CLI is gone stays, as a new tab."""
-    edited = view.change_count() != view.settings().get(CHANGES)
+def _make_way(view: sublime.View) -> None:
+    """Close an older diff. What the user typed into it stays, as a new tab."""
     taken = take(view)
-    if taken is not None and edited and taken.session_id != proposal.session_id:
-        _hand_over(taken, "your edits of an older proposal")
-    elif taken is not None:
-        close(taken, None)
+    if taken is not None:
+        put_away(taken, None, "your edits of an older proposal")
 
 
 def _hand_over(taken: Taken, name: str) -> None:
-    """Make the proposal a tab of the user's own, among his others."""
-    view, window = taken.view, taken.window
+    """Make the proposal a tab of the user's own, among his others: nothing of ours may ever take
+    it for a part of a diff again. One that he has closed is opened anew."""
+    is_closed = not taken.view.is_valid()
+    view = _reopen(taken) if is_closed else taken.view
     view.erase_phantoms(STAMP)
+    for mark in MARKS:
+        view.settings().erase(mark)
     view.set_name(f"{os.path.basename(taken.path)} ({name})")
     view.set_scratch(False)
     if taken.original.is_valid():
         taken.original.close()
-    if view.window() == window:
-        window.set_view_index(view, 0, window.num_views_in_group(0))
+    if not is_closed and view.window() == taken.window:
+        with _first_group_as_it_is(taken.window) as window:
+            window.set_view_index(view, 0, window.num_views_in_group(0))
+
+
+def _reopen(taken: Taken) -> sublime.View:
+    """A new tab for the text; in another window where that of its CLI is gone, too."""
+    home = taken.window if taken.window.is_valid() else sublime.active_window()
+    with _first_group_as_it_is(home) as window:
+        window.focus_group(0)
+        return open_text(window, taken.path, taken.text or "")
+
+
+@contextmanager
+def _first_group_as_it_is(window: sublime.Window) -> Iterator[sublime.Window]:
+    """What comes into the group meanwhile covers nothing that the user looks at."""
+    front = window.active_view_in_group(0)
+    yield window
+    if front is not None and front.is_valid():
+        window.focus_view(front)
 
 
 def _open_pair(
@@ -148,12 +197,13 @@ def _open_pair(
     settings.set(PATH, proposal.path)
     settings.set(SESSION, proposal.session_id)
     settings.set(EMPTY, not proposal.content)
+    settings.set(KEPT, _digest(proposal.content))
+    settings.set(PROPOSED, "" if proposal.may_be_edited else settings.get(KEPT))
     settings.set(WHOLE, proposal.is_whole)
     settings.set(PAIR, uuid.uuid4().hex)
     left.settings().set(PAIR, settings.get(PAIR))
     _fill(right, proposal.content, proposal.path)
     _join(window, left, right)
-    settings.set(CHANGES, right.change_count())
     show_original(right, original)
     return right
 
@@ -227,12 +277,14 @@ def adopt(window: sublime.Window) -> list[tuple[str, str]]:
             pairs.setdefault(name, []).append(view)
     found = [view for views in pairs.values() for view in _adopt_pair(window, views)]
     window.settings().set(DIFFS, [view.id() for view in found])
+    for view in found:
+        view.settings().set(RESTORED, True)
     return [(str(view.settings().get(SESSION)), path_of(view)) for view in found]
 
 
 def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[sublime.View]:
     rights = [view for view in views if view.settings().get(STAMP) is True]
-    lefts = [view for view in views if view not in rights]
+    lefts = [view for view in views if _is_left(view)]
     for right in rights[:1]:
         if not is_diff(right):
             for left in lefts[:1]:
@@ -244,6 +296,12 @@ def _adopt_pair(window: sublime.Window, views: list[sublime.View]) -> list[subli
     for left in lefts if not rights else lefts[1:]:
         left.close()
     return rights[:1]
+
+
+def _is_left(view: sublime.View) -> bool:
+    """Whether it is nothing but the left side of a pair, which holds nothing of the user's."""
+    settings = view.settings()
+    return view.is_scratch() and PARTNER in settings and OWN not in settings
 
 
 # ----- finding
@@ -332,7 +390,48 @@ def take(view: sublime.View) -> Taken | None:
     """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
     taken = read(view)
     view.settings().erase(STAMP)
+    _kept.pop(view.id(), None)
     return taken
+
+
+def keep(view: sublime.View) -> Taken | None:
+    """What `read` gives, to be kept, and remembered in case the view vanishes; any thread. None
+    where something newer may have been kept before."""
+    is_restored = view.settings().get(RESTORED) is True
+    diff = read(view)
+    if diff is None or diff.text is None:
+        return None
+    if diff.is_edited:
+        _kept[view.id()] = diff
+        # Somebody may have claimed it just now.
+        if not is_diff(view):
+            _kept.pop(view.id(), None)
+    if is_restored:
+        return None
+    view.settings().set(KEPT, _digest(diff.text))
+    return diff
+
+
+def catch_up(view: sublime.View, saved: str | None) -> bool:
+    """Where `saved` was kept after what the editor brought back, put it in, as an edit that can be
+    undone; gives whether that was so."""
+    kept, text = view.settings().get(KEPT), view.substr(sublime.Region(0, view.size()))
+    view.settings().erase(RESTORED)
+    if saved is None or saved == text or kept is None or kept == _digest(saved):
+        return False
+    _put(view, saved)
+    return True
+
+
+def vanished() -> list[Taken]:
+    """The edited diffs whose tabs are gone without a decision, as far as they were kept; once."""
+    gone = [view_id for view_id, diff in list(_kept.items()) if not diff.view.is_valid()]
+    return [_kept.pop(view_id) for view_id in gone]
+
+
+def forget_kept() -> None:
+    """Whatever vanishes from now on is somebody else's concern."""
+    _kept.clear()
 
 
 def read(view: sublime.View) -> Taken | None:
@@ -344,8 +443,8 @@ def read(view: sublime.View) -> Taken | None:
     window = sublime.Window(window_id if isinstance(window_id, int) else 0)
     whole = settings.get(WHOLE) is not False
     text = view.substr(sublime.Region(0, view.size())) if whole else None
-    session_id = str(settings.get(SESSION))
-    return Taken(window, view, partner(view), session_id, path_of(view), text)
+    session_id, proposed = str(settings.get(SESSION)), str(settings.get(PROPOSED))
+    return Taken(window, view, partner(view), session_id, path_of(view), text, proposed)
 
 
 def close(taken: Taken, keyboard: sublime.View | None) -> None:
@@ -359,18 +458,34 @@ def close(taken: Taken, keyboard: sublime.View | None) -> None:
     _go_on(taken, keyboard)
 
 
-def release(taken: Taken, keyboard: sublime.View | None) -> None:
-    """Like `close`, but the proposal stays as a tab of the user's own."""
-    if taken.text is None:
+def put_away(taken: Taken, keyboard: sublime.View | None, name: str) -> None:
+    """Like `close`, but a proposal that the user edited stays as a tab of his own; `name` says in
+    brackets what it is."""
+    if not taken.is_edited:
         close(taken, keyboard)
+    elif taken.view.is_valid() or sublime.windows():
+        _hand_over(taken, name)
+        _go_on(taken, keyboard)
+    else:
+        # It has to wait for a window.
+        _kept[taken.view.id()] = taken
+
+
+def release(taken: Taken, keyboard: sublime.View | None) -> None:
+    """The same for one that the user did not edit, too."""
+    if taken.text is None or not taken.view.is_valid():
+        put_away(taken, keyboard, RELEASED)
         return
-    _hand_over(taken, "released proposal")
+    _hand_over(taken, RELEASED)
     _go_on(taken, keyboard)
-    taken.window.focus_view(taken.view)
+    if taken.window.is_valid():
+        taken.window.focus_view(taken.view)
 
 
 def _go_on(taken: Taken, keyboard: sublime.View | None) -> None:
     window = taken.window
+    if not window.is_valid():
+        return
     waiting = list(diffs(window))
     window.settings().set(DIFFS, [view.id() for view in waiting])
     if waiting:
@@ -391,17 +506,24 @@ def show(window: sublime.Window, view: sublime.View) -> None:
     window.focus_view(view)
 
 
-def open_text(window: sublime.Window, path: str, text: str) -> None:
+def open_text(window: sublime.Window, path: str, text: str) -> sublime.View:
     """Open a text as a new tab, to be saved wherever the user likes."""
     view = window.new_file()
     view.set_name(os.path.basename(path))
     _fill(view, text, path)
+    return view
 
 
-def put_text(view: sublime.View, text: str) -> None:
-    """Make the text that of the view, as one edit that can be undone; saves nothing."""
-    _texts[view.id()] = text
-    view.run_command("gemini_companion_fill_view")
+def put_text(view: sublime.View, text: str) -> bool:
+    """Make the text that of the view, as one edit that can be undone; saves nothing. False where
+    the view does not take it."""
+    settings = view.settings()
+    before = {name: settings.get(name) for name in MEDDLING}
+    _put(view, text)
+    for name, value in before.items():
+        if settings.get(name) != value:
+            settings.set(name, value)
+    return view.substr(sublime.Region(0, view.size())) == text
 
 
 def fill(view: sublime.View, edit: sublime.Edit) -> None:
@@ -431,15 +553,18 @@ def _new_view(window: sublime.Window, group: int) -> sublime.View:
     return view
 
 
-def _fill(view: sublime.View, text: str, path: str) -> None:
-    settings = view.settings()
-    # Either would change the text on its way in.
-    settings.set("translate_tabs_to_spaces", False)
-    settings.set("auto_indent", False)
+def _put(view: sublime.View, text: str) -> None:
+    for name in MEDDLING:
+        view.settings().set(name, False)
     _texts[view.id()] = text
     view.run_command("gemini_companion_fill_view")
-    settings.erase("translate_tabs_to_spaces")
-    settings.erase("auto_indent")
+    for name in MEDDLING:
+        view.settings().erase(name)
+
+
+def _fill(view: sublime.View, text: str, path: str) -> None:
+    settings = view.settings()
+    _put(view, text)
     if int(sublime.version()) >= 4114:
         view.clear_undo_stack()
     selection = view.sel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import os
 from contextlib import suppress
 from functools import partial
 from typing import Callable, TypeVar
@@ -11,6 +11,7 @@ from typing import Callable, TypeVar
 import sublime
 
 from . import original, sublime_diff
+from .aside import aside
 from .editor import Editor, EditorError, Proposal
 from .log import logger
 
@@ -18,6 +19,8 @@ T = TypeVar("T")
 
 SETTINGS = "GeminiCompanion.sublime-settings"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
+
+RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
 
 
 class SublimeEditor(Editor):
@@ -34,11 +37,18 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        present = await _in_thread(partial(original.in_time, original.read, proposal.path))
+        present = await aside(partial(original.in_time, original.read, proposal.path))
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
-        return await _on_ui_thread(partial(self._close, window_id, session_id, path))
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
+        return await _on_ui_thread(partial(self._close, window_id, session_id, path, decided))
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        return await _on_ui_thread(partial(self._restore, window_id, session_id, path, saved))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         def show() -> None:
@@ -65,27 +75,27 @@ class SublimeEditor(Editor):
         if present.note or present.warning:
             self.tell(present.note or present.warning)
 
-    def _close(self, window_id: int, session_id: str, path: str) -> str | None:
+    def _close(self, window_id: int, session_id: str, path: str, decided: bool) -> str | None:
         window = sublime.Window(window_id)
         view = sublime_diff.find(window, session_id, path)
         taken = sublime_diff.take(view) if view is not None else None
         if taken is None:
             return None
-        sublime_diff.close(taken, self.keyboard_in(window))
+        keyboard = self.keyboard_in(window)
+        if decided:
+            sublime_diff.close(taken, keyboard)
+        else:
+            sublime_diff.put_away(taken, keyboard, "your edits of a closed proposal")
         return taken.text
 
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Run `work`, which may wait for a disk, on a thread of its own that nobody has to wait for at
-    the end, as the loop does for its executor. Raises what it raises as EditorError."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def run() -> None:
-        _settle(loop, future, _outcome(work, future))
-
-    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
-    return await future
+    def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
+        view = sublime_diff.find(sublime.Window(window_id), session_id, path)
+        if view is None:
+            return None
+        if sublime_diff.catch_up(view, saved):
+            self.tell(RESTORED.format(os.path.basename(path)))
+        diff = sublime_diff.keep(view)
+        return diff.text if diff is not None else None
 
 
 def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
@@ -106,7 +116,7 @@ def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
 
 
 def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
-    """The boundary of threads and UI callbacks: a failure becomes the answer, and a line in the
+    """The boundary of UI callbacks: a failure becomes the answer, and a line in the
     log. Gives what settles the future, to be called in its loop."""
     try:
         return partial(future.set_result, work())

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from functools import partial
 from typing import Any, Mapping
 
 import sublime
@@ -15,6 +17,7 @@ from . import discovery, log, original, sublime_diff, sublime_terminal, sublime_
 from .log import logger
 from .original import Original
 from .service import Companion
+from .sublime_diff import Taken
 from .sublime_editor import SETTINGS as SETTINGS
 from .sublime_editor import SublimeEditor
 
@@ -23,8 +26,10 @@ from .sublime_editor import SublimeEditor
 POLL = 1000
 # Tabs described at a time, so that a window with thousands does not hold up the UI thread.
 CHUNK = 20
-# Milliseconds without an edit after which the text of a proposal is kept: what a crash may cost.
+# Milliseconds without an edit after which the text of a proposal is kept, and those since the first
+# one after which it is kept however fast the user types: what a crash may cost.
 AT_REST = 500
+AT_MOST = 2000
 CHANGE_TAG = "GeminiCompanion"
 
 
@@ -40,6 +45,8 @@ class Host:
         self.log: log.RecentLines | None = None
         self._windows: Mapping[int, tuple[str, ...]] = {}
         self._generation = 0
+        # When the first edit was made that is not kept yet, by the view's id; the worker's own.
+        self._unkept: dict[int, float] = {}
 
     def start(self) -> None:
         settings = sublime.load_settings(SETTINGS)
@@ -59,6 +66,7 @@ class Host:
         self._generation += 1
         for window in sublime.windows():
             self._keep_diffs(window)
+        sublime_diff.forget_kept()
         companion, self.companion = self.companion, None
         if companion is not None:
             companion.stop()
@@ -86,8 +94,9 @@ class Host:
             for window_id in new:
                 window = sublime.Window(window_id)
                 self.companion.set_diffs(window_id, sublime_diff.adopt(window))
-                self._keep_diffs(window)
                 self._add_files(window, window.views())
+        for diff in sublime_diff.vanished() if windows else []:
+            sublime_diff.put_away(diff, None, sublime_diff.REJECTED)
 
     def activated(self, view: sublime.View) -> None:
         self.look_at_windows()
@@ -131,29 +140,42 @@ class Host:
 
     def closes(self, view: sublime.View) -> None:
         """The view is about to be closed by the user: for a diff, that is a rejection."""
-        if sublime_diff.is_diff(view):
+        if self.is_running:
             self.decide(view, accept=False)
+            return
+        taken = sublime_diff.take(view)
+        if taken is not None:
+            sublime.set_timeout(lambda: sublime_diff.put_away(taken, None, "your edits"), 0)
 
     def edited(self, view: sublime.View) -> None:
-        """The text of a view is another; any thread. That of a diff is kept once it is at rest."""
+        """The text of a view is another; on the worker. That of a diff is kept once it is at rest,
+        or AT_MOST after the first edit."""
         if not sublime_diff.is_diff(view):
             return
         count = view.change_count()
+        since = self._unkept.setdefault(view.id(), time.monotonic())
 
         def keep() -> None:
-            if view.change_count() == count:
+            is_late = (time.monotonic() - since) * 1000 >= AT_MOST - AT_REST
+            # A later text than this one may have been kept meanwhile.
+            is_unkept = self._unkept.get(view.id()) == since
+            if is_unkept and (is_late or view.change_count() == count):
+                del self._unkept[view.id()]
                 self._keep_diff(view)
 
         sublime.set_timeout_async(keep, AT_REST)
 
     def _keep_diffs(self, window: sublime.Window) -> None:
-        """What was typed while nobody listened, or in the last moment."""
+        """What was typed in the last moment."""
         for view in sublime_diff.diffs(window):
             self._keep_diff(view)
 
     def _keep_diff(self, view: sublime.View) -> None:
-        companion, diff = self.companion, sublime_diff.read(view)
-        if companion is not None and diff is not None and diff.text is not None:
+        companion = self.companion
+        if companion is None or not companion.is_running:
+            return
+        diff = sublime_diff.keep(view)
+        if diff is not None and diff.text is not None:
             companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
 
     def closed(self, view: sublime.View) -> None:
@@ -199,33 +221,40 @@ class Host:
         if companion is None or not companion.is_running:
             self.editor.tell('It has stopped. Run "Gemini Companion: Restart", then decide.')
             return
-        taken = sublime_diff.take(view)
+        taken = self._claim(view)
         if taken is None:
-            return
-        if not taken.window.is_valid():
-            view.set_scratch(False)
-            self.editor.tell("The window of its CLI is closed; the text stays here, as a new tab.")
             return
         window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:
             # Without a text, the CLI writes its own proposal (contract B1.4).
             companion.accept_diff(window_id, session_id, path, taken.text or "")
+            close = sublime_diff.close
         else:
             companion.reject_diff(window_id, session_id, path)
+            close = partial(sublime_diff.put_away, name=sublime_diff.REJECTED)
         keyboard = self.editor.keyboard_in(taken.window)
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
-        sublime.set_timeout(lambda: sublime_diff.close(taken, keyboard), 0)
+        sublime.set_timeout(lambda: close(taken, keyboard), 0)
 
     def release(self, view: sublime.View) -> None:
         """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A
         CLI that does wait takes it for a rejection."""
-        taken = sublime_diff.take(view)
+        taken = self._claim(view)
         if taken is None:
             return
         if self.companion is not None:
             self.companion.reject_diff(taken.window.id(), taken.session_id, taken.path)
         keyboard = self.editor.keyboard_in(taken.window)
         sublime.set_timeout(lambda: sublime_diff.release(taken, keyboard), 0)
+
+    def _claim(self, view: sublime.View) -> Taken | None:
+        """Claim the decision on a diff; None where nobody waits for it, or where it is none."""
+        taken = sublime_diff.take(view)
+        if taken is None or taken.window.is_valid():
+            return taken
+        sublime.set_timeout(lambda: sublime_diff.release(taken, None), 0)
+        self.editor.tell("The window of its CLI is closed; the text stays here, as a new tab.")
+        return None
 
     def terminus_arguments(
         self, window: sublime.Window, arguments: Mapping[str, Any] | None

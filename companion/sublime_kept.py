@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from typing import Callable
 
 import sublime
 
@@ -50,10 +52,13 @@ class KeptDecisions:
         ]
 
         def answer(index: int) -> None:
-            if index == 1:
+            if index == 0:
+                self._apply(path, text)
+            elif index == 1:
                 sublime_diff.open_text(self._window, path, text)
-            elif index >= 0:
-                self._withdraw(path, text, apply=index == 0)
+            elif index == 2:
+                tell = partial(self._editor.tell, "The text was discarded.")
+                self._withdraw(path, text, tell, lambda: None)
 
         def ask() -> None:
             self._window.show_quick_panel(items, answer, placeholder=os.path.basename(path))
@@ -61,27 +66,62 @@ class KeptDecisions:
         # A panel opens only once the one whose answer asks for it has closed.
         sublime.set_timeout(ask, 0)
 
-    def _withdraw(self, path: str, text: str, apply: bool) -> None:
+    def _withdraw(
+        self, path: str, text: str, done: Callable[[], None], come_late: Callable[[], None]
+    ) -> None:
         def reply(withdrawn: bool) -> None:
             """On the companion's thread."""
             sublime.set_timeout(lambda: finish(withdrawn), 0)
 
         def finish(withdrawn: bool) -> None:
-            if not withdrawn:
-                self._editor.tell("Gemini CLI has come back and got the text meanwhile.")
-            elif apply:
-                self._apply(self._window.open_file(path), text)
+            if withdrawn:
+                done()
             else:
-                self._editor.tell("The text was discarded.")
+                come_late()
+                self._editor.tell("Gemini CLI has come back and got the text meanwhile.")
 
         self._companion.withdraw(self._window.id(), path, text, reply)
 
-    def _apply(self, view: sublime.View, text: str) -> None:
-        if not view.is_valid():
-            # The user closed the tab while it was loading: the text has to be somewhere.
-            sublime_diff.open_text(self._window, "applied text", text)
-        elif view.is_loading():
-            sublime.set_timeout(lambda: self._apply(view, text), LOADING)
+    def _apply(self, path: str, text: str) -> None:
+        is_new = self._window.find_open_file(path) is None
+        view = self._window.open_file(path)
+
+        def put() -> None:
+            if view.is_loading():
+                sublime.set_timeout(put, LOADING)
+            else:
+                self._put(view, is_new, path, text)
+
+        put()
+
+    def _put(self, view: sublime.View, is_new: bool, path: str, text: str) -> None:
+        """Put the text into the file's tab, or beside it; only then it need not wait any more."""
+        sentence = _obstacle(view)
+        if not sentence and sublime_diff.put_text(view, text):
+            sentence = "The text is in the tab; save it to keep it."
         else:
-            sublime_diff.put_text(view, text)
-            self._editor.tell("The text is in the tab; save it to keep it.")
+            sentence = sentence or "The file's tab does not take the text; it is in a new tab."
+            view, is_new = sublime_diff.open_text(self._window, path, text), True
+        count = view.change_count()
+
+        def take_back() -> None:
+            if view.change_count() != count:
+                return
+            if is_new:
+                view.set_scratch(True)
+                view.close()
+            else:
+                view.run_command("undo")
+
+        self._withdraw(path, text, partial(self._editor.tell, sentence), take_back)
+
+
+def _obstacle(view: sublime.View) -> str:
+    """Why a text is not to be put into the file's tab, as a sentence; empty where it may be."""
+    if not view.is_valid():
+        return "The file's tab was closed; the text is in a new tab."
+    if view.is_read_only():
+        return "The file's tab is read-only; the text is in a new tab."
+    if view.is_dirty():
+        return "The file's tab has unsaved changes; the text is in a new tab."
+    return ""

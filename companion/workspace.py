@@ -191,22 +191,38 @@ class Workspace(Desk):
         self._update = asyncio.get_running_loop().call_later(DEBOUNCE, self._send_context)
 
     def reconcile(self, diffs: Iterable[tuple[str, str]]) -> None:
-        """The editor has these diffs. What a session of before still waits for is shown again, as
-        the user had it last; or rejected, where nobody knows that any more."""
+        """The editor has these diffs, with the texts of its own last session. What a session of
+        before still waits for is shown again, as the user had it last; or rejected, where nobody
+        knows that any more."""
         known = set(diffs)
         for session_id in {id for id, _ in known if self.sessions.find(id) is None}:
             self._editor.set_orphaned(self.window_id, session_id, True)
         for session in self._with_diffs():
-            for path in [it for it in session.awaiting if (session.id, it) not in known]:
-                if path in session.proposals:
+            for path in list(session.awaiting):
+                if (session.id, path) in known:
+                    saved = session.proposals.get(path)
+                    asyncio.ensure_future(self._catch_up(session, path, saved))
+                elif path in session.proposals:
                     asyncio.ensure_future(self._show_again(session, path))
                 else:
                     self.reject(session.id, path)
 
+    async def _catch_up(self, session: Session, path: str, saved: str | None) -> None:
+        work = partial(self._editor.restore_text, self.window_id, session.id, path, saved)
+        try:
+            text = await self._in_turn(session, work)
+        except EditorError as error:
+            logger.warning("a diff could not be compared with what was kept: %s", error)
+            return
+        if text is not None:
+            self.edited(session.id, path, text)
+
     async def _show_again(self, session: Session, path: str) -> None:
         # Nobody is gone for good yet: no other diff has to make way.
         all_ids = frozenset(each.id for each in self._with_diffs())
-        work = partial(self._open_diff, session, path, session.proposals[path], all_ids)
+        text = session.proposals[path]
+        proposal = Proposal(session.id, path, text, all_ids, may_be_edited=True)
+        work = partial(self._open_diff, session, proposal, known=True)
         try:
             await self._in_turn(session, work)
         except EditorError as error:
@@ -249,9 +265,10 @@ class Workspace(Desk):
         known = path in session.awaiting
         session.awaiting.add(path)
         live = frozenset(each.id for each in self.sessions if not self.sessions.is_absent(each))
-        await self._in_turn(session, partial(self._open_diff, session, path, content, live, known))
+        proposal = Proposal(session.id, path, content, live, not isinstance(content, Excerpt))
+        await self._in_turn(session, partial(self._open_diff, session, proposal, known))
 
-    async def close_diff(self, session: Session, path: str) -> str | None:
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         if path not in session.awaiting:
             told = [text_of(message) for message in session.forget(path)]
             if told:
@@ -263,42 +280,36 @@ class Workspace(Desk):
             if not absent:
                 return None
             session = absent[-1]
-        return await self._in_turn(session, partial(self._close_diff, session, path))
+        return await self._in_turn(session, partial(self._close_diff, session, path, decided))
 
     def _is_gone(self, session: Session) -> bool:
         return session.id in self._orphans or self.sessions.is_absent(session)
 
-    async def _open_diff(
-        self,
-        session: Session,
-        path: str,
-        content: str,
-        live: frozenset[str],
-        known: bool = True,
-    ) -> None:
-        """Open a diff; those for the path whose session is not `live` make way for it."""
-        whole = not isinstance(content, Excerpt)
-        proposal = Proposal(session.id, path, content, live, whole)
+    async def _open_diff(self, session: Session, proposal: Proposal, known: bool) -> None:
+        """Open a diff; those for the path whose session does not live make way for it. `known`
+        says that one was open before."""
+        path = proposal.path
         try:
             await self._editor.open_diff(self.window_id, proposal)
         except EditorError:
-            # One that was open before is open still.
+            # Where there was one, it is open still.
             if not known:
                 session.awaiting.discard(path)
             raise
         session.proposals.pop(path, None)
-        if whole:
-            session.proposals[path] = content
+        if proposal.is_whole:
+            session.proposals[path] = proposal.content
         for other in self._with_diffs():
-            if other is not session and other.id not in live and path in other.awaiting:
+            is_live = other is session or other.id in proposal.live_sessions
+            if not is_live and path in other.awaiting:
                 self.reject(other.id, path)
         self._on_change()
 
-    async def _close_diff(self, session: Session, path: str) -> str | None:
+    async def _close_diff(self, session: Session, path: str, decided: bool) -> str | None:
         session.awaiting.discard(path)
         session.proposals.pop(path, None)
         self._on_change()
-        return await self._editor.close_diff(self.window_id, session.id, path)
+        return await self._editor.close_diff(self.window_id, session.id, path, decided)
 
     async def _in_turn(self, session: Session, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work after what the session asked for before, and to its end even where the
@@ -474,6 +485,10 @@ class Workspace(Desk):
     def _session_absent(self, session: Session) -> None:
         if session.awaiting:
             self._editor.set_orphaned(self.window_id, session.id, True)
+        later = [it for it in self.sessions if it.stream is not None and it.opened > session.left]
+        if later and self.sessions.is_absent(session):
+            # It did not come back to its stream, and one of these may be its CLI.
+            self.sessions.end(session.id)
 
     def _session_ended(self, session: Session) -> None:
         self._turns.pop(session.id, None)

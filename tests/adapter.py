@@ -22,7 +22,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         self.window = sublime.active_window()
         self.folder = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
-        self.views: list[sublime.View] = []
+        self.before = {view.id() for view in self.window.views()}
         self.clis: list[FakeCli] = []
 
     def tearDown(self) -> Generator[Any, Any, None]:
@@ -31,11 +31,21 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         for diff in list(sublime_diff.diffs(self.window)):
             diff.close()
         yield lambda: not list(sublime_diff.diffs(self.window))
-        for view in self.views:
-            if view.is_valid():
+        # Edits that nobody decided on stay in tabs of their own.
+        yield 20
+        yield lambda: not self.tabs() or self.close_tabs()
+
+    def tabs(self) -> dict[str, str]:
+        """The texts of the tabs that the test has opened, by the tab's name."""
+        views = [view for view in self.window.views() if view.id() not in self.before]
+        return {view.name() or str(view.file_name()): text_of(view) for view in views}
+
+    def close_tabs(self) -> bool:
+        for view in self.window.views():
+            if view.id() not in self.before:
                 view.set_scratch(True)
                 view.close()
-        yield 20
+        return False
 
     def write(self, name: str, text: str) -> str:
         path = os.path.join(self.folder, name)
@@ -46,7 +56,6 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def open(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
         """`view = yield from self.open(...)`: the file, loaded and focused."""
         view = self.window.open_file(self.write(name, text))
-        self.views.append(view)
         yield lambda: not view.is_loading()
         return view
 
@@ -84,3 +93,10 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
 def text_of(view: sublime.View) -> str:
     return view.substr(sublime.Region(0, view.size()))
+
+
+def saved_state() -> str:
+    """What would outlive a crash at this moment."""
+    path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+    with open(path, encoding="ascii") as file:
+        return file.read()

@@ -133,16 +133,30 @@ class FakeEditor(Editor):
         self.told: list[str] = []
         self.orphaned: dict[tuple[int, str], bool] = {}
         self.refusal = ""
+        # Paths of diffs whose CLI closed them without a decision.
+        self.left: list[str] = []
+        # What was kept of diffs that came back, by their paths.
+        self.saved: dict[str, str | None] = {}
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self.refusal:
             raise EditorError(self.refusal)
         self.diffs[window_id, proposal.session_id, proposal.path] = proposal.content
 
-    async def close_diff(self, window_id: int, session_id: str, path: str) -> str | None:
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> str | None:
         if self.refusal:
             raise EditorError(self.refusal)
+        if not decided:
+            self.left.append(path)
         return self.diffs.pop((window_id, session_id, path), None)
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        self.saved[path] = saved
+        return self.diffs.get((window_id, session_id, path))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         self.orphaned[window_id, session_id] = orphaned

@@ -25,12 +25,14 @@ class Desk(mcp.Desk):
         self.asked: list[tuple[str, ...]] = []
         self.refusal = ""
         self.text: str | None = "as edited"
+        self.decided = False
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         self.note("open", session.id, path, content)
 
-    async def close_diff(self, session: Session, path: str) -> str | None:
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         self.note("close", session.id, path)
+        self.decided = decided
         return self.text
 
     def note(self, *words: str) -> None:
@@ -243,11 +245,12 @@ class CloseDiff(McpTestCase):
         self.assertNotIn("isError", answer["result"])
 
     @in_loop
-    async def test_the_flag_of_older_clients_is_accepted(self) -> None:
-        for flag in (True, False):
-            with self.subTest(flag=flag):
-                await self.call("closeDiff", {"filePath": PATH, "suppressNotification": flag})
+    async def test_only_a_cli_that_asks_for_no_notification_has_a_decision(self) -> None:
+        for flags in ({"suppressNotification": True}, {"suppressNotification": False}, {}):
+            with self.subTest(flags=flags):
+                await self.call("closeDiff", {"filePath": PATH, **flags})
                 self.assertEqual(self.desk.asked[-1], ("close", "s", PATH))
+                self.assertIs(self.desk.decided, flags.get("suppressNotification", False))
 
     @in_loop
     async def test_what_the_editor_cannot_is_the_tools_error_with_its_sentence(self) -> None:

@@ -439,7 +439,7 @@ class Fallback(unittest.TestCase):
     def test_the_installed_one_is_tried_and_the_carried_one_taken_instead(self) -> None:
         text = "import os\n\nimport a\nfrom a import b as c\nfrom a.d import e, f\n\nimport b\n"
         self.assertEqual(
-            carry.with_fallback(text, "companion/x.py", ("a",), "carried"),
+            carry.with_fallback(text, ("a",), "carried"),
             "import os\n\n"
             "try:\n"
             "    import a\n"
@@ -452,9 +452,9 @@ class Fallback(unittest.TestCase):
             "\nimport b\n",
         )
 
-    def test_a_module_in_a_folder_finds_the_carried_one_from_there(self) -> None:
-        found = carry.with_fallback("from a import b\n", "companion/c/x.py", ("a",), "carried")
-        self.assertIn("\n    from ...carried.a import b\n", found)
+    def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
+        changed = carry.with_fallback("from a import b\n", ("a",), "carried", 2)
+        self.assertIn("    from ...carried.a import b\n", changed)
 
     def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
         tops = {name for modules in closure.carried().values() for name in modules}
@@ -470,4 +470,4 @@ class Fallback(unittest.TestCase):
     def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
         for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):
             with self.subTest(text), self.assertRaises(ValueError):
-                carry.with_fallback(text, "companion/x.py", ("a",), "carried")
+                carry.with_fallback(text, ("a",), "carried")

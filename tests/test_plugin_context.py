@@ -52,7 +52,7 @@ class Context(AdapterTestCase):
     def test_an_untitled_buffer_in_front_keeps_the_last_file_active(self) -> Steps:
         view = yield from self.open("a.py", "a\n")
         cli = yield from self.connect()
-        self.views.append(self.window.new_file())
+        self.window.new_file()
         yield 120
         self.assertEqual(cli.context()[0]["path"], view.file_name())
         self.assertIs(cli.context()[0]["isActive"], True)
@@ -88,7 +88,6 @@ class Context(AdapterTestCase):
     def test_a_saved_new_buffer_is_told(self) -> Steps:
         cli = yield from self.connect()
         view = self.window.new_file()
-        self.views.append(view)
         path = os.path.join(self.folder, "named.py")
         view.retarget(path)
         view.run_command("save", {"async": False})

@@ -271,7 +271,6 @@ class Decision(AdapterTestCase):
         path = self.write("a.py", "a\n")
         old = yield from self.diff(gone, path, "old proposal\n")
         old.run_command("append", {"characters": "mine\n"})
-        self.views.append(old)
         gone.close()
         yield gone.stream_ended.is_set
         cli = yield from self.connect()
@@ -309,13 +308,15 @@ class Decision(AdapterTestCase):
 
     def test_a_left_side_that_comes_back_alone_is_closed(self) -> Steps:
         cli = yield from self.connect()
-        right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        path = self.write("a.py", "a\n")
+        right = yield from self.diff(cli, path, "1\n")
         left = sublime_diff.partner(right)
         right.settings().erase(sublime_diff.STAMP)
         right.settings().erase(sublime_diff.PAIR)
-        self.views.append(right)
         self.assertEqual(sublime_diff.adopt(self.window), [])
         yield lambda: not left.is_valid()
+        # Else it would be shown again at the next restart.
+        yield cli.call("closeDiff", filePath=path).done
 
     def test_a_diff_closed_while_it_opens_does_not_stay(self) -> Steps:
         cli = yield from self.connect()
@@ -365,11 +366,17 @@ class Kept(Asked):
         return path
 
     def choose(self, index: int) -> Steps:
-        """Choose the only text there is, and what becomes of it."""
+        """Choose the test's own text, and what becomes of it."""
+        yield from self.choose_text()
+        yield from self.answer(index)
+
+    def choose_text(self) -> Steps:
         self.window.run_command("gemini_companion_show_kept")
         yield lambda: self.questions
-        _, answer, _ = self.questions.pop()
-        answer(0)
+        items, answer, _ = self.questions.pop()
+        answer(next(at for at, item in enumerate(items) if item[1].startswith(self.folder)))
+
+    def answer(self, index: int) -> Steps:
         yield lambda: self.questions
         _, answer, _ = self.questions.pop()
         answer(index)
@@ -378,12 +385,11 @@ class Kept(Asked):
         found: list[Any] = []
         plugin._host.companion.kept(self.window.id(), lambda kept: found.append(list(kept)))
         yield lambda: found
-        return found[0]
+        return [it for it in found[0] if it[0].startswith(self.folder)]
 
     def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")
         yield from self.choose(1)
-        self.views.append(self.window.active_view())
         self.assertEqual(text_of(self.window.active_view()), "1\n")
         self.assertIsNone(self.window.active_view().file_name())
         self.assertEqual((yield from self.kept()), [(path, "1\n")])
@@ -397,7 +403,6 @@ class Kept(Asked):
         yield from self.choose(0)
         yield lambda: self.window.find_open_file(path)
         view = self.window.find_open_file(path)
-        self.views.append(view)
         yield lambda: text_of(view) == "1\n"
         self.assertTrue(view.is_dirty())
         view.run_command("undo")
@@ -409,9 +414,40 @@ class Kept(Asked):
         yield from self.choose(0)
         yield lambda: self.window.find_open_file(path)
         view = self.window.find_open_file(path)
-        self.views.append(view)
         yield lambda: text_of(view) == "1\n"
         self.assertFalse(os.path.exists(path))
+
+    def test_it_is_put_beside_a_tab_with_unsaved_changes_and_the_user_is_told(self) -> Steps:
+        view = yield from self.open("a.py", "old\n")
+        yield from self.accept_alone("a.py", "1\n")
+        view.run_command("append", {"characters": "unsaved\n"})
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            yield from self.choose(0)
+            yield lambda: tell.called
+        self.assertIn("unsaved changes", tell.call_args[0][0])
+        self.assertEqual(text_of(view), "old\nunsaved\n")
+        self.assertEqual(self.tabs().get("a.py"), "1\n")
+        self.assertEqual((yield from self.kept()), [])
+
+    def test_it_is_put_beside_a_tab_that_is_read_only(self) -> Steps:
+        view = yield from self.open("a.py", "old\n")
+        view.set_read_only(True)
+        yield from self.accept_alone("a.py", "1\n")
+        yield from self.choose(0)
+        yield lambda: self.tabs().get("a.py") == "1\n"
+        self.assertEqual(text_of(view), "old\n")
+
+    def test_it_is_withdrawn_only_once_it_stands_in_a_tab(self) -> Steps:
+        path = yield from self.accept_alone("a.py", "\tone\n")
+        seen: list[Any] = []
+
+        def look(window_id: int, path: str, text: str, reply: Any) -> None:
+            seen.append(self.tabs())
+
+        with mock.patch.object(plugin._host.companion, "withdraw", look):
+            yield from self.choose(0)
+            yield lambda: seen
+        self.assertEqual(seen, [{path: "\tone\n"}])
 
     def test_once_discarded_no_cli_is_told_to_write_it(self) -> Steps:
         yield from self.accept_alone("a.py", "1\n")
@@ -423,19 +459,26 @@ class Kept(Asked):
 
     def test_one_that_a_cli_got_meanwhile_is_not_applied(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")
-        self.window.run_command("gemini_companion_show_kept")
-        yield lambda: self.questions
-        _, answer, _ = self.questions.pop()
+        yield from self.choose_text()
         cli = yield from self.connect()
         yield lambda: cli.received("ide/diffAccepted")
-        answer(0)
-        yield lambda: self.questions
-        _, answer, _ = self.questions.pop()
         with mock.patch.object(plugin._host.editor, "tell") as tell:
-            answer(0)
+            yield from self.answer(0)
             yield lambda: tell.called
         self.assertIn("meanwhile", tell.call_args[0][0])
         self.assertIsNone(self.window.find_open_file(path))
+
+    def test_one_that_a_cli_got_meanwhile_leaves_an_open_tab_as_it_was(self) -> Steps:
+        view = yield from self.open("a.py", "old\n")
+        yield from self.accept_alone("a.py", "1\n")
+        yield from self.choose_text()
+        cli = yield from self.connect()
+        yield lambda: cli.received("ide/diffAccepted")
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            yield from self.answer(0)
+            yield lambda: tell.called
+        self.assertEqual(text_of(view), "old\n")
+        self.assertFalse(view.is_dirty())
 
 
 class Orphans(AdapterTestCase):
@@ -464,7 +507,6 @@ class Orphans(AdapterTestCase):
         _, right = yield from self.orphan(self.write("a.py", "a\n"))
         left = sublime_diff.partner(right)
         right.run_command("append", {"characters": "mine\n"})
-        self.views.append(right)
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
         yield lambda: not left.is_valid()
@@ -479,7 +521,6 @@ class Orphans(AdapterTestCase):
     def test_releasing_one_lets_an_interrupted_cli_go_on(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
-        self.views.append(right)
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
         yield lambda: cli.received("ide/diffRejected")

@@ -27,7 +27,7 @@ from .fake_cli import FakeCli
 ROUNDS = int(os.environ.get("FUZZ", "1"))
 ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
 NAMES = ("a.py", "b.py", "new.py")
-DECISIONS = ("reject", "close", "answer_in_the_terminal", "release")
+DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
 # Seconds for what is sure to happen.
 PATIENCE = 10.0
 
@@ -109,6 +109,8 @@ class Faults(RuleBasedStateMachine):
         self.at_risk: set[str] = set()
         # Those that nobody was there to be told of.
         self.held: set[str] = set()
+        # What the user typed and neither sent to a CLI nor threw away.
+        self.typed: set[str] = set()
         self.texts = (f"text {number}\n" for number in itertools.count())
         self.start_over()
         self.patches = [
@@ -133,8 +135,10 @@ class Faults(RuleBasedStateMachine):
     def connect(self) -> None:
         until(lambda: plugin._host.environment(self.window), "an environment")
         self.clis.append(Cli(plugin._host.environment(self.window)))
-        until(lambda: self.held <= self.told(), f"a new CLI is told what was held: {self.held}")
-        self.held.clear()
+        # What belongs to a CLI that may come back any moment goes on waiting for it.
+        if not self.offline():
+            until(lambda: self.held <= self.told(), f"a new CLI is told what was held: {self.held}")
+            self.held.clear()
 
     @precondition(lambda self: self.online())
     @rule(which=st.integers(0, 9), name=st.sampled_from(NAMES))
@@ -149,8 +153,16 @@ class Faults(RuleBasedStateMachine):
     @precondition(lambda self: self.diffs())
     @rule(which=st.integers(0, 9))
     def edit(self, which: int) -> None:
-        view = self.pick(self.diffs(), which)
-        view.run_command("append", {"characters": next(self.texts)})
+        view, text = self.pick(self.diffs(), which), next(self.texts)
+        view.run_command("append", {"characters": text})
+        self.typed.add(text)
+
+    @rule()
+    def close_tabs(self) -> None:
+        for view in self.tabs():
+            self.no_longer_mine(text_of(view))
+            view.set_scratch(True)
+            view.close()
 
     @precondition(lambda self: self.diffs())
     @rule(which=st.integers(0, 9), how=st.sampled_from(DECISIONS))
@@ -163,7 +175,8 @@ class Faults(RuleBasedStateMachine):
         view = self.pick(self.diffs(), which)
         text, path, cli = text_of(view), sublime_diff.path_of(view), self.owner(view)
         self.accepted[text] = path
-        if not self.online():
+        self.no_longer_mine(text)
+        if cli is None and not self.online():
             self.held.add(text)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_accept_diff")
@@ -182,7 +195,8 @@ class Faults(RuleBasedStateMachine):
             view.close()
         else:
             self.window.run_command("gemini_companion_reject_diff")
-        until(lambda: not view.is_valid(), "a rejected diff closes")
+        until(lambda: not sublime_diff.is_diff(view), "a rejected diff closes")
+        until(self.is_in_order, "the window is in order")
         if cli is not None and cli.online:
             # More than one where it came back just now, and what it missed is still on its way.
             until(lambda: cli.rejected(path) > before, "the CLI that asked is told")
@@ -191,8 +205,17 @@ class Faults(RuleBasedStateMachine):
         cli, path, text = self.owner(view), sublime_diff.path_of(view), text_of(view)
         if cli is not None and cli.online:
             for expected in ({"content": text}, {}):
-                (part,) = cli.call("closeDiff", filePath=path)["content"]
+                arguments = {"filePath": path, "suppressNotification": True}
+                (part,) = cli.call("closeDiff", **arguments)["content"]
                 self.check(sublime.decode_value(part["text"]) == expected, part)
+            self.no_longer_mine(text)
+
+    def quit(self, view: sublime.View) -> None:
+        """Its CLI closes the diff because it leaves."""
+        cli, path = self.owner(view), sublime_diff.path_of(view)
+        if cli is not None and cli.online:
+            cli.call("closeDiff", filePath=path)
+            until(lambda: not sublime_diff.is_diff(view), "a diff that is closed closes")
 
     def release(self, view: sublime.View) -> None:
         text = text_of(view)
@@ -202,8 +225,6 @@ class Faults(RuleBasedStateMachine):
         self.check(view.is_valid() and text_of(view) == text, "the text stays")
         until(lambda: not view.is_scratch(), "it is a tab of the user's")
         until(self.is_in_order, "the window is in order")
-        view.set_scratch(True)
-        view.close()
 
     @rule(name=st.sampled_from(NAMES))
     def write(self, name: str) -> None:
@@ -268,6 +289,14 @@ class Faults(RuleBasedStateMachine):
         until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
 
     @invariant()
+    def everything_that_was_typed_is_there(self) -> None:
+        def lost() -> set[str]:
+            texts = [text_of(view) for view in self.window.views()]
+            return {typed for typed in self.typed if not any(typed in text for text in texts)}
+
+        until(lambda: not lost(), "what was typed is there", lost)
+
+    @invariant()
     def nothing_is_told_twice(self) -> None:
         told = [text for cli in self.clis + self.gone for text in cli.accepted()]
         self.check(len(told) == len(set(told)), told)
@@ -278,6 +307,9 @@ class Faults(RuleBasedStateMachine):
                 self.window.focus_view(view)
                 self.window.run_command("gemini_companion_reject_diff")
             until(lambda: not self.diffs(), "no diffs any more")
+            until(self.is_in_order, "the window is in order")
+            self.everything_that_was_typed_is_there()
+            self.close_tabs()
             for cli in list(self.offline()):
                 self.end_session(cli)
                 self.clis.remove(cli)
@@ -320,6 +352,15 @@ class Faults(RuleBasedStateMachine):
 
     def diffs(self) -> list[sublime.View]:
         return list(sublime_diff.diffs(self.window))
+
+    def tabs(self) -> list[sublime.View]:
+        """Those that are no part of a diff."""
+        views = self.window.views()
+        parts = [view for right in self.diffs() for view in (right, sublime_diff.partner(right))]
+        return [view for view in views if view not in parts]
+
+    def no_longer_mine(self, text: str) -> None:
+        self.typed = {typed for typed in self.typed if typed not in text}
 
     def texts_of_diffs(self) -> list[tuple[str, str]]:
         return sorted((sublime_diff.path_of(view), text_of(view)) for view in self.diffs())

@@ -15,7 +15,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion import discovery, sublime_diff
 
-from .adapter import AdapterTestCase
+from .adapter import AdapterTestCase, saved_state
 
 Steps = Generator[Any, Any, None]
 
@@ -29,13 +29,6 @@ def own_files() -> list[str]:
 
 def threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion"]
-
-
-def saved_state() -> str:
-    """What would outlive a crash at this moment."""
-    path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
-    with open(path, encoding="ascii") as file:
-        return file.read()
 
 
 def answers(port: int) -> bool:

@@ -347,7 +347,8 @@ from GeminiCompanion.companion.editor import Editor
 from GeminiCompanion.companion.service import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass
-    async def close_diff(self, window_id, session_id, path): pass
+    async def close_diff(self, window_id, session_id, path, decided=True): pass
+    async def restore_text(self, window_id, session_id, path, saved): pass
     def set_orphaned(self, window_id, session_id, orphaned): pass
     def tell(self, sentence): print("told:", sentence)
 recent = log.start("info")

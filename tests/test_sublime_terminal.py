@@ -49,7 +49,6 @@ class InTerminus(AdapterTestCase):
 
     def test_no_token_is_left_where_terminus_keeps_what_it_restarts(self) -> None:
         view = self.window.new_file()
-        self.views.append(view)
         kept = {"cmd": ["sh"], "env": {"MINE": "1", **ENVIRONMENT}}
         view.settings().set("terminus_view.args", kept)
         view.run_command("gemini_companion_forget_environment")

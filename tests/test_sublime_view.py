@@ -22,7 +22,6 @@ GRID = {
 class Describe(AdapterTestCase):
     def test_untitled_buffers_and_panels_are_no_files(self) -> None:
         untitled = self.window.new_file()
-        self.views.append(untitled)
         panel = self.window.create_output_panel("test")
         self.addCleanup(self.window.destroy_output_panel, "test")
         self.assertIsNone(sublime_view.describe(untitled))

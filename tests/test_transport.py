@@ -44,7 +44,7 @@ class Desk(mcp.Desk):
         self.opened.append(path)
         self.content = content
 
-    async def close_diff(self, session: Session, path: str) -> str | None:
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         return None
 
 

@@ -257,6 +257,15 @@ class Decisions(WithoutServer):
         self.assertEqual(self.workspace.status().waiting, 0)
 
     @in_loop
+    async def test_the_editor_is_told_whether_the_user_has_decided_in_the_client(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        for decided in (True, False):
+            await self.propose(session)
+            await self.workspace.close_diff(session, PATH, decided)
+            self.assertEqual(self.editor.left, [] if decided else [PATH])
+
+    @in_loop
     async def test_closing_touches_no_diff_of_another_session(self) -> None:
         await self.begin()
         session, _ = self.connect()
@@ -317,6 +326,24 @@ class Decisions(WithoutServer):
         self.workspace.reconcile([])
         await self.clock.advance(0)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
+
+    @in_loop
+    async def test_of_a_diff_that_came_back_the_text_that_the_editor_gives_is_kept(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.edited(session.id, PATH, "mine\n")
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
+        self.workspace.reconcile([(session.id, PATH)])
+        # What is typed before the answer comes is not what was kept.
+        self.workspace.edited(session.id, PATH, "typed just now\n")
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.saved, {PATH: "mine\n"})
+        (kept,) = self.workspace.saved(time.time()).sessions
+        self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
 
     @in_loop
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
@@ -504,6 +531,19 @@ class Decisions(WithoutServer):
         self.assertEqual(self.workspace.kept(), ((PATH, "two\n"),))
         unwritten = self.workspace.saved(0.0).unwritten
         self.assertEqual([text for _, text, _ in unwritten], ["two\n"])
+
+    @in_loop
+    async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(back.received("ide/diffAccepted"), [])
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
 
     @in_loop
     async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:

@@ -127,10 +127,10 @@ def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
     return f"from {dots}{parent} import {last} as _; from {dots} import {top}"
 
 
-def with_fallback(text: str, path: str, modules: Tuple[str, ...], folder: str) -> str:
-    """The source of a module of ours at `path` that takes what is installed, else what is carried
-    in the package's `folder`."""
-    place = "." * len(path.split("/")) + folder
+def with_fallback(text: str, modules: Tuple[str, ...], folder: str, depth: int = 1) -> str:
+    """The source of a module of ours that takes what is installed, else what is carried. `depth` is
+    how many folders below the package's own it lies."""
+    place = "." * (depth + 1) + folder
     tops = "|".join(modules)
     lines = re.compile(rf"^(?:from (?:{tops})(?:\.\S+)? import \S+.*\n|import (?:{tops})\n)+", re.M)
     block = lines.search(text)

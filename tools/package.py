@@ -28,17 +28,12 @@ PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
 STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
+API = "connection dispatch exchange routes server stream talk website"
 USERS = {
     "companion/transport.py": ("aiohttp",),
     "companion/mcp.py": ("jsonschema",),
-    "companion/api/connection.py": ("aiohttp",),
-    "companion/api/exchange.py": ("aiohttp",),
     "companion/api/forms.py": ("jsonschema",),
-    "companion/api/routes.py": ("aiohttp",),
-    "companion/api/server.py": ("aiohttp",),
-    "companion/api/stream.py": ("aiohttp",),
-    "companion/api/talk.py": ("aiohttp",),
-    "companion/api/website.py": ("aiohttp",),
+    **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }
 NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
 # Wheels of one machine: what is carried of them is the same on all.
@@ -84,7 +79,8 @@ def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str,
     del found["dependencies.json"]
     for path, modules in USERS.items():
         text = files[path].decode("utf-8")
-        found[path] = with_fallback(text, path, modules, FOLDER).encode("utf-8")
+        depth = path.count("/")
+        found[path] = with_fallback(text, modules, FOLDER, depth).encode("utf-8")
     names = frozenset(name for modules in closure.carried().values() for name in modules)
     for path, data in carry(unpacked, names).items():
         found[f"{FOLDER}/{path}"] = data

@@ -170,7 +170,11 @@ def _models(value: Any) -> Models:
         for each in value.get("availableModels") or []
         if isinstance(each, dict) and "modelId" in each
     )
-    return Models(available, str(value.get("currentModelId") or ""))
+    current = str(value.get("currentModelId") or "")
+    if current and current not in {each.id for each in available}:
+        # The one that the operator chose, which the CLI offers to nobody else.
+        available = (*available, Model(current, current, ""))
+    return Models(available, current)
 
 
 def _sum(one: events.Usage, other: events.Usage) -> events.Usage:

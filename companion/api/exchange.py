@@ -21,15 +21,15 @@ from .texts import say
 
 @dataclass(frozen=True)
 class Desk:
-    """`heartbeat` is in seconds of a stream. `allows_commands` is the operator's word. `page` are
-    the files of the web page by name; None where they are to be read from their folder."""
+    """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
+    `allows_commands` is the operator's word."""
 
     agent: Agent
     roots: Roots
     audience: Audience
+    page: Mapping[str, bytes]
     allows_commands: bool
     heartbeat: float
-    page: Mapping[str, bytes] | None = None
 
 
 @dataclass(frozen=True)

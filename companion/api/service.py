@@ -179,6 +179,7 @@ class Service:
         # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
         # thread for as long as some keystrokes take.
         from .server import Server, Settings, options
+        from .website import TYPES
 
         wish = self._wish
         if not os.path.isdir(wish.roots[0]):
@@ -186,7 +187,8 @@ class Service:
         roots = [os.path.realpath(root) for root in wish.roots if os.path.isdir(root)]
         launch = Launch(find(wish.command))
         agent = options(wish.folder, launch, fallback=from_environment(os.environ))
-        server = Server(Settings(agent, roots, wish.port, page=wish.page()), wish.folder)
+        page = {name: it for name, it in wish.page().items() if os.path.splitext(name)[1] in TYPES}
+        server = Server(Settings(agent, roots, wish.port, page=page), wish.folder)
         try:
             await server.start()
         except OSError as error:

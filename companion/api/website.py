@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Mapping
 
 from aiohttp import web
 
 from .exchange import Asked, Desk
-from .refusal import NOT_FOUND, Refusal
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 INDEX = "index.html"
@@ -44,27 +42,17 @@ HEADERS = {
 }
 
 
-def names(page: Mapping[str, bytes] | None) -> tuple[str, ...]:
-    """The files of the page, whose paths are their names; the first stands at / too. `page` are
-    those that were given, None for those in the folder."""
-    try:
-        found = sorted(os.listdir(FOLDER) if page is None else page)
-    except FileNotFoundError:
-        return ()
-    others = [name for name in found if os.path.splitext(name)[1] in TYPES and name != INDEX]
-    return (INDEX, *others)
+def read() -> dict[str, bytes]:
+    """The page's files beside this module, by name. Raises OSError."""
+    found = {}
+    for name in sorted(os.listdir(FOLDER)):
+        if os.path.splitext(name)[1] in TYPES:
+            with open(os.path.join(FOLDER, name), "rb") as file:
+                found[name] = file.read()
+    return found
 
 
 async def serve(desk: Desk, asked: Asked) -> web.StreamResponse:
-    name = os.path.basename(asked.request.path.lstrip("/") or INDEX)
-    try:
-        data = _read(name) if desk.page is None else desk.page[name]
-    except (OSError, KeyError):
-        raise Refusal(NOT_FOUND, path=asked.request.path) from None
-    kind = TYPES[os.path.splitext(name)[1]]
-    return web.Response(body=data, headers={**HEADERS, "Content-Type": kind, **asked.headers})
-
-
-def _read(name: str) -> bytes:
-    with open(os.path.join(FOLDER, name), "rb") as file:
-        return file.read()
+    name = asked.request.path.lstrip("/") or INDEX
+    headers = {**asked.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
+    return web.Response(body=desk.page[name], headers=headers)

@@ -216,6 +216,8 @@ class Many(AgentCase):
     @on_loop
     async def test_a_model_is_chosen_from_those_there_are(self) -> None:
         models = await self.agent.models(self.workspace)
+        self.assertIn(models.current, [it.id for it in models.available])
+        self.assertEqual((await self.agent.set_model(models.current, self.workspace)), models)
         other = next(it.id for it in models.available if it.id not in (models.current, "auto"))
         chosen = await self.agent.set_model(other, self.workspace)
         self.assertEqual(chosen.current, other)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any, Awaitable, Callable
 from unittest import mock
@@ -18,8 +19,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import KEY, on_loop  # noqa: E402
 from aiohttp import ClientConnectionError  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, data, said, types  # noqa: E402
+from api_contract import Contract  # noqa: E402
+from GeminiCompanion.companion.api import routes  # noqa: E402
+from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
-from model_server import Failure, Gate, call, thought  # noqa: E402
+from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
 
 
 class Chat(ApiCase):
@@ -317,6 +321,25 @@ class Leaving(ApiCase):
                     self.assertEqual(said(await other.rest()), "two")
 
     @on_loop
+    async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        # More than the system takes in for a reader.
+        flood = " ".join(map(str, range(1_200_000)))
+        self.model.will_play("flood", [flood, gate, "end"])
+        body = {"message": "flood", "stream": True, "workspacePath": self.workspace}
+        with mock.patch.object(stream_module, "STALLED", 0.2):
+            begun = time.monotonic()
+            raw = await self.open_raw("POST", "/chat", body)
+            while not any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+                await asyncio.sleep(0.01)
+            while any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+                await asyncio.sleep(0.01)
+            raw.close()
+        # Before the model goes on by itself.
+        self.assertLess(time.monotonic() - begun, AT_GATE / 2)
+
+    @on_loop
     async def test_a_turn_can_be_cancelled_by_another_request(self) -> None:
         self.will_stop("stop it")
         async with self.stream({"message": "stop it"}) as stream:
@@ -500,6 +523,36 @@ class Living(ApiCase):
             os.kill(pid, 0)
         with self.assertRaises(ClientConnectionError):
             await self.get("/status", server=server)
+
+
+class Everything(ApiCase):
+    api = {"allows_commands": True}
+    contract = Contract()
+
+    @on_loop
+    async def test_every_route_gives_the_good_answer_that_is_described(self) -> None:
+        path, here = self.path("a.txt"), {"workspacePath": self.workspace}
+        self.model.will_play("all", [call("list_directory", dir_path=".")], ["Yes."])
+        self.model.will_play("ask", [call("write_file", file_path=path, content="x")], ["Done."])
+        events = await self.story("ask", decide="proceed_once")
+        self.assertEqual((await self.post("/chat", {"message": "all", **here}))["response"], "Yes.")
+        gone = await self.get(f"/chat/{events[0]['data']['turnId']}/events")
+        self.assertEqual((gone.status, gone["code"]), (404, "TURN_NOT_FOUND"))
+        told = await self.get("/models")
+        for method, route, body in (
+            ("GET", "/status", None), ("GET", "/auth/status", None), ("GET", "/sessions", None),
+            ("GET", "/tool-confirmations", None), ("GET", "/list-directory", None),
+            ("POST", "/model", {"model": told["current"]}), ("POST", "/sessions", here),
+            ("POST", "/cancel", {}), ("POST", "/write-file", {"path": path, "content": "y"}),
+            ("POST", "/read-file", {"path": path}), ("POST", "/execute-command", {"command": "ls"}),
+            ("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "x"}),
+            ("POST", "/auth/clear", {}), ("POST", "/auth/logout", {}),
+        ):  # fmt: skip
+            self.assertEqual((await self.ask(method, route, body)).status, 200, route)
+        good = {(method, route) for method, route, status in self.contract.seen if status == 200}
+        known = {(route.method, route.path) for route in routes.API if route.answer}
+        # What takes a login with Google is held below.
+        self.assertEqual(known - good, {("POST", "/auth/google-login")})
 
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
