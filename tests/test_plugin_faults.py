@@ -195,7 +195,7 @@ class Faults(RuleBasedStateMachine):
             view.close()
         else:
             self.window.run_command("gemini_companion_reject_diff")
-        until(lambda: not sublime_diff.is_diff(view), "a rejected diff closes")
+        until(lambda: not (view.is_valid() and view.is_scratch()), "it closes, or is a tab")
         until(self.is_in_order, "the window is in order")
         if cli is not None and cli.online:
             # More than one where it came back just now, and what it missed is still on its way.
