@@ -27,8 +27,8 @@ from ..private import NotPrivate
 if TYPE_CHECKING:
     from .server import Server
 
-# Seconds for which an editor that quits lets the CLI end by itself.
-QUITTING = 0.2
+# Seconds for which an editor that quits waits for the commands of a turn to be ended.
+QUITTING = 1.0
 NO_NODE = (
     "Gemini CLI needs Node.js 20 or newer, which was not found. Install it, restart Sublime Text"
     " and start the server again."
@@ -87,7 +87,7 @@ class Service:
         self._wish = wish
         self._told = told
         self._thread = threading.Thread(target=self._run, name="GeminiCompanion API", daemon=True)
-        self._is_over = False
+        self._is_over = self._is_quitting = False
         # Who stops clears the first and then looks for the second; the loop sets the second and
         # then looks at the first: so no stop is missed, and nobody needs a lock.
         self._is_wanted = True
@@ -116,18 +116,16 @@ class Service:
                 wake()
 
     def quit(self) -> None:
-        """The same where the process is about to end, and nobody can be told any more: what has
-        not ended after a moment is killed."""
+        """The same where the process is about to end, and nobody can be told any more: turns get a
+        moment, and the CLI none."""
+        server = self._server
+        pid = server.agent.info().pid if server is not None else None
         self._told = _nobody
+        self._is_quitting = True
         self.stop()
         if self._thread.is_alive():
             self._thread.join(QUITTING)
-        server = self._server
-        pid = server.agent.info().pid if server is not None else None
-        # On Windows the CLI ends once its input does, which is with this process.
-        if pid is not None and sys.platform != "win32":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+        _kill(pid)
 
     def _run(self) -> None:
         """The boundary of the thread: what gets here and is no refusal is our bug."""
@@ -171,6 +169,9 @@ class Service:
             await unwanted.wait()
         finally:
             self.serving = None
+            if self._is_quitting:
+                await server.agent.end_turns()
+                _kill(server.agent.info().pid)
             await server.stop()
             logger.info("the API server has ended")
 
@@ -211,6 +212,13 @@ def find(command: Sequence[str]) -> tuple[str, ...]:
             with suppress(AgentError):
                 return cli.find(path)
     raise Refused(NO_CLI.format(" ".join(command)))
+
+
+def _kill(pid: int | None) -> None:
+    """End the group of the CLI at once. On Windows it ends with its input, and so with us."""
+    if pid is not None and sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _nobody() -> None:
