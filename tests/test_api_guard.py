@@ -14,7 +14,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api_support import PATIENCE, ApiTest  # noqa: E402
-from GeminiCompanion.companion.api import connection, routes, server, state  # noqa: E402
+from GeminiCompanion.companion.api import connection, routes, server, state, website  # noqa: E402
 from GeminiCompanion.companion.log import logger  # noqa: E402
 
 CONFIGURED = "https://app.example.com"
@@ -39,7 +39,7 @@ class Guarded(ApiTest):
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
 
     def test_the_open_routes_are_the_status_and_the_page(self) -> None:
-        known = (*routes.API, *routes.pages())
+        known = (*routes.API, *routes.pages(list(website.read())))
         paths = {route.path for route in known if route.is_open}
         self.assertEqual({it for it in paths if "." not in it}, {"/", "/status"})
         self.assertNotIn("/openapi.json", paths)
@@ -154,6 +154,20 @@ class Guarded(ApiTest):
         self.assertNotIn("unsafe", policy)
         self.assertEqual(reply.headers["X-Content-Type-Options"], "nosniff")
         self.assertNotIn(self.server.token.encode(), reply.data)
+
+    def test_the_page_may_come_from_elsewhere_as_out_of_a_packed_package(self) -> None:
+        page = {"index.html": b"<!doctype html>packed", "page.js": b"1"}
+        server = self.another_server(page=page)
+        for path, kind in (
+            ("/", "text/html"),
+            ("/index.html", "text/html"),
+            ("/page.js", "text/j"),
+        ):
+            reply = self.ask("GET", path, headers={"Authorization": ""}, server=server)
+            self.assertEqual(reply.data, page[path[1:] or "index.html"])
+            self.assertTrue(reply.headers["Content-Type"].startswith(kind))
+        server = self.another_server(page={})
+        self.refused(self.ask("GET", "/", server=server), 404, "NOT_FOUND")
 
     def test_nothing_beside_the_page_can_be_read(self) -> None:
         for path in ("/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "/server.py"):

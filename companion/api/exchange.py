@@ -21,11 +21,13 @@ from .texts import say
 
 @dataclass(frozen=True)
 class Desk:
-    """`heartbeat` is in seconds of a stream. `allows_commands` is the operator's word."""
+    """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
+    `allows_commands` is the operator's word."""
 
     agent: Agent
     roots: Roots
     audience: Audience
+    page: Mapping[str, bytes]
     allows_commands: bool
     heartbeat: float
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from aiohttp import web
 
@@ -76,9 +76,9 @@ API = (
 )  # fmt: skip
 
 
-def pages() -> tuple[Route, ...]:
-    """The routes of the web page, which are no part of the API."""
-    paths = ["/", *("/" + name for name in website.names())]
+def pages(names: Sequence[str]) -> tuple[Route, ...]:
+    """The routes of the web page's files, which are no part of the API."""
+    paths = ["/" + name for name in names] + ["/"] * (website.INDEX in names)
     return tuple(
         Route("GET", path, website.serve, NOTHING, {}, "The web page.", is_open=True)
         for path in paths
@@ -86,12 +86,12 @@ def pages() -> tuple[Route, ...]:
 
 
 class Table:
-    """Finds the route of a request."""
+    """Finds the route of a request. `page` are the names of the web page's files."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Sequence[str]) -> None:
         self._plain: dict[str, dict[str, Route]] = {}
         self._patterns: list[tuple[list[str], Route]] = []
-        for route in (*API, *pages()):
+        for route in (*API, *pages(page)):
             if "{" in route.path:
                 self._patterns.append((route.path.split("/"), route))
             else:

@@ -17,6 +17,7 @@ from aiohttp import web
 from ..agent import wire
 from ..agent.events import Event
 from ..agent.turn import Turn
+from ..log import logger
 from .exchange import Asked, Desk
 from .refusal import TURN_NOT_FOUND, Refusal
 
@@ -61,8 +62,7 @@ async def send(desk: Desk, asked: Asked, turn: Turn, after: int = 0) -> web.Stre
         }
     )
     with desk.audience.listening(turn, may_return=kind == SSE):
-        # A client that leaves is no failure.
-        with suppress(ConnectionError, asyncio.TimeoutError):
+        try:
             await response.prepare(asked.request)
             if kind == SSE:
                 await _send_events(response, turn, after, asked.language, desk.heartbeat)
@@ -70,6 +70,12 @@ async def send(desk: Desk, asked: Asked, turn: Turn, after: int = 0) -> web.Stre
                 async for event in turn.events(after):
                     await _write(response, _json(event, asked.language) + b"\n")
             await response.write_eof()
+        except asyncio.TimeoutError:
+            # One that reads nothing would be waited for again, at the end of the answer.
+            if asked.request.transport is not None:
+                asked.request.transport.abort()
+        except ConnectionError:
+            logger.debug("a client left its stream")
     return response
 
 

@@ -7,7 +7,6 @@ import os
 from aiohttp import web
 
 from .exchange import Asked, Desk
-from .refusal import NOT_FOUND, Refusal
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 INDEX = "index.html"
@@ -43,22 +42,17 @@ HEADERS = {
 }
 
 
-def names() -> tuple[str, ...]:
-    """The files of the page, whose paths are their names; the first stands at / too."""
-    try:
-        found = sorted(os.listdir(FOLDER))
-    except FileNotFoundError:
-        return ()
-    others = [name for name in found if os.path.splitext(name)[1] in TYPES and name != INDEX]
-    return (INDEX, *others)
+def read() -> dict[str, bytes]:
+    """The page's files beside this module, by name. Raises OSError."""
+    found = {}
+    for name in sorted(os.listdir(FOLDER)):
+        if os.path.splitext(name)[1] in TYPES:
+            with open(os.path.join(FOLDER, name), "rb") as file:
+                found[name] = file.read()
+    return found
 
 
 async def serve(desk: Desk, asked: Asked) -> web.StreamResponse:
     name = asked.request.path.lstrip("/") or INDEX
-    try:
-        with open(os.path.join(FOLDER, os.path.basename(name)), "rb") as file:
-            data = file.read()
-    except OSError:
-        raise Refusal(NOT_FOUND, path=asked.request.path) from None
-    kind = TYPES[os.path.splitext(name)[1]]
-    return web.Response(body=data, headers={**HEADERS, "Content-Type": kind, **asked.headers})
+    headers = {**asked.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
+    return web.Response(body=desk.page[name], headers=headers)

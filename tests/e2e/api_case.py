@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -183,6 +184,23 @@ class ApiCase(AgentCase):
         asked = {"Accept": media, **(headers or {})}
         async with self.sent("POST", "/chat", whole, asked, server) as response:
             yield Stream(response, self.contract)
+
+    async def open_raw(self, method: str, path: str, body: Any) -> socket.socket:
+        """A connection with a request on it, of whose answer nothing is read; to be closed."""
+        data = json.dumps(body).encode("utf-8")
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+            f"Authorization: Bearer {self.server.token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(data)}\r\n\r\n"
+        )
+        raw = socket.socket()
+        self.addCleanup(raw.close)
+        # So little is taken in unread that the server notices.
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.setblocking(False)
+        await self.loop.sock_connect(raw, ("127.0.0.1", self.server.port))
+        await self.loop.sock_sendall(raw, head.encode("ascii") + data)
+        return raw
 
     @asynccontextmanager
     async def resumed(self, turn: str, last: str = "") -> AsyncIterator[Stream]:

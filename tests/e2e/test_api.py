@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import KEY, on_loop  # noqa: E402
 from aiohttp import ClientConnectionError  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, data, said, types  # noqa: E402
+from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 
@@ -315,6 +316,19 @@ class Leaving(ApiCase):
                 with mock.patch.object(self.server._audience, "_grace", 0.0):
                     gate.set()
                     self.assertEqual(said(await other.rest()), "two")
+
+    @on_loop
+    async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
+        words = " ".join(map(str, range(400_000)))
+        self.model.will_play("flood", [words, words, words, words])
+        body = {"message": "flood", "stream": True, "workspacePath": self.workspace}
+        with mock.patch.object(stream_module, "STALLED", 0.2):
+            raw = await self.open_raw("POST", "/chat", body)
+            while not any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+                await asyncio.sleep(0.01)
+            while any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
+                await asyncio.sleep(0.01)
+            raw.close()
 
     @on_loop
     async def test_a_turn_can_be_cancelled_by_another_request(self) -> None:
