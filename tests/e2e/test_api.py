@@ -320,7 +320,9 @@ class Leaving(ApiCase):
     @on_loop
     async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
         words = " ".join(map(str, range(400_000)))
-        self.model.will_play("flood", [words, words, words, words])
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("flood", [words, words, words, words, gate, "end"])
         body = {"message": "flood", "stream": True, "workspacePath": self.workspace}
         with mock.patch.object(stream_module, "STALLED", 0.2):
             raw = await self.open_raw("POST", "/chat", body)
