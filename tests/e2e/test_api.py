@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any, Awaitable, Callable
 from unittest import mock
@@ -20,7 +21,7 @@ from aiohttp import ClientConnectionError  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
-from model_server import Failure, Gate, call, thought  # noqa: E402
+from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
 
 
 class Chat(ApiCase):
@@ -319,18 +320,21 @@ class Leaving(ApiCase):
 
     @on_loop
     async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
-        words = " ".join(map(str, range(400_000)))
         gate = Gate()
         self.addCleanup(gate.set)
-        self.model.will_play("flood", [words, words, words, words, gate, "end"])
+        flood = " ".join(map(str, range(400_000)))
+        self.model.will_play("flood", [flood[:10], flood[10:], gate, "end"])
         body = {"message": "flood", "stream": True, "workspacePath": self.workspace}
         with mock.patch.object(stream_module, "STALLED", 0.2):
+            begun = time.monotonic()
             raw = await self.open_raw("POST", "/chat", body)
             while not any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
                 await asyncio.sleep(0.01)
             while any(it["isBusy"] for it in (await self.get("/sessions"))["sessions"]):
                 await asyncio.sleep(0.01)
             raw.close()
+        # Before the model goes on by itself.
+        self.assertLess(time.monotonic() - begun, AT_GATE / 2)
 
     @on_loop
     async def test_a_turn_can_be_cancelled_by_another_request(self) -> None:
