@@ -322,8 +322,9 @@ class Leaving(ApiCase):
     async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
-        flood = " ".join(map(str, range(400_000)))
-        self.model.will_play("flood", [flood[:10], flood[10:], gate, "end"])
+        # More than the system takes in for a reader.
+        flood = " ".join(map(str, range(1_200_000)))
+        self.model.will_play("flood", [flood, gate, "end"])
         body = {"message": "flood", "stream": True, "workspacePath": self.workspace}
         with mock.patch.object(stream_module, "STALLED", 0.2):
             begun = time.monotonic()
