@@ -16,6 +16,7 @@ from ..agent import cli
 from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
+from ..agent.turn import Limits
 from ..log import logger
 from ..private import NotPrivate
 from . import state
@@ -24,6 +25,8 @@ from .server import Server, Settings, options
 from .texts import CHINESE, ENGLISH
 
 PORT = 8080
+# A day.
+MAX_SECONDS = 86_400
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -73,6 +76,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         launch,
         trusts_workspaces=asked.trust,
         fallback=from_environment(os.environ),
+        limits=Limits(asked.decision_time, asked.turn_time),
     )
     return Settings(
         agent,
@@ -115,6 +119,17 @@ def _parser() -> argparse.ArgumentParser:
     language_help = "for clients that do not say theirs; default zh"
     add("--language", choices=languages, default=CHINESE, help=language_help)
     _add_permissions(add)
+    usual = Limits()
+    decision_help = f"seconds for a decision on a tool call; default {usual.confirmation:g}"
+    add(
+        "--decision-time",
+        metavar="N",
+        type=_seconds,
+        default=usual.confirmation,
+        help=decision_help,
+    )
+    turn_help = f"seconds for a whole turn; default {usual.turn:g}"
+    add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
     add("--cli", metavar="PATH", default="", help="Gemini CLI; default: the one in PATH")
     add("--model", metavar="NAME", default="", help="the model of new conversations")
     url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"
@@ -143,6 +158,12 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text} is no port")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SECONDS):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 1 to {MAX_SECONDS}")
+    return float(text)
 
 
 def _origin(text: str) -> str:

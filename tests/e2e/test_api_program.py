@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
-from model_server import ModelServer, call  # noqa: E402
+from model_server import Gate, ModelServer, call  # noqa: E402
 
 PATIENCE = 60
 
@@ -112,6 +112,15 @@ class Serving(ProgramCase):
         reply = self.ask("POST", "/execute-command", {"command": "pwd", "cwd": other})
         self.assertEqual(reply["output"].strip(), other)
 
+    def test_a_turn_that_takes_longer_than_the_operator_allows_is_ended(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        with ModelServer() as model:
+            model.will_play("endless", ["on and ", gate, "on"])
+            self.serve("--gemini-url", model.url, "--model", MODEL, "--turn-time", "1")
+            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+            self.assertEqual(self.ask("POST", "/chat", {"message": "endless"})["code"], "TIMED_OUT")
+
     def test_a_key_in_its_environment_counts_and_reaches_no_command(self) -> None:
         self.serve("--allow-commands", variables={"GEMINI_API_KEY": "from-outside"})
         self.assertTrue(self.ask("GET", "/auth/status")["data"]["hasApiKey"])
@@ -177,6 +186,8 @@ class Refusing(ProgramCase):
             ((*here, "--origin", "example.com"), "no origin"),
             ((*here, "--origin", "https://example.com/page"), "no origin"),
             ((*here, "--language", "fr"), "invalid choice"),
+            ((*here, "--turn-time", "0"), "no number of seconds"),
+            ((*here, "--decision-time", "soon"), "no number of seconds"),
             ((*here, "--cli", self.root), "not found"),
         ):
             with self.subTest(arguments):
