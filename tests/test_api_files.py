@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api_support import ApiTest, Reply  # noqa: E402
-from GeminiCompanion.companion.api import files, schemas  # noqa: E402
+from GeminiCompanion.companion.api import disk, files, schemas  # noqa: E402
 
 needs_links = unittest.skipIf(sys.platform == "win32", "links need a privilege there")
 needs_modes = unittest.skipIf(
@@ -124,6 +125,17 @@ class Reading(FilesTest):
         if hasattr(os, "mkfifo"):
             os.mkfifo(self.path("pipe"))
             self.refused(self.read_over(self.path("pipe")), 400, "VALIDATION_ERROR")
+
+    def test_a_disk_that_never_answers_is_given_up_and_holds_nobody_up(self) -> None:
+        path, answers = self.write("slow", ""), threading.Event()
+        self.addCleanup(answers.set)
+
+        def wait(*_arguments: object) -> None:
+            answers.wait()
+
+        with mock.patch.object(files, "read", wait), mock.patch.object(disk, "READING", 0.1):
+            self.refused(self.read_over(path), 500, "FILE_ERROR")
+        self.assertEqual(self.read_over(path).status, 200)
 
     @needs_modes
     def test_what_the_system_keeps_closed_stays_closed(self) -> None:

@@ -48,7 +48,7 @@ RANKS = {
 }  # fmt: skip
 # What the agent's and the API's modules may use of their neighbours: nouns that know nothing of the
 # companion. The API may use all of the agent.
-SHARED = {"jsonrpc", "log", "private", "gate"}
+SHARED = {"jsonrpc", "log", "private", "gate", "aside"}
 FOLDERS = ("", "agent", "api")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # the thread, a thread for one piece of work, a look at a window, a turn of the agent.

@@ -448,6 +448,10 @@ class Fallback(unittest.TestCase):
             "\nimport b\n",
         )
 
+    def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
+        changed = carry.with_fallback("from a import b\n", ("a",), "carried", 2)
+        self.assertIn("    from ...carried.a import b\n", changed)
+
     def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
         for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):
             with self.subTest(text), self.assertRaises(ValueError):

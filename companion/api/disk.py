@@ -1,22 +1,26 @@
-"""Files, folders and commands: the handlers of what needs no agent. The work that waits for a disk
-is done in threads of its own."""
+"""Files, folders and commands: the handlers of what needs no agent. Each piece of work that waits
+for a disk has a thread of its own, for some disks never answer."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 from ..agent.failure import VALIDATION_ERROR
+from ..aside import aside
 from . import commands, files
 from .exchange import Answer, Asked, Desk
-from .refusal import COMMANDS_DISABLED, Refusal
+from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
+
+# Seconds for a disk to tell what is on it.
+READING = 20.0
 
 T = TypeVar("T")
 
 
 async def list_directory(desk: Desk, asked: Asked) -> Answer:
     path = asked.fields.get("path", "")
-    real, items, is_cut = await _aside(files.listing, desk.roots, path)
+    real, items, is_cut = await _told(path, lambda: files.listing(desk.roots, path))
     told = [
         {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
         for it in items
@@ -30,7 +34,7 @@ async def list_directory(desk: Desk, asked: Asked) -> Answer:
 async def read_file(desk: Desk, asked: Asked) -> Answer:
     path = asked.fields["path"]
     try:
-        real, content = await _aside(files.read, desk.roots, path)
+        real, content = await _told(path, lambda: files.read(desk.roots, path))
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
@@ -40,7 +44,7 @@ async def read_file(desk: Desk, asked: Asked) -> Answer:
 async def write_file(desk: Desk, asked: Asked) -> Answer:
     path, content = asked.fields["path"], asked.fields["content"]
     try:
-        real = await _aside(files.write, desk.roots, path, content)
+        real = await aside(lambda: files.write(desk.roots, path, content))
     except Refusal as refusal:
         refusal.more.update(path=path)
         raise
@@ -54,7 +58,8 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
     command = asked.fields["command"]
     if not command.strip():
         raise Refusal(VALIDATION_ERROR, "field_short", field="command")
-    folder = desk.roots.folder(asked.fields.get("cwd", ""))
+    path = asked.fields.get("cwd", "")
+    folder = await _told(path, lambda: desk.roots.folder(path))
     seconds = float(asked.fields.get("timeout", commands.SECONDS))
     try:
         result = await commands.run(command, folder, seconds)
@@ -72,5 +77,10 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
     return Answer("command_cut" if result.was_cut else "command_done", body)
 
 
-async def _aside(work: Callable[..., T], *arguments: Any) -> T:
-    return await asyncio.get_running_loop().run_in_executor(None, lambda: work(*arguments))
+async def _told(path: str, work: Callable[[], T]) -> T:
+    """What work that changes nothing gives. Raises Refusal where it takes too long."""
+    try:
+        return await aside(work, READING)
+    except asyncio.TimeoutError:
+        reason = f"nothing came of it within {READING:g} seconds"
+        raise Refusal(FILE_ERROR, path=path, reason=reason) from None

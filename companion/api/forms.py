@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-import jsonschema
+from jsonschema import Draft7Validator, ValidationError
 
 from .. import jsonrpc
 from ..agent.failure import VALIDATION_ERROR
@@ -18,7 +18,7 @@ class Form:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._validator = jsonschema.Draft7Validator(schema)
+        self._validator = Draft7Validator(schema)
 
     def check(self, value: Any) -> dict[str, Any]:
         """The fields that are given. Raises Refusal."""
@@ -47,7 +47,7 @@ class Form:
         return self.check(value)
 
 
-def _refusal(problem: jsonschema.ValidationError) -> Refusal:
+def _refusal(problem: ValidationError) -> Refusal:
     kind = str(problem.validator)
     wanted: Any = problem.validator_value
     rules: Any = problem.schema
