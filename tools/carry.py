@@ -127,15 +127,17 @@ def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
     return f"from {dots}{parent} import {last} as _; from {dots} import {top}"
 
 
-def with_fallback(text: str, modules: Tuple[str, ...], folder: str) -> str:
-    """The source of a module of ours that takes what is installed, else what is carried."""
+def with_fallback(text: str, modules: Tuple[str, ...], folder: str, depth: int = 1) -> str:
+    """The source of a module of ours that takes what is installed, else what is carried. `depth` is
+    how many folders below the package's own it lies."""
+    place = "." * (depth + 1) + folder
     tops = "|".join(modules)
     lines = re.compile(rf"^(?:from (?:{tops})(?:\.\S+)? import \S+.*\n|import (?:{tops})\n)+", re.M)
     block = lines.search(text)
     if block is None:
         raise ValueError(f"no import of {', '.join(modules)}")
     tried = "".join("    " + line + "\n" for line in block.group().splitlines())
-    instead = re.sub(r"from (\S+) import", rf"from ..{folder}.\1 import", tried)
-    instead = re.sub(r"^    import (\S+)", rf"    from ..{folder} import \1", instead, flags=re.M)
+    instead = re.sub(r"from (\S+) import", rf"from {place}.\1 import", tried)
+    instead = re.sub(r"^    import (\S+)", rf"    from {place} import \1", instead, flags=re.M)
     swapped = f"try:\n{tried}except ImportError:\n{instead}"
     return text[: block.start()] + swapped + text[block.end() :]

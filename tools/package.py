@@ -28,7 +28,13 @@ PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
 STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
-USERS = {"companion/transport.py": ("aiohttp",), "companion/mcp.py": ("jsonschema",)}
+API = "connection dispatch exchange routes server stream talk website"
+USERS = {
+    "companion/transport.py": ("aiohttp",),
+    "companion/mcp.py": ("jsonschema",),
+    "companion/api/forms.py": ("jsonschema",),
+    **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
+}
 NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
 # Wheels of one machine: what is carried of them is the same on all.
 MACHINE = Machine("linux", "", {}, "x86_64")
@@ -73,7 +79,8 @@ def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str,
     del found["dependencies.json"]
     for path, modules in USERS.items():
         text = files[path].decode("utf-8")
-        found[path] = with_fallback(text, modules, FOLDER).encode("utf-8")
+        depth = path.count("/")
+        found[path] = with_fallback(text, modules, FOLDER, depth).encode("utf-8")
     names = frozenset(name for modules in closure.carried().values() for name in modules)
     for path, data in carry(unpacked, names).items():
         found[f"{FOLDER}/{path}"] = data
