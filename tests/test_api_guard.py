@@ -6,8 +6,10 @@ import http.client
 import json
 import logging
 import os
+import socket
 import stat
 import sys
+import time
 import unittest
 from unittest import mock
 
@@ -23,6 +25,11 @@ CONFIGURED = "https://app.example.com"
 def said(data: bytes) -> dict[str, str]:
     """The JSON at the end of a raw answer."""
     return json.loads(data.partition(b"\r\n\r\n")[2].decode("utf-8"))
+
+
+def rest_of(client: socket.socket) -> bytes:
+    """All that comes until the server ends the connection."""
+    return b"".join(iter(lambda: client.recv(4096), b""))
 
 
 class Guarded(ApiTest):
@@ -216,15 +223,49 @@ class Limits(ApiTest):
         with self.assertLogs(logger, "DEBUG") as logs:
             logger.info("the only line")
             client.sendall(b"secret \x00 nonsense\r\n\r\n")
-            data = b""
-            while True:
-                more = client.recv(4096)
-                if not more:
-                    break
-                data += more
+            data = rest_of(client)
         self.assertTrue(data.startswith(b"HTTP/1.1 400") or data.startswith(b"HTTP/1.0 400"), data)
         self.assertEqual(said(data)["code"], "VALIDATION_ERROR")
         self.assertNotIn("secret", data.decode() + "".join(logs.output))
+
+    def begin(self, *more: str) -> socket.socket:
+        """A connection with a request on it whose body is still to come."""
+        client = self.connect()
+        lines = (
+            "POST /auth/clear HTTP/1.1",
+            f"Host: 127.0.0.1:{self.server.port}",
+            f"Authorization: Bearer {self.server.token}",
+            "Content-Type: application/json",
+            *more,
+        )
+        client.sendall("\r\n".join((*lines, "", "")).encode())
+        return client
+
+    def test_a_client_that_leaves_within_its_body_is_no_failure_of_ours(self) -> None:
+        with self.assertLogs(logger, "DEBUG") as logs:
+            logger.info("the only line")
+            for _ in range(3):
+                client = self.begin("Content-Length: 100")
+                client.sendall(b"{")
+                client.close()
+            ends = time.monotonic() + PATIENCE
+            while self.server._server.connections and time.monotonic() < ends:
+                time.sleep(0.01)
+        self.assertFalse(self.server._server.connections)
+        self.assertNotIn("Traceback", "".join(logs.output))
+        self.assertNotIn("ERROR", "".join(logs.output))
+
+    def test_a_body_in_broken_pieces_is_refused_and_no_failure_of_ours(self) -> None:
+        with self.assertLogs(logger, "DEBUG") as logs:
+            logger.info("the only line")
+            # Some releases of the library never tell of it.
+            with mock.patch.object(connection, "BODY_TIME", 0.5):
+                client = self.begin("Transfer-Encoding: chunked")
+                client.sendall(b"secret\r\n{}\r\n0\r\n\r\n")
+                data = rest_of(client)
+        self.assertIn(data[9:12], (b"400", b"408"), data)
+        self.assertFalse(said(data)["success"])
+        self.assertNotIn("Traceback", "".join(logs.output))
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
         with mock.patch.object(server, "MAX_CONNECTIONS", 1):

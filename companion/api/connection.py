@@ -96,5 +96,9 @@ async def body_of(request: web.BaseRequest) -> bytes:
         return await asyncio.wait_for(request.read(), BODY_TIME)
     except web.HTTPRequestEntityTooLarge:
         raise Refusal(TOO_LARGE, limit=MAX_BODY) from None
+    except (ConnectionError, HttpProcessingError):
+        # The client left, which is no failure of ours, and nobody reads this; or its body was not
+        # in the form that its headers said.
+        raise Refusal(VALIDATION_ERROR, "no_http") from None
     except asyncio.TimeoutError:
         raise Refusal(REQUEST_TIMEOUT, seconds=f"{BODY_TIME:g}") from None

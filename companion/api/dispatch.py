@@ -7,7 +7,6 @@ import json
 from typing import Any, Callable, Mapping
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from ..agent.failure import INTERNAL_ERROR, AgentError
 from ..log import logger
@@ -61,9 +60,6 @@ class Dispatcher:
             return self._refuse(request, refusal, language, headers)
         except AgentError as error:
             return self._refuse(request, of_agent(error), language, headers)
-        except (ConnectionError, HttpProcessingError):
-            # The client left, or spoke no HTTP in the middle of its body: the library's business.
-            raise
         except Exception:
             logger.exception("a request failed")
             return self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
