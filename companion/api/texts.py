@@ -73,6 +73,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求参数错误：字段 {field} 必须在 {low} 和 {high} 之间",
         "Expected the field {field} to be between {low} and {high}.",
     ),
+    "field_letters": (
+        "请求参数错误：字段 {field} 为空白或含有不允许的字符",
+        "The field {field} is blank or has characters that are not allowed in it.",
+    ),
     "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} stands there twice."),
     "body_no_object": (
         "请求参数错误：请求体必须是 JSON 对象",
