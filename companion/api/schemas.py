@@ -60,8 +60,8 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 TIME = {"type": "string", "format": "date-time"}
 NOTHING: Schema = form({})
 
-# No system takes a NUL in a path. In a command there has to be something beside blanks, too; written
-# so that no text takes long to be matched.
+# No system takes a NUL in a path. In a command there has to be something beside blanks, too. All
+# are written so that no text takes long to be matched.
 PATH, NAME = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1)
 COMMAND = text(MAX_COMMAND, 1, pattern=r"^[\t\n\r ]*[^\x00\t\n\r ][^\x00]*$")
 # A key goes out as a header of HTTP; what stands around it is passed over. Project and location
