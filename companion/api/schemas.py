@@ -60,12 +60,10 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 TIME = {"type": "string", "format": "date-time"}
 NOTHING: Schema = form({})
 
-# No system takes a NUL in a path. In a command there has to be something beside blanks, too. All
-# are written so that no text takes long to be matched.
+# No system takes a NUL in a path.
 PATH, NAME = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1)
-COMMAND = text(MAX_COMMAND, 1, pattern=r"^[\t\n\r ]*[^\x00\t\n\r ][^\x00]*$")
 # A key goes out as a header of HTTP; what stands around it is passed over. Project and location
-# become variables of a process.
+# become variables of a process. The pattern is such that no text takes long to be matched.
 KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
 CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
@@ -118,7 +116,7 @@ LIST_DIRECTORY = form({}, {"path": PATH})
 READ_FILE = form({"path": PATH})
 WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
 EXECUTE_COMMAND = form(
-    {"command": COMMAND},
+    {"command": text(MAX_COMMAND, 1)},
     {
         "cwd": PATH,
         "timeout": {"type": "number", "minimum": 0.1, "maximum": MAX_SECONDS},

@@ -1,12 +1,13 @@
 """schemathesis asks the server all that openapi.json allows, and what it does not.
 
-The same requests each time, for some seconds; with FUZZ=n, n times as long and always others. It
-has a virtual environment of its own, which `make test` makes where Python is new enough for it.
+The same requests each time; with FUZZ=n, others each time, and n times as many at random. It has a
+virtual environment of its own, which `make test` makes where Python is new enough for it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,9 +27,12 @@ from tools.setup import VENV, python_of  # noqa: E402
 SCHEMATHESIS = python_of(os.path.join(VENV, "schema"))
 RUN = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
 ROUNDS = int(os.environ.get("FUZZ", "1"))
-# Seconds that a run may take beyond its time: the last requests may wait for the CLI.
-BEYOND = 120
+# Requests at random to each route, and sequences of several; what can be listed comes beside them.
+EXAMPLES = 10 * ROUNDS
+# Seconds for one run on a busy machine.
+PATIENCE = 120 * ROUNDS
 CONFIGURATION = ("schemathesis.toml", "schema_checks.py")
+CREDENTIALS = "^/auth/(config|google-login|clear|logout)$"
 KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
 
 
@@ -42,42 +46,54 @@ class Described(ProgramCase):
             file.write("text\n")
         os.mkdir(os.path.join(self.workspace, "folder"))
 
-    def asked(self, seconds: int, *arguments: str) -> str:
-        """The report of a run of `seconds`, times ROUNDS. Raises AssertionError where it found anything."""
+    def asked(self, *arguments: str, phases: str = "coverage,fuzzing") -> None:
+        """A run. Raises AssertionError where something was found, or not everything was asked."""
         configured, checks = (os.path.join(HERE, name) for name in CONFIGURATION)
         address = f"http://127.0.0.1:{self.port}/openapi.json"
-        time = seconds * ROUNDS
-        same = ("--generation-deterministic",) if ROUNDS == 1 else ("--generation-database=none",)
+        same = "--generation-deterministic" if ROUNDS == 1 else "--generation-database=none"
         done = subprocess.run(
             [SCHEMATHESIS, "-c", RUN, "--config-file", configured, "run", address, "--no-color"]
-            + ["--max-time", str(time), *same, *arguments],
+            + ["--max-examples", str(EXAMPLES), same, "--phases", phases, *arguments],
             cwd=self.folder,
             env={**os.environ, "API_TOKEN": self.token, "SCHEMATHESIS_HOOKS": checks},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=time + BEYOND,
+            timeout=PATIENCE,
         )
         report = done.stdout.decode("utf-8", "replace")
-        if done.returncode:
+        selected = re.search(r"Selected: (\d+)/", report)
+        tested = re.search(r"Tested: (\d+)\n", report)
+        is_whole = selected and tested and selected.group(1) == tested.group(1)
+        if done.returncode or not is_whole:
             raise AssertionError(report)
-        return report
+
+    def ends_well(self, process: subprocess.Popen[str]) -> None:
+        process.terminate()
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertNotIn("Traceback", errors)
 
     def test_it_finds_nothing_in_what_the_server_answers(self) -> None:
+        """Without what changes the credentials: everything else would end with them."""
         with ModelServer() as model:
             story = [thought("Looking", "around"), call("list_directory", dir_path=".")]
             model.will_play("", story, ["Done."])
             process = self.serve("--gemini-url", model.url, "--model", MODEL)
             self.ask("POST", "/auth/config", KEY)
-            report = self.asked(15, "--exclude-path", "/execute-command")
-            self.assertRegex(report, r"Tested: +\d\d")
-            self.assertTrue(self.ask("GET", "/status")["success"])
-            process.terminate()
-            _output, errors = process.communicate(timeout=60)
-        self.assertNotIn("Traceback", errors)
+            everything = "coverage,fuzzing,stateful"
+            others = f"{CREDENTIALS}|/execute-command"
+            self.asked("--exclude-path-regex", others, phases=everything)
+            self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
+            self.ends_well(process)
+
+    def test_it_finds_nothing_in_credentials_that_come_and_go(self) -> None:
+        process = self.serve()
+        self.asked("--include-path-regex", CREDENTIALS)
+        self.ends_well(process)
 
     def test_it_finds_nothing_in_commands_that_are_switched_off(self) -> None:
         self.serve()
-        self.asked(3, "--include-path", "/execute-command")
+        self.asked("--include-path", "/execute-command")
         self.assertEqual(os.listdir(self.workspace), ["file.txt", "folder"])
 
     def test_it_finds_nothing_in_commands_that_are_switched_on(self) -> None:
@@ -86,10 +102,8 @@ class Described(ProgramCase):
         os.mkdir(programs)
         os.symlink(shutil.which("node") or "", os.path.join(programs, "node"))
         process = self.serve("--allow-commands", variables={"PATH": programs})
-        self.asked(5, "--include-path", "/execute-command")
-        process.terminate()
-        _output, errors = process.communicate(timeout=60)
-        self.assertNotIn("Traceback", errors)
+        self.asked("--include-path", "/execute-command")
+        self.ends_well(process)
 
 
 if __name__ == "__main__":
