@@ -94,9 +94,9 @@ AUTH_CONFIG = {
 }
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE)})
 CHAT = form(
-    {"message": text(MAX_MESSAGE, 1)},
+    {"message": text(MAX_MESSAGE, 1, examples=["Say hello."])},
     {
-        "stream": {"type": "boolean", "default": False},
+        "stream": {"type": "boolean", "default": False, "examples": [True]},
         "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
         **WORKSPACE,
         **SESSION,
