@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from companion.agent import cli
 from companion.agent.home import Home
 
-from .table import Row, median_row, missing, render, spread
+from .table import Row, median_row, millisecond_row, missing, render, spread
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TESTS = os.path.join(ROOT, "tests", "e2e")
@@ -181,14 +182,10 @@ def measure() -> Iterator[Row]:
         words = random.Random(1)
         model.will_play("long", [f"{words.getrandbits(40):x} " for _ in range(PIECES)])
         for _ in range(WARM):
-            direct.turn("hello"), api.turn("hello")
-        pairs = [
-            (direct.turn("hello"), api.turn("hello"), api.whole("hello")) for _ in range(TURNS)
-        ]
-        yield from _turn_rows(pairs)
-        longs = [(direct.turn("long"), api.turn("long")) for _ in range(ROUNDS)]
-        yield _rate_row("pieces of an answer: CLI alone", [it for it, _ in longs])
-        yield _rate_row("pieces of an answer: API, as SSE", [it for _, it in longs])
+            direct.turn("hello")
+            api.turn("hello")
+        yield from _turn_rows(direct, api)
+        yield from _rate_rows(direct, api)
         yield from _memory_rows(api)
 
 
@@ -209,29 +206,49 @@ def _both(model: ModelServer) -> Iterator[Tuple[Cli, Api]]:
             direct.stop()
 
 
-def _turn_rows(pairs: List[Tuple[Timing, Timing, float]]) -> Iterator[Row]:
+def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
+    alone, served, whole, busy = [], [], [], 0.0
+    for _ in range(TURNS):
+        alone.append(direct.turn("hello"))
+        before = _busy(api.process.pid)
+        served.append(api.turn("hello"))
+        busy += _busy(api.process.pid) - before
+        whole.append(1e3 * api.whole("hello"))
     for name, at in ("to the first event", 0), ("to the end", 1):
-        alone = [1e3 * one[at] for one, _, _ in pairs]
-        served = [1e3 * other[at] for _, other, _ in pairs]
-        yield median_row(f"a turn {name}: CLI alone", alone, " ms", 1)
-        yield median_row(f"a turn {name}: API, as SSE", served, " ms", 1)
-        more = [late - early for early, late in zip(alone, served)]
+        those = [[1e3 * turn[at] for turn in turns] for turns in (alone, served)]
+        yield median_row(f"a turn {name}: CLI alone", those[0], " ms", 1)
+        yield median_row(f"a turn {name}: API, as SSE", those[1], " ms", 1)
+        more = [late - early for early, late in zip(*those)]
         yield median_row(f"a turn {name}: what the API adds", more, " ms", 1)
-    yield median_row("a turn as one answer: API", [1e3 * it for _, _, it in pairs], " ms", 1)
+    yield median_row("a turn as one answer: API", whole, " ms", 1)
+    each = busy / TURNS
+    yield millisecond_row("a turn: the server's own time of a processor", each, "mean")
+
+
+def _rate_rows(direct: Cli, api: Api) -> Iterator[Row]:
+    """Pieces per second, from the first one on."""
+    longs = [direct.turn("long") for _ in range(ROUNDS)]
+    yield _rate_row("pieces of an answer: CLI alone", longs)
+    before = _busy(api.process.pid)
+    longs = [api.turn("long") for _ in range(ROUNDS)]
+    busy = _busy(api.process.pid) - before
+    yield _rate_row("pieces of an answer: API, as SSE", longs)
+    if busy:
+        most = sum(count for _, _, count in longs) / busy
+        yield Row("  what a processor's time of the server is good for", most, f"{most:,.0f}/s")
 
 
 def _rate_row(name: str, turns: List[Timing]) -> Row:
-    """Pieces per second, from the first one on."""
-    rates = sorted(count / (end - first) for first, end, count in turns)
+    rates = [count / (end - first) for first, end, count in turns]
     least = min(count for _, _, count in turns)
-    middle = rates[len(rates) // 2]
+    middle = statistics.median(rates)
     detail = f"{spread(rates, '/s')}; {least:,} of {PIECES:,} came"
     return Row(name, middle, f"{middle:,.0f}/s", detail)
 
 
 def _memory_rows(api: Api) -> Iterator[Row]:
     """In mebibytes; of the conversations, what each one more takes."""
-    named = (("server", api.process.pid), ("its CLI", api.agent()))
+    named = (("the server", api.process.pid), ("its CLI", api.agent()))
     before = [_memory(pid) for _, pid in named]
     if not all(before):
         yield missing("memory of server and CLI", "this system does not tell it")
@@ -241,7 +258,7 @@ def _memory_rows(api: Api) -> Iterator[Row]:
         api.post("/chat", {"message": "hello", "sessionId": session})
     for (name, pid), was in zip(named, before):
         now = _memory(pid)
-        yield Row(f"memory of the {name}".replace("the its", "its"), was, f"{was:,.0f} MiB")
+        yield Row(f"memory of {name}", was, f"{was:,.0f} MiB", "after these turns")
         each = (now - was) / CONVERSATIONS
         detail = f"{CONVERSATIONS} of them, one turn each: {now:,.0f} MiB"
         yield Row("  with each conversation", each, f"{each:,.2f} MiB", detail)
@@ -254,6 +271,17 @@ def _memory(pid: int) -> float:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
     except FileNotFoundError:
         return 0.0
+
+
+def _busy(pid: int) -> float:
+    """Seconds that the process has had a processor; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    # In the manual of proc they are counted from 1 and from the process id on.
+    return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

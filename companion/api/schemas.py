@@ -93,17 +93,20 @@ AUTH_CONFIG = {
     ],
 }
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE)})
-CHAT = form(
-    {"message": text(MAX_MESSAGE, 1)},
-    {
-        "stream": {"type": "boolean", "default": False},
-        "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
-        **WORKSPACE,
-        **SESSION,
-        "newSession": {"type": "boolean", "default": False},
-        "confirm": {"type": "boolean", "default": False},
-    },
-)
+CHAT = {
+    **form(
+        {"message": text(MAX_MESSAGE, 1)},
+        {
+            "stream": {"type": "boolean", "default": False},
+            "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
+            **WORKSPACE,
+            **SESSION,
+            "newSession": {"type": "boolean", "default": False},
+            "confirm": {"type": "boolean", "default": False},
+        },
+    ),
+    "examples": [{"message": "Say hello.", "stream": True}],
+}
 EVENTS = form({"turnId": NAME})
 TOOL_CONFIRMATION = form(
     {"callId": NAME, "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION
