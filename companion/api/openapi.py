@@ -101,7 +101,8 @@ def _responses(route: Route) -> dict[str, Any]:
     statuses = {*ALWAYS, *route.refusals}
     statuses |= set() if route.is_open else set(WITH_TOKEN)
     statuses |= set(WITH_BODY) if route.method == "POST" else set()
-    responses = {"200": {"description": "It went well.", "content": _content(route)}}
+    well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
+    responses = {"200": {**well, "links": route.links} if route.links else well}
     for status in sorted(statuses):
         codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
         responses[str(status)] = {
