@@ -240,6 +240,11 @@ def reload_package() -> None:
     editor.ui(editor.plugins.reload, package)
 
 
+def leave() -> None:
+    """Quit as a user does; nothing after it is answered."""
+    current().leave()
+
+
 def wait_for(name: str, expected: Any, *args: Any) -> None:
     """Wait until the function gives what is expected."""
     _wait(lambda: globals()[name](*args) == expected, f"{name} is not {expected!r}")

@@ -69,9 +69,12 @@ class Served:
         finally:
             connection.close()
 
+    def configure(self) -> None:
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+
     def chat(self, message: str) -> str:
         """The answer of the model."""
-        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+        self.configure()
         reply = self.ask("POST", "/chat", {"message": message})
         if not reply["success"]:
             raise AssertionError(reply)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import shutil
 import socket
 import sys
 import tempfile
+import threading
 import unittest
+from contextlib import suppress
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -83,8 +86,37 @@ class InTheEditor(unittest.TestCase):
 
     def test_an_editor_that_quits_leaves_no_cli(self) -> None:
         pid = self.serve().pid
-        self.assertEqual(self.editor.quit(), 0)
-        until(lambda: is_gone(pid))
+        self.assertEqual(self.editor.leave(), 0)
+        self.assertTrue(is_gone(pid))
+
+    def test_an_editor_that_quits_in_the_middle_of_a_turn_leaves_no_command_of_it(self) -> None:
+        served = Served(self.editor)
+        command = self.run_command(served)
+        pid = served.pid
+        self.assertEqual(self.editor.leave(), 0)
+        self.assertTrue(is_gone(pid))
+        self.assertTrue(is_gone(command))
+
+    def run_command(self, served: Served) -> int:
+        """The process of a command that the model wanted, and that goes on."""
+        marker = os.path.join(self.folder, "running")
+        line = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
+        served.configure()
+        chat = threading.Thread(target=self.chat_until_the_end, args=(served,), daemon=True)
+        chat.start()
+        self.addCleanup(chat.join, 20)
+        asked = until(lambda: served.ask("GET", "/tool-confirmations")["confirmations"])
+        decision = {"callId": asked[0]["data"]["callId"], "outcome": "proceed_once"}
+        served.ask("POST", "/tool-confirmation", decision)
+        until(lambda: os.path.exists(marker))
+        with open(marker) as file:
+            return int(file.read())
+
+    def chat_until_the_end(self, served: Served) -> None:
+        """The end may be that of the server."""
+        with suppress(OSError, http.client.HTTPException, ValueError):
+            served.ask("POST", "/chat", {"message": "sleep", "confirm": True})
 
     def test_an_editor_that_is_killed_leaves_no_cli(self) -> None:
         pid = self.serve().pid
