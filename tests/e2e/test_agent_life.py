@@ -49,6 +49,25 @@ class Cancelling(AgentCase):
         self.assertEqual((text(again), again[-1].reason), ("Here.", events.END_TURN))
 
     @on_loop
+    async def test_a_turn_that_is_cancelled_at_once_asks_the_model_nothing(self) -> None:
+        await self.tell("hello")
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("never mind", ["Once ", gate, "upon a time"])
+        turn = await self.chat("never mind")
+        started = time.monotonic()
+        turn.cancel()
+        story = await self.rest(turn)
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
+        self.assertFalse(turn.is_stuck)
+        # The conversation was not lost over it.
+        self.model.will_play("go on", ["Here."])
+        self.assertEqual(text(await self.tell("go on")), "Here.")
+        self.assertIn("hello", str(self.model.last_request()["contents"]))
+        self.assertFalse(gate.reached.is_set())
+
+    @on_loop
     async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
         path = self.path("c.txt")
         self.model.will_play("c", [call("write_file", file_path=path, content="")], ["Done."])
