@@ -16,6 +16,7 @@ from .. import jsonrpc
 from ..log import logger
 from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
+from .surrogates import clean
 
 PROTOCOL_VERSION = 1
 # How each of the agent's messages begins; what stands before it on the line is for a terminal.
@@ -54,11 +55,13 @@ class Client:
         # Held by who opens a session: the CLI notes each new workspace in a file behind a lock, and
         # of several at once each next one waits twice as long for it, up to minutes.
         self.opening = asyncio.Lock()
+        self._is_given_up = False
         self._reading = asyncio.ensure_future(self._read())
 
     @property
     def is_running(self) -> bool:
-        return not self._reading.done() and self.process.is_running
+        """Whether it is of use."""
+        return not (self._is_given_up or self._reading.done()) and self.process.is_running
 
     def begin(self, method: str, params: Mapping[str, Any]) -> asyncio.Future[Mapping[str, Any]]:
         """Ask, before anything else that is sent from now on; the result comes with the future,
@@ -76,10 +79,12 @@ class Client:
     async def request(
         self, method: str, params: Mapping[str, Any], timeout: float | None = None
     ) -> Mapping[str, Any]:
-        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds."""
+        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds,
+        with which the process is ended."""
         try:
             return await asyncio.wait_for(self.begin(method, params), timeout)
         except asyncio.TimeoutError:
+            await self.give_up()
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 f"The Gemini CLI did not answer within {timeout:g} seconds ({method}).",
@@ -123,15 +128,27 @@ class Client:
         await self.process.kill()
         await self._reading
 
+    def give_up(self) -> asyncio.Future[None]:
+        """End a process that answers nothing any more; from now on it is not `is_running`."""
+        if self.is_running:
+            logger.error(
+                "the Gemini CLI (process %d) does not answer and is ended", self.process.pid
+            )
+        self._is_given_up = True
+        return asyncio.ensure_future(self.kill())
+
     def _send(self, message: Mapping[str, Any]) -> None:
         self.process.write(jsonrpc.encode(message) + b"\n")
 
     async def _read(self) -> None:
+        """The boundary of a connection: a bug of ours ends it and leaves nobody waiting."""
         try:
             async for line in self.process.lines():
                 self._take(line)
         except TooLong as error:
             logger.error("the agent is ended: %s", error)
+        except Exception:
+            logger.exception("the agent is ended, for it cannot be understood")
         # One that cannot be read from any more is of no use, even where it lives on.
         await self.process.kill()
         for answer in list(self._waiting.values()):
@@ -166,7 +183,7 @@ class Client:
             if message.error is not None:
                 answer.set_exception(from_rpc(message.error))
             else:
-                answer.set_result(message.result if isinstance(message.result, dict) else {})
+                answer.set_result(clean(message.result) if isinstance(message.result, dict) else {})
         elif isinstance(message, jsonrpc.Request):
             self._dispatch_request(message)
         elif message.method == "session/update":

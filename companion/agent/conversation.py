@@ -112,8 +112,7 @@ class Conversation:
 
     async def connect(self, client: Client) -> bool:
         """Make sure of a session; whether a conversation was lost over it. Raises AgentError."""
-        is_stuck = self.turn is not None and self.turn.is_stuck
-        if self._session is not None and self._session.client is client and not is_stuck:
+        if self._session is not None and self._session.client is client:
             return False
         params = {"cwd": self.workspace, "mcpServers": []}
         async with client.opening:

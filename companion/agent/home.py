@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Mapping
 
 from .. import private
+from .surrogates import clean
 
 # What a program needs of its surroundings. Everything else stays out: the agent's tools can show
 # the environment to the model.
@@ -83,7 +84,7 @@ class Home:
                 active = json.load(file)["active"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return active if isinstance(active, str) else None
+        return clean(active) if isinstance(active, str) else None
 
     def forget_google_login(self) -> None:
         """Raises OSError."""

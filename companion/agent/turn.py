@@ -85,8 +85,6 @@ class Turn:
         self.id = secrets.token_hex(8)
         self.session_id = id
         self.usage = Usage()
-        # Whether the agent did not even end when it was told to; its session is lost.
-        self.is_stuck = False
         self._session = session
         self._recording = recording
         self._approvals = approvals
@@ -328,9 +326,10 @@ class Turn:
 
     def _give_up(self) -> None:
         if not self.is_over and self._task is not None:
-            self.is_stuck = True
             self._end(self._error_body(self._error) or self._complete(CANCELLED))
             self._task.cancel()
+            # It would go on unseen, with tools that need nobody's word.
+            self._session.client.give_up()
 
     def _finish(self, prompt: asyncio.Future[Mapping[str, Any]]) -> None:
         if self.is_over:

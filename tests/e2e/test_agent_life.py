@@ -7,11 +7,13 @@ import signal
 import sys
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent import conversation, events, failure  # noqa: E402
+from GeminiCompanion.companion.agent import turn as turn_module  # noqa: E402
 from GeminiCompanion.companion.agent.auth import (  # noqa: E402
     API_KEY,
     GOOGLE,
@@ -27,7 +29,7 @@ from GeminiCompanion.companion.agent.events import (  # noqa: E402
     ToolResult,
 )
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.agent.turn import Limits  # noqa: E402
+from GeminiCompanion.companion.agent.turn import Limits, Turn  # noqa: E402
 from model_server import Gate, call  # noqa: E402
 
 
@@ -60,7 +62,6 @@ class Cancelling(AgentCase):
         story = await self.rest(turn)
         self.assertLess(time.monotonic() - started, 2)
         self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
-        self.assertFalse(turn.is_stuck)
         # The conversation was not lost over it.
         self.model.will_play("go on", ["Here."])
         self.assertEqual(text(await self.tell("go on")), "Here.")
@@ -138,6 +139,57 @@ class Dying(AgentCase):
         self.assertEqual((text(story), again.session_id), ("Here.", turn.session_id))
         # The agent forgot what was said before, and nobody shall wonder.
         self.assertEqual(of(Thought, story)[0].subject, "Warning")
+
+    @on_loop
+    async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
+        await self.tell("hello")
+        pid = self.agent.info().pid or 0
+        with mock.patch.object(Turn, "update", side_effect=LookupError("a bug")):
+            with self.assertLogs("GeminiCompanion", "ERROR") as logged:
+                story = await self.tell("hello")
+        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
+        self.assertIn("a bug", logged.output[0])
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+        self.model.will_play("go on", ["Here."])
+        self.assertEqual(text(await self.tell("go on")), "Here.")
+
+    @on_loop
+    async def test_a_cli_that_does_not_answer_is_ended_and_the_next_message_works(self) -> None:
+        agent = await self.another_agent()
+        await agent.prepare()
+        pid = agent.info().pid or 0
+        os.kill(pid, signal.SIGSTOP)
+        with mock.patch.object(conversation, "OPENING", 0.5):
+            with self.assertRaises(AgentError) as caught:
+                await agent.chat(self.workspace, "hello")
+        self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
+        self.assertIn("did not answer", caught.exception.message)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+        self.model.will_play("hello again", ["Here."])
+        again = await agent.chat(self.workspace, "hello again")
+        self.assertEqual(text(await self.rest(again)), "Here.")
+
+    @on_loop
+    async def test_a_cli_that_cannot_be_cancelled_is_ended_and_the_next_message_works(self) -> None:
+        agent = await self.another_agent()
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("wedged", ["Half ", gate, "way"])
+        turn = await agent.chat(self.workspace, "wedged")
+        await self.until(turn, Content)
+        pid = agent.info().pid or 0
+        os.kill(pid, signal.SIGSTOP)
+        with mock.patch.object(turn_module, "CANCELLING", 0.5):
+            turn.cancel()
+            story = await self.rest(turn)
+        self.assertEqual(story[-1].reason, events.CANCELLED)
+        self.model.will_play("go on", ["Here."])
+        again = await agent.chat(self.workspace, "go on")
+        self.assertEqual(text(await self.rest(again)), "Here.")
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
 
     @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
