@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class Agent(Listener):
         self._store = Store(options.state)
         self._credentials = self._store.load() or options.fallback
         self._runner = Runner(options.launch, self._home, self)
+        # Held by who changes who the user is; what is in memory and on disk stays the same so.
+        self._changing = asyncio.Lock()
         self._login: GoogleLogin | None = None
         self._is_refused = self._is_verified = False
         # In the order of their last use.
@@ -89,8 +92,7 @@ class Agent(Listener):
     async def stop(self) -> None:
         """Cancel what runs and end the process, within about six seconds."""
         self.cancel()
-        if self._login is not None:
-            await self._login.abandon()
+        await self._abandon_login()
         await self._runner.stop()
 
     # Chat.
@@ -216,33 +218,37 @@ class Agent(Listener):
         """
         credentials.check()
         self._refuse_if_busy()
-        try:
-            self._store.save(credentials)
-        except OSError as error:
-            raise AgentError(
-                failure.AUTH_CONFIG_FAILED, f"The credentials cannot be kept: {error.strerror}."
-            ) from error
-        await self._use(credentials)
+        async with self._without_login():
+            self._refuse_if_busy()
+            try:
+                self._store.save(credentials)
+            except OSError as error:
+                raise AgentError(
+                    failure.AUTH_CONFIG_FAILED, f"The credentials cannot be kept: {error.strerror}."
+                ) from error
+            await self._use(credentials)
 
     async def begin_login(self) -> Login | None:
         """Log in with Google: where to go for a code; None where somebody is logged in already.
+        While a login waits for its code this is the same one.
 
         Codes: VALIDATION_ERROR where another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
         CLIENT_NOT_INITIALIZED.
         """
-        credentials = self._credentials
-        if credentials is None or credentials.kind != GOOGLE:
-            raise AgentError(
-                failure.VALIDATION_ERROR, f"Configure the kind of login {GOOGLE!r} first."
-            )
-        self._refuse_if_busy()
-        if self._login is not None:
-            await self._login.abandon()
-        self._login = GoogleLogin(self._runner, credentials)
-        login = await self._login.begin()
-        if login is None:
-            await self._use(credentials)
-        return login
+        async with self._changing:
+            credentials = self._credentials
+            if credentials is None or credentials.kind != GOOGLE:
+                raise AgentError(
+                    failure.VALIDATION_ERROR, f"Configure the kind of login {GOOGLE!r} first."
+                )
+            self._refuse_if_busy()
+            if self._login is not None and not self._login.is_over:
+                return self._login.place
+            self._login = GoogleLogin(self._runner, credentials)
+            login = await self._login.begin()
+            if login is None and self._is_refused:
+                await self._use(credentials)
+            return login
 
     async def finish_login(self, code: str) -> None:
         """The code that Google showed the user.
@@ -250,20 +256,22 @@ class Agent(Listener):
         Codes: VALIDATION_ERROR where no login waits or the text is no code; AUTH_REQUIRED where
         Google refuses it (`details` then is the next place to go, or empty); NETWORK_ERROR.
         """
-        if self._login is None or self._login.is_over or self._credentials is None:
-            raise AgentError(failure.VALIDATION_ERROR, "No login waits for a code.")
-        await self._login.finish(code)
-        await self._use(self._credentials)
+        async with self._changing:
+            if self._login is None or self._login.is_over:
+                raise AgentError(failure.VALIDATION_ERROR, "No login waits for a code.")
+            await self._login.finish(code)
+            await self._use(self._credentials)
 
     async def clear(self) -> None:
         """Forget kind, key and project; a login with Google stays for when it is chosen again."""
-        await self._use(None)
-        self._store.clear()
+        async with self._without_login():
+            await self._forget()
 
     async def logout(self) -> None:
         """Forget everything about who the user is."""
-        await self.clear()
-        self._home.forget_google_login()
+        async with self._without_login():
+            await self._forget()
+            self._home.forget_google_login()
 
     # What the agent says.
 
@@ -325,6 +333,24 @@ class Agent(Listener):
             conversation.release()
             if conversation.session is None:
                 self._conversations.pop(conversation.id, None)
+
+    @asynccontextmanager
+    async def _without_login(self) -> AsyncIterator[None]:
+        """Alone with who the user is, and no login under way, whose code would come to another."""
+        # Now, for who begins one has the lock until the CLI says where to go.
+        await self._abandon_login()
+        async with self._changing:
+            await self._abandon_login()
+            yield
+
+    async def _abandon_login(self) -> None:
+        if self._login is not None:
+            await self._login.abandon()
+
+    async def _forget(self) -> None:
+        # The file first: ending the process takes seconds, in which we may be ended ourselves.
+        self._store.clear()
+        await self._use(None)
 
     async def _use(self, credentials: Credentials | None) -> None:
         """Begin anew with other credentials: old sessions of the agent would keep the old ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -385,6 +386,16 @@ class LoggingIn(AgentCase):
         self.assertFalse(os.path.exists(kept))
         third = await self.another_agent(state, credentials=None)
         self.assertIsNone(third.auth_status().kind)
+
+    @on_loop
+    async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
+        state = os.path.join(self.workspace, "state")
+        agent = await self.another_agent(state)
+        await agent.prepare()
+        await asyncio.gather(agent.clear(), agent.configure(Credentials(API_KEY, "new-key")))
+        self.assertEqual(agent.auth_status().kind, API_KEY)
+        again = await self.another_agent(state, credentials=None)
+        self.assertEqual(again.auth_status().kind, API_KEY)
 
     @on_loop
     async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:
