@@ -117,9 +117,12 @@ class Agent(Listener):
         """
         conversation = self._find(workspace, session_id, new_session)
         parts = prompt.parts(message, files, conversation.workspace)
-        async with self._connected(conversation) as was_lost:
-            limits = self._options.limits
-            return conversation.begin(parts, limits, asks, self._learn, was_lost)
+        conversation.reserve()
+        try:
+            await self._connect(conversation)
+            return conversation.begin(parts, self._options.limits, asks, self._learn)
+        finally:
+            conversation.release()
 
     def turn(self, turn_id: str) -> Turn | None:
         """The running or last turn of a conversation, by its id."""
@@ -154,17 +157,18 @@ class Agent(Listener):
         return tuple(event for turn in turns for event in turn.confirmations)
 
     def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of a conversation, or all turns; how many there were.
+        """End the turn of a conversation, or all turns; how many there were. A message that waits
+        for the agent's start counts, and is not said any more.
 
         Code: SESSION_NOT_FOUND.
         """
         wanted = list(self._conversations.values())
         if session_id is not None:
             wanted = [self._known(session_id)]
-        running = [each.turn for each in wanted if each.turn is not None and not each.turn.is_over]
-        for turn in running:
-            turn.cancel()
-        return len(running)
+        busy = [each for each in wanted if each.is_busy]
+        for conversation in busy:
+            conversation.cancel()
+        return len(busy)
 
     # Conversations and models.
 
@@ -175,25 +179,25 @@ class Agent(Listener):
     async def new_session(self, workspace: str) -> SessionInfo:
         """Begin a conversation; the workspace's next message goes there."""
         conversation = self._find(workspace, None, True)
-        async with self._connected(conversation):
-            pass
+        await self._connect(conversation)
         return conversation.info
 
     async def models(self, workspace: str, session_id: str | None = None) -> Models:
         """What the agent offers for the conversation."""
         conversation = self._find(workspace, session_id, False)
-        async with self._connected(conversation):
-            return conversation.models
+        await self._connect(conversation)
+        return conversation.models
 
     async def set_model(self, model: str, workspace: str, session_id: str | None = None) -> Models:
         """Choose for the conversation's next turns.
 
-        Code: VALIDATION_ERROR for a model that the agent does not offer.
+        Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
+        turn runs.
         """
         conversation = self._find(workspace, session_id, False)
-        async with self._connected(conversation):
-            await conversation.set_model(model)
-            return conversation.models
+        await self._connect(conversation)
+        await conversation.set_model(model)
+        return conversation.models
 
     # Credentials.
 
@@ -319,20 +323,19 @@ class Agent(Listener):
             logger.info("the Gemini CLI became large and is started anew")
             await self._runner.stop()
 
-    @asynccontextmanager
-    async def _connected(self, conversation: Conversation) -> AsyncIterator[bool]:
-        """The conversation with a session and for the caller alone; whether its past was lost."""
-        conversation.reserve()
+    async def _connect(self, conversation: Conversation) -> None:
+        """See to a session of the conversation, whose turn may be running."""
         self._remember(conversation)
         try:
-            yield await conversation.connect(await self._client())
+            await conversation.connect(await self._client())
         except AgentError as error:
             self._is_refused |= error.code == failure.AUTH_REQUIRED
             raise
         finally:
-            conversation.release()
             if conversation.session is None:
                 self._conversations.pop(conversation.id, None)
+        # Somebody else's attempt may have failed before.
+        self._conversations.setdefault(conversation.id, conversation)
 
     @asynccontextmanager
     async def _without_login(self) -> AsyncIterator[None]:

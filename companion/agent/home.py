@@ -61,6 +61,8 @@ class Home:
             "security": {"folderTrust": {"enabled": not self._trusted}},
             "privacy": {"usageStatisticsEnabled": False},
         }
+        # Where the CLI's search for variables ends, which would go on in the folders above.
+        private.write(os.path.join(self.folder, ".env"), b"")
         data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
         private.write(os.path.join(self.settings_folder, "settings.json"), data)
 

@@ -70,6 +70,20 @@ class Cancelling(AgentCase):
         self.assertFalse(gate.reached.is_set())
 
     @on_loop
+    async def test_a_message_that_waits_for_the_start_can_be_cancelled(self) -> None:
+        agent = await self.another_agent()
+        self.model.will_play("too soon", ["Here."])
+        telling = asyncio.ensure_future(agent.chat(self.workspace, "too soon"))
+        while not agent.info().starts:
+            await asyncio.sleep(0.01)
+        self.assertEqual(agent.cancel(agent.sessions()[0].id), 1)
+        story = await self.rest(await telling)
+        self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
+        # Only that one.
+        again = await agent.chat(self.workspace, "too soon")
+        self.assertEqual(text(await self.rest(again)), "Here.")
+
+    @on_loop
     async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
         path = self.path("c.txt")
         self.model.will_play("c", [call("write_file", file_path=path, content="")], ["Done."])
@@ -224,6 +238,23 @@ class Dying(AgentCase):
         self.assertEqual(agent.sessions(), ())
 
 
+class Trusting(AgentCase):
+    @on_loop
+    async def test_variables_above_the_home_are_not_the_clis(self) -> None:
+        above = os.path.join(self.root, "above")
+        os.mkdir(above)
+        with open(os.path.join(above, ".env"), "w", encoding="utf-8") as file:
+            file.write("FROM_ABOVE=found\n")
+        agent = await self.another_agent(os.path.join(above, "state"), trusts_workspaces=True)
+        self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
+        turn = await agent.chat(self.workspace, "env")
+        asked = await self.until(turn, ToolConfirmation)
+        agent.confirm(asked.call_id, "proceed_once")
+        result = of(ToolResult, await self.rest(turn))[0].result
+        self.assertIn("PATH=", result)
+        self.assertNotIn("FROM_ABOVE", result)
+
+
 class Many(AgentCase):
     @on_loop
     async def test_two_workspaces_talk_at_once(self) -> None:
@@ -299,6 +330,43 @@ class Many(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await self.agent.set_model("no such model", self.workspace)
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_models_are_told_while_a_turn_runs_and_none_is_chosen(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("meanwhile", ["One ", gate, "two"])
+        turn = await self.chat("meanwhile")
+        models = await self.agent.models(self.workspace)
+        self.assertIn(models.current, [it.id for it in models.available])
+        with self.assertRaises(AgentError) as caught:
+            await self.agent.set_model(models.current, self.workspace)
+        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        gate.set()
+        self.assertEqual(text(await self.rest(turn)), "One two")
+
+    @on_loop
+    async def test_a_page_may_ask_for_models_and_talk_while_the_cli_starts(self) -> None:
+        agent = await self.another_agent()
+        self.model.will_play("at once", ["Here."])
+        models, begun, turn = await asyncio.gather(
+            agent.models(self.workspace),
+            agent.new_session(self.workspace),
+            agent.chat(self.workspace, "at once"),
+        )
+        self.assertTrue(models.available)
+        self.assertEqual(turn.session_id, begun.id)
+        self.assertEqual(text(await self.rest(turn)), "Here.")
+        self.assertEqual((agent.info().starts, len(agent.sessions())), (1, 2))
+
+    @on_loop
+    async def test_models_that_are_asked_for_first_hide_no_warning(self) -> None:
+        await self.tell("hello")
+        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        while self.agent.info().is_running:
+            await asyncio.sleep(0.01)
+        await self.agent.models(self.workspace)
+        self.assertEqual(of(Thought, await self.tell("hello"))[0].subject, "Warning")
 
     @on_loop
     async def test_messages_that_make_no_sense_are_refused(self) -> None:
