@@ -27,10 +27,9 @@ RANKS = {
     "sublime_host": 11,
     "sublime_api": 14,
     "plugin": 15,
-    "agent/events": 0, "agent/failure": 0, "agent/surrogates": 0,
-    "agent/cli": 1, "agent/wire": 1, "agent/prompt": 1, "agent/home": 1, "agent/auth": 1,
-    "agent/process": 1, "agent/recording": 1,
-    "agent/acp": 2, "agent/calls": 2,
+    "agent/events": 0, "agent/surrogates": 0, "agent/failure": 1,
+    "agent/wire": 1, "agent/home": 1, "agent/process": 1, "agent/recording": 1,
+    "agent/cli": 2, "agent/prompt": 2, "agent/auth": 2, "agent/acp": 2, "agent/calls": 2,
     "agent/outcomes": 3, "agent/runner": 3,
     "agent/turn": 4, "agent/login": 4,
     "agent/conversation": 5,
@@ -54,10 +53,10 @@ FOLDERS = ("", "agent", "api")
 # The only way from the editor to the API, and what it leads to.
 DOOR, BEHIND_IT = "sublime_api", {"api/service", "api/state"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# a thread, one for one piece of work, a look at a window, a turn of the agent.
+# a thread, one for one piece of work, a look at a window, a turn of the agent, the connection to it.
 BOUNDARIES = {
     "transport": 2, "sublime_editor": 1, "service": 2, "original": 1, "aside": 1, "windows": 1,
-    "agent/turn": 1, "api/dispatch": 1, "api/service": 1,
+    "agent/acp": 1, "agent/turn": 1, "api/dispatch": 1, "api/service": 1,
 }  # fmt: skip
 NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
