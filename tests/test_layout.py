@@ -53,7 +53,7 @@ FOLDERS = ("", "agent", "api")
 # The only way from the editor to the API, and what it leads to.
 DOOR, BEHIND_IT = "sublime_api", {"api/service", "api/state"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# a thread, one for one piece of work, a look at a window, a turn of the agent, the connection to it.
+# a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
     "transport": 2, "sublime_editor": 1, "service": 2, "original": 1, "aside": 1, "windows": 1,
     "agent/acp": 1, "agent/turn": 1, "api/dispatch": 1, "api/service": 1,
