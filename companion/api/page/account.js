@@ -5,9 +5,13 @@ import { say } from "./texts.js";
 import { trouble } from "./turn.js";
 import { get, post } from "./wire.js";
 
-const KINDS = { "gemini-api-key": "kindKey", "vertex-ai": "kindVertex", "oauth-personal": "kindGoogle" };
+const KINDS = {
+  "gemini-api-key": "kindKey",
+  "vertex-ai": "kindVertex",
+  "oauth-personal": "kindGoogle",
+};
 
-/** `changed` is called when somebody logged in or out. */
+/** `changed` is called with whether somebody is logged in, when that may be another one. */
 export class Account {
   constructor(changed) {
     this.changed = changed;
@@ -20,7 +24,7 @@ export class Account {
     find("logout").addEventListener("click", (event) => this.run(event, () => this.leave()));
   }
 
-  /** Asks how things stand, and shows it; whether somebody is logged in. */
+  /** Asks how things stand, and shows it; `{isAuthenticated, authType, ...}`. */
   async refresh() {
     const { data } = await get("/auth/status");
     const words = [say(KINDS[data.authType] || "loggedOut")];
@@ -33,7 +37,7 @@ export class Account {
     find("logout").hidden = !data.authType;
     if (data.authType) find("kind").value = data.authType;
     this.fit();
-    return data.isAuthenticated;
+    return data;
   }
 
   open() {
@@ -45,8 +49,13 @@ export class Account {
   /** Only those fields that the chosen kind has. */
   fit() {
     const kind = find("kind").value;
-    for (const each of this.dialog.querySelectorAll(".for-key")) each.hidden = kind === "oauth-personal";
-    for (const each of this.dialog.querySelectorAll(".for-cloud")) each.hidden = kind === "gemini-api-key";
+    this.show(".for-key", kind !== "oauth-personal");
+    this.show(".for-cloud", kind !== "gemini-api-key");
+    find("account-save").textContent = say(kind === "oauth-personal" ? "codeLink" : "save");
+  }
+
+  show(selector, isShown) {
+    for (const each of this.dialog.querySelectorAll(selector)) each.hidden = !isShown;
   }
 
   /** One request at a time, its refusal shown where the user looks. */
@@ -85,8 +94,8 @@ export class Account {
       return;
     }
     this.lead(data.authUrl);
-    await this.refresh();
     find("code").focus();
+    await this.refresh();
   }
 
   lead(url) {
@@ -116,8 +125,8 @@ export class Account {
   }
 
   async done() {
-    await this.refresh();
-    await this.changed();
-    if (find("account-button").dataset.ok === "true") this.dialog.close();
+    const { isAuthenticated } = await this.refresh();
+    if (isAuthenticated) this.dialog.close();
+    await this.changed(isAuthenticated);
   }
 }

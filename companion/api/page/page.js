@@ -14,9 +14,11 @@ const TITLE = document.title;
 
 const kept = sessionStorage;
 const log = find("log");
-let account;
+const account = new Account(changed);
 // The conversation on the server, or a promise of it: `{sessionId, workspacePath, turns}`.
 let session = null;
+// While the models are asked for, the server takes no message for the conversation.
+let asking = Promise.resolve();
 let isFollowing = true;
 
 /** In a few words, for the eye and for screen readers; `isUrgent` shows in the tab, too. */
@@ -38,7 +40,8 @@ function followEnd() {
 }
 
 function fail(error) {
-  if (error instanceof TypeError) {
+  note("");
+  if (error instanceof wire.Lost) {
     log.append(trouble({ message: say("lost") }));
   } else if (!(error instanceof wire.Refused)) {
     throw error;
@@ -50,73 +53,68 @@ function fail(error) {
   }
 }
 
-/** The conversation that this tab had, or a new one. */
-async function open() {
+/** The conversation that this tab had, if the server still has it. */
+async function known() {
   const id = kept.getItem("session");
-  if (id) {
-    const { sessions } = await wire.get("/sessions");
-    const known = sessions.find((each) => each.sessionId === id);
-    if (known) return known;
-  }
-  const workspacePath = find("workspace").value || kept.getItem("workspace") || undefined;
-  return wire.post("/sessions", { workspacePath });
+  if (!id) return undefined;
+  const { sessions } = await wire.get("/sessions");
+  return sessions.find((each) => each.sessionId === id);
 }
 
-/** Opens it once, for all who need it. Throws what the server refuses. */
+/** A new one; in the first folder of the server where none is named. */
+function begun(workspacePath) {
+  return wire.post("/sessions", workspacePath ? { workspacePath } : {});
+}
+
+/** Opens the conversation once, for all who need it. */
 async function opened() {
-  session ??= open();
+  session ??= known().then((found) => found || begun(kept.getItem("workspace")));
   try {
-    const found = await session;
-    kept.setItem("session", found.sessionId);
-    kept.setItem("workspace", found.workspacePath);
-    find("workspace").value = found.workspacePath;
-    find("workspace").title = found.workspacePath;
-    find("workspace").disabled = false;
-    return found;
+    return show(await session);
   } catch (error) {
     session = null;
     throw error;
   }
 }
 
-function forgetSession() {
-  session = null;
-  kept.removeItem("session");
-  kept.removeItem("turn");
+function show(found) {
+  kept.setItem("session", found.sessionId);
+  kept.setItem("workspace", found.workspacePath);
+  find("workspace").value = found.workspacePath;
+  find("workspace").title = found.workspacePath;
+  find("workspace").disabled = isBusy();
+  return found;
 }
 
 async function showModels() {
   const { sessionId } = await opened();
-  const { current, models } = await wire.get(`/models?sessionId=${encodeURIComponent(sessionId)}`);
-  fillModels(current, models);
-}
-
-function fillModels(current, models) {
-  const known = models.some(({ id }) => id === current) || !current
-    ? models
-    : [{ id: current, name: current }, ...models];
-  find("model").replaceChildren(...known.map(({ id, name, description }) =>
+  asking = wire.get(`/models?sessionId=${encodeURIComponent(sessionId)}`);
+  const { current, models } = await asking;
+  const isListed = !current || models.some(({ id }) => id === current);
+  const all = isListed ? models : [{ id: current }, ...models];
+  find("model").replaceChildren(...all.map(({ id, name, description }) =>
     make("option", { value: id, title: description || "" }, name || id)));
   find("model").value = current;
-  find("model").disabled = !known.length;
+  find("model").disabled = isBusy() || !all.length;
 }
 
 async function chooseModel() {
   const { sessionId } = await opened();
-  const body = { model: find("model").value, sessionId };
+  asking = wire.post("/model", { model: find("model").value, sessionId });
   try {
-    await wire.post("/model", body);
+    await asking;
   } catch (error) {
     await showModels();
     throw error;
   }
 }
 
-function setBusy(isBusy) {
-  find("send").hidden = isBusy;
-  find("stop").hidden = !isBusy;
+function setBusy(isOn) {
+  find("send").hidden = isOn;
+  find("stop").hidden = !isOn;
   find("stop").disabled = false;
-  for (const id of ["new", "model", "workspace"]) find(id).disabled = isBusy;
+  for (const id of ["new", "model", "workspace"]) find(id).disabled = isOn;
+  if (!find("model").options.length) find("model").disabled = true;
 }
 
 const isBusy = () => find("send").hidden;
@@ -124,24 +122,26 @@ const isBusy = () => find("send").hidden;
 /** Shows a stream of events as a turn, to its end. */
 async function play(message, stream) {
   const turn = new Turn(log, message, note);
+  let id = "";
   setBusy(true);
+  note(say("works"));
   try {
     for await (const event of stream) {
-      kept.setItem("turn", JSON.stringify({
-        id: event.data.turnId, message: message.slice(0, KEPT),
-      }));
+      if (!id) {
+        id = event.data.turnId;
+        kept.setItem("turn", JSON.stringify({ id, message: message.slice(0, KEPT) }));
+      }
+      if (isLost()) note(say("works"));
       turn.show(event);
     }
-  } catch (error) {
-    turn.end();
-    note("");
-    throw error;
   } finally {
+    if (!turn.isOver) turn.end();
     setBusy(false);
   }
 }
 
 const noteLost = () => note(say("comesBack"));
+const isLost = () => find("state").textContent === say("comesBack");
 
 async function send() {
   const field = find("message");
@@ -152,56 +152,84 @@ async function send() {
   note(say("starts"));
   try {
     const { sessionId } = await opened();
+    await asking.catch(() => {});
     field.value = "";
-    note(say("works"));
     await play(message, wire.chat({ message, sessionId }, noteLost));
   } catch (error) {
-    await sendFailed(error, message);
+    sendFailed(error, message);
   } finally {
     setBusy(false);
-    await account.refresh().catch(fail);
   }
+  await account.refresh();
 }
 
-async function sendFailed(error, message) {
-  note("");
+function sendFailed(error, message) {
   // What was refused as a whole can be sent once more without being typed again.
   if (error instanceof wire.Refused && !find("message").value) find("message").value = message;
-  if (error.code === "SESSION_NOT_FOUND") {
-    forgetSession();
-    log.append(notice(say("forgotten")));
-  } else {
+  if (error.code !== "SESSION_NOT_FOUND") {
     fail(error);
+    return;
   }
+  forgetSession();
+  note("");
+  log.append(notice(say("forgotten")));
+}
+
+function forgetSession() {
+  session = null;
+  kept.removeItem("session");
+  kept.removeItem("turn");
 }
 
 async function stop() {
   find("stop").disabled = true;
   const { sessionId } = await opened();
-  await wire.post("/cancel", { sessionId });
+  const { cancelled } = await wire.post("/cancel", { sessionId });
+  // The turn may not have begun yet; then it can be tried again.
+  find("stop").disabled = cancelled > 0;
 }
 
+/** What was said stays where it is until the server has the new one. */
 async function beginAnew() {
-  forgetSession();
+  try {
+    const found = await begun(find("workspace").value.trim());
+    forgetSession();
+    session = Promise.resolve(found);
+  } catch (error) {
+    find("workspace").value = kept.getItem("workspace") || "";
+    throw error;
+  }
   log.replaceChildren();
   note("");
-  await showModels();
   find("message").focus();
+  await showModels();
 }
 
 /** After a reload: the turn that runs, or the last one. */
 async function takeUp() {
   const turn = JSON.parse(kept.getItem("turn") || "null");
-  if (!turn) return;
-  const { turns } = await opened();
-  if (turns > 1) log.append(notice(say("earlier")));
+  const found = turn && await known();
+  if (!found) {
+    kept.removeItem("turn");
+    return;
+  }
+  session = Promise.resolve(show(found));
+  if (found.turns > 1) log.append(notice(say("earlier")));
   try {
     await play(turn.message, wire.replay(turn.id, noteLost));
   } catch (error) {
     if (error.code !== "TURN_NOT_FOUND") throw error;
+    // Another program spoke in the conversation since.
     kept.removeItem("turn");
     log.replaceChildren(notice(say("earlier")));
   }
+  note("");
+}
+
+async function changed(isLoggedIn) {
+  session = null;
+  find("model").disabled = true;
+  if (isLoggedIn) await showModels();
 }
 
 function wantToken(why = "") {
@@ -220,51 +248,61 @@ async function start() {
   for (const id of ["composer", "account-button", "new"]) find(id).hidden = false;
   find("token-form").hidden = true;
   find("message").focus();
-  const isLoggedIn = await account.refresh();
-  if (!isLoggedIn) {
+  const { isAuthenticated, authType } = await account.refresh();
+  await takeUp();
+  if (isAuthenticated) {
+    note(say("starts"));
+    await showModels();
+    note("");
+  } else if (!authType) {
     account.open();
+  }
+}
+
+function takeTyped() {
+  const token = wire.tokenIn(find("token").value);
+  find("token").value = "";
+  if (!token) {
+    wantToken(say("tokenRefused"));
     return;
   }
-  note(say("starts"));
-  await showModels();
-  note("");
-  await takeUp();
+  wire.keepToken(token);
+  attempt(start);
 }
 
 /** Does something and shows what the server refuses. */
-const attempt = (work) => () => work().catch(fail);
+function attempt(work) {
+  work().catch(fail);
+}
+
+function isSending({ key, shiftKey, isComposing, keyCode }) {
+  // While a word is being composed, as in Chinese, Enter belongs to the input method; one browser
+  // says so by the number only.
+  return key === "Enter" && !shiftKey && !isComposing && keyCode !== 229;
+}
 
 function listen() {
-  find("composer").addEventListener("submit", (event) => {
+  const on = (id, type, work) => find(id).addEventListener(type, (event) => {
     event.preventDefault();
-    send().catch(fail);
+    work();
   });
+  on("composer", "submit", () => attempt(send));
+  on("token-form", "submit", takeTyped);
+  on("stop", "click", () => attempt(stop));
+  on("new", "click", () => attempt(beginAnew));
+  on("model", "change", () => attempt(chooseModel));
+  on("workspace", "change", () => attempt(beginAnew));
   find("message").addEventListener("keydown", (event) => {
-    // While a word is being composed, as in Chinese, Enter belongs to the input method.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (!isSending(event)) return;
     event.preventDefault();
-    send().catch(fail);
+    attempt(send);
   });
-  find("token-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    wire.keepToken(wire.tokenIn(find("token").value));
-    find("token").value = "";
-    start().catch(fail);
-  });
-  find("stop").addEventListener("click", attempt(stop));
-  find("new").addEventListener("click", attempt(beginAnew));
-  find("model").addEventListener("change", attempt(chooseModel));
-  find("workspace").addEventListener("change", attempt(beginAnew));
-  // The link with the token, opened in a tab where the page is open already.
-  addEventListener("hashchange", () => wire.takeToken() && start().catch(fail));
+  // A link with another token, opened in a tab where the page is open already.
+  addEventListener("hashchange", () => wire.takeToken() && location.reload());
 }
 
 wire.takeToken();
 label(document);
-account = new Account(async () => {
-  session = null;
-  await showModels().catch(fail);
-});
 followEnd();
 listen();
-start().catch(fail);
+attempt(start);

@@ -89,6 +89,10 @@ class Thoughts {
   }
 }
 
+// What allows least comes first, and rejecting last, where it is always found.
+const REACH = { proceed_once: 0, cancel: 2 };
+const byReach = (one, other) => (REACH[one.outcome] ?? 1) - (REACH[other.outcome] ?? 1);
+
 /** One call of a tool. */
 class Call {
   constructor(parent, { displayName, name, description, args }) {
@@ -121,7 +125,7 @@ class Call {
     this.status.textContent = say("pending");
     if (diff) this.showDiff(diff);
     else this.box.append(make("pre", { class: "command", tabindex: "0" }, visible(command)));
-    const choices = options.map(({ outcome, label }) => {
+    const choices = [...options].sort(byReach).map(({ outcome, label }) => {
       const kind = { proceed_once: "main", cancel: "no" }[outcome] || "";
       return button(label || outcome, () => this.decide({ callId, sessionId, outcome }), kind);
     });
@@ -176,10 +180,11 @@ export class Turn {
     this.note = note;
     this.calls = new Map();
     this.run = null;
-    const mine = make("p", { class: "mine", "aria-label": say("you") }, message);
+    const title = make("h2", { class: "unseen" }, say("you"));
+    const mine = make("p", { class: "mine" }, message);
     // Read aloud once it is complete, and not syllable by syllable.
     this.answer = make("div", { class: "answer", "aria-busy": "true" });
-    this.box = make("article", {}, mine, this.answer);
+    this.box = make("article", {}, title, mine, this.answer);
     log.append(this.box);
   }
 
@@ -248,6 +253,10 @@ export class Turn {
     this.end();
     this.answer.append(trouble(error));
     this.note("");
+  }
+
+  get isOver() {
+    return this.answer.getAttribute("aria-busy") === "false";
   }
 
   end() {

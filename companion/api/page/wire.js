@@ -18,6 +18,14 @@ export class Refused extends Error {
   }
 }
 
+/** The server cannot be reached. */
+export class Lost extends Error {}
+
+// Browsers say so with an error that every bug of a page has, too.
+function lost(error) {
+  throw error instanceof TypeError ? new Lost(error.message) : error;
+}
+
 /** The token out of the address, a link or what was typed; "" where there is none. */
 export function tokenIn(text) {
   const found = text.trim().split("#token=").pop();
@@ -53,11 +61,12 @@ function send(method, path, body, more = {}) {
   };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const content = body === undefined ? undefined : JSON.stringify(body);
-  return fetch(path, { method, headers, body: content, cache: "no-store", redirect: "error" });
+  const options = { method, headers, body: content, cache: "no-store", redirect: "error" };
+  return fetch(path, options).catch(lost);
 }
 
 async function refusal(response) {
-  const text = await response.text();
+  const text = await response.text().catch(lost);
   try {
     return new Refused(response.status, JSON.parse(text));
   } catch (error) {
@@ -67,7 +76,7 @@ async function refusal(response) {
   }
 }
 
-/** What the server answers. Throws Refused, and TypeError where it cannot be reached. */
+/** What the server answers. Throws Refused and Lost. */
 export async function ask(method, path, body) {
   const response = await send(method, path, body);
   if (!response.ok) throw await refusal(response);
@@ -110,10 +119,10 @@ async function* follow(begin, turnId, noteLost) {
         if (LAST.has(event.type)) return;
       }
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
+      if (!(error instanceof Lost)) throw error;
     }
     // A message must not be said twice, so a turn without a name cannot be taken up.
-    if (!turnId || tries === PAUSES.length) throw new TypeError("the connection is lost");
+    if (!turnId || tries === PAUSES.length) throw new Lost();
     noteLost();
     await new Promise((done) => setTimeout(done, PAUSES[tries]));
     tries += 1;
@@ -126,7 +135,7 @@ async function* events(body) {
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(lost);
       if (done) return;
       const frames = (rest + value).split("\n\n");
       rest = frames.pop();
