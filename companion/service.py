@@ -7,14 +7,12 @@ bounded), and does nothing once the companion has stopped. What is handed over i
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
-import traceback
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Callable, Mapping
 
+from . import missing
 from .context import OpenFile
 from .editor import Editor
 from .log import logger
@@ -26,11 +24,6 @@ if TYPE_CHECKING:
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
 # reached only where something is wrong.
 JOIN = 2.0
-MISSING = (
-    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette and'
-    " restart Sublime Text, or take the stand-alone package, which needs no libraries:"
-    " docs/install.md tells how."
-)
 STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
     ' "Gemini Companion: Restart" to go on.'
@@ -139,7 +132,7 @@ class Companion:
         try:
             asyncio.run(self._serve())
         except Exception as error:
-            self._end(_sentence(error), error)
+            self._end(missing.sentence(error) or STOPPED, error)
         finally:
             self._wake = None
             self._calls = deque(maxlen=0)
@@ -186,42 +179,3 @@ def run_guarded(call: Callable[[Windows], None], windows: Windows) -> None:
         call(windows)
     except Exception:
         logger.exception("what the editor told could not be taken in")
-
-
-def _sentence(error: Exception) -> str:
-    """For the user. A module of our own that cannot be imported is no library."""
-    if isinstance(error, ImportError):
-        name = (error.name or str(error)).partition(".")[0]
-    elif isinstance(error, SyntaxError):
-        name = _library_at(error.filename or "")
-    else:
-        name = _importing(error)
-    if name in ("", __name__.partition(".")[0]):
-        return STOPPED
-    is_absent = isinstance(error, ModuleNotFoundError)
-    return MISSING.format(name, "is missing" if is_absent else "does not fit")
-
-
-def _importing(error: Exception) -> str:
-    """The library that failed while it was imported, its top name; "" where our own code failed.
-
-    One for another Python does not only raise ImportError, but whatever its first lines meet.
-    """
-    found = ""
-    for frame, _line in traceback.walk_tb(error.__traceback__):
-        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if name == __name__.partition(".")[0]:
-            found = ""
-        elif frame.f_code.co_name == "<module>":
-            found = name
-    return found
-
-
-def _library_at(path: str) -> str:
-    """The top name of the library that a file belongs to; "" where it is ours, or of none."""
-    folders = [folder for folder in sys.path if folder and path.startswith(folder + os.sep)]
-    if not folders:
-        return ""
-    folder = max(folders, key=len)
-    top = path[len(folder) + 1 :].partition(os.sep)[0]
-    return "" if __file__.startswith(os.path.join(folder, top)) else top.partition(".")[0]

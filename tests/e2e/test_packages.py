@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
 from editor import Editor  # noqa: E402
+from served import STOP, Served, set_up, until  # noqa: E402
 from session import ACCEPT  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -40,15 +41,26 @@ class Built(session.Session):
         super().setUpClass()
 
     @classmethod
-    def new_editor(cls, temp: str = "") -> Editor:
-        cls.installed = os.path.join(cls.root, "data", "Installed Packages", NAME)
-        os.mkdir(os.path.dirname(cls.installed))
-        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
-        return super().new_editor(temp)
-
-    @classmethod
     def prepare(cls, folder: str) -> None:
         pass
+
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        data = os.path.join(cls.root, "data")
+        cls.installed = os.path.join(data, "Installed Packages", NAME)
+        os.mkdir(os.path.dirname(cls.installed))
+        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
+        with set_up(cls.root, data, cls.model.url):
+            return super().new_editor(temp)
+
+    def serve_the_api(self) -> None:
+        served = Served(self.editor)
+        # Inside of a zip the page is no file.
+        self.assertIn(b"<!doctype html>", served.read("GET", "/").lower())
+        self.model.will_play("hello", ["Hi."])
+        self.assertEqual(served.chat("hello"), "Hi.")
+        self.assertTrue(self.editor.do("choose_in_palette", STOP))
+        until(lambda: not self.editor.do("api_runs"))
 
     def accept_an_edit(self) -> None:
         origin = self.editor.do("origin", "GeminiCompanion.plugin")
@@ -64,6 +76,9 @@ class Built(session.Session):
 class Plain(Built):
     def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
         self.accept_an_edit()
+
+    def test_it_serves_the_api(self) -> None:
+        self.serve_the_api()
 
 
 class Standalone(Built):
@@ -81,6 +96,10 @@ class Standalone(Built):
 
     def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
         self.accept_an_edit()
+        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
+
+    def test_it_serves_the_api_with_the_libraries_that_it_carries(self) -> None:
+        self.serve_the_api()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
 
