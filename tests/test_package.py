@@ -324,6 +324,15 @@ class Carried(Built):
         found = self.run_python(BARE, WHICH, self.path, folder)
         self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
 
+    def test_one_that_lacks_what_a_single_module_needs_serves_none(self) -> None:
+        folder = os.path.join(Builds.folder, "partial")
+        os.makedirs(os.path.join(folder, "aiohttp"))
+        for name in ("__init__.py", "web.py"):
+            with open(os.path.join(folder, "aiohttp", name), "w"):
+                pass
+        found = self.run_python(BARE, WHICH, self.path, folder)
+        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+
     def test_one_that_is_installed_for_another_python_does_not_win(self) -> None:
         carried = [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"]
         for number, text in enumerate(("x: int = type | 'no'", "def f(:", "len.no")):
@@ -466,6 +475,13 @@ class Fallback(unittest.TestCase):
             "    from ..carried.a.d import e, f\n"
             "\nimport b\n",
         )
+
+    def test_what_other_modules_need_of_it_is_tried_too(self) -> None:
+        text = "from a import b\n"
+        changed = carry.with_fallback(text, ("a",), "carried", 1, [text, "from a.c import d\n"])
+        tried, _, instead = changed.partition("except")
+        self.assertEqual(tried, "try:\n    from a import b\n    from a.c import d\n")
+        self.assertTrue(instead.endswith("\n    from ..carried.a import b\n"))
 
     def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
         changed = carry.with_fallback("from a import b\n", ("a",), "carried", 2)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Dict, FrozenSet, List, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Match, Tuple
 
 # What no server in an editor needs: tests, programs, and what only they use.
 LEFT_OUT = re.compile(
@@ -131,17 +131,34 @@ def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
     return f"from {dots}{parent} import {last} as _; from {dots} import {top}"
 
 
-def with_fallback(text: str, modules: Tuple[str, ...], folder: str, depth: int = 1) -> str:
-    """The source of a module of ours that takes what is installed, else what is carried. `depth` is
-    how many folders below the package's own it lies."""
+def with_fallback(
+    text: str, modules: Tuple[str, ...], folder: str, depth: int = 1, others: Iterable[str] = ()
+) -> str:
+    """The source of a module of ours that takes what is installed, else what is carried.
+
+    `depth` is how many folders below the package's own it lies. `others` are the lines by which
+    further modules of ours import the same: an installed library that lacks one of them serves
+    none, so that no two modules have different ones."""
+    block = _imports_of(text, modules)
     place = "." * (depth + 1) + folder
+    own = block.group().splitlines(keepends=True)
+    tried = "".join("    " + line for line in dict.fromkeys([*own, *others]))
+    instead = "".join("    " + line for line in own)
+    instead = re.sub(r"from (\S+) import", rf"from {place}.\1 import", instead)
+    instead = re.sub(r"^    import (\S+)", rf"    from {place} import \1", instead, flags=re.M)
+    swapped = f"try:\n{tried}{BOUNDARY}{instead}"
+    return text[: block.start()] + swapped + text[block.end() :]
+
+
+def imports(text: str, modules: Tuple[str, ...]) -> List[str]:
+    """The lines by which a module of ours imports these."""
+    return _imports_of(text, modules).group().splitlines(keepends=True)
+
+
+def _imports_of(text: str, modules: Tuple[str, ...]) -> Match[str]:
     tops = "|".join(modules)
     lines = re.compile(rf"^(?:from (?:{tops})(?:\.\S+)? import \S+.*\n|import (?:{tops})\n)+", re.M)
     block = lines.search(text)
     if block is None:
         raise ValueError(f"no import of {', '.join(modules)}")
-    tried = "".join("    " + line + "\n" for line in block.group().splitlines())
-    instead = re.sub(r"from (\S+) import", rf"from {place}.\1 import", tried)
-    instead = re.sub(r"^    import (\S+)", rf"    from {place} import \1", instead, flags=re.M)
-    swapped = f"try:\n{tried}{BOUNDARY}{instead}"
-    return text[: block.start()] + swapped + text[block.end() :]
+    return block

@@ -16,10 +16,10 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from typing import Dict
+from typing import Dict, Set, Tuple
 
 from . import closure, libraries
-from .carry import carry, with_fallback
+from .carry import carry, imports, with_fallback
 from .places import Machine
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -77,10 +77,14 @@ def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str,
     found = dict(files)
     # Package Control would install what is carried.
     del found["dependencies.json"]
+    texts = {path: files[path].decode("utf-8") for path in USERS}
+    lines: Dict[Tuple[str, ...], Set[str]] = {}
     for path, modules in USERS.items():
-        text = files[path].decode("utf-8")
-        depth = path.count("/")
-        found[path] = with_fallback(text, modules, FOLDER, depth).encode("utf-8")
+        lines.setdefault(modules, set()).update(imports(texts[path], modules))
+    for path, modules in USERS.items():
+        depth, others = path.count("/"), sorted(lines[modules])
+        text = with_fallback(texts[path], modules, FOLDER, depth, others)
+        found[path] = text.encode("utf-8")
     names = frozenset(name for modules in closure.carried().values() for name in modules)
     for path, data in carry(unpacked, names).items():
         found[f"{FOLDER}/{path}"] = data
