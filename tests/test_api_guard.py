@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_support import PATIENCE, ApiTest  # noqa: E402
 from GeminiCompanion.companion.api import connection, routes, server, state, website  # noqa: E402
 from GeminiCompanion.companion.log import logger  # noqa: E402
+from GeminiCompanion.companion.private import NotPrivate  # noqa: E402
 
 CONFIGURED = "https://app.example.com"
 
@@ -373,6 +374,35 @@ class Language(ApiTest):
         server = self.another_server(language="en")
         reply = self.ask("GET", "/nowhere", headers={"Accept-Language": ""}, server=server)
         self.assertEqual(reply["message"], "There is nothing at /nowhere.")
+
+
+class State(ApiTest):
+    def test_a_folder_that_the_model_could_read_is_refused_and_not_made(self) -> None:
+        inside = self.path("sub")
+        os.mkdir(inside)
+        around = os.path.join(self.root, "around")
+        os.makedirs(os.path.join(around, "agent", "home"))
+        for folder, root in (
+            (self.path(".cache/api"), self.workspace),
+            (self.workspace, self.workspace),
+            (os.path.join(inside, "..", "state"), self.workspace),
+            (os.path.join(self.root, "state"), os.path.abspath(os.sep)),
+            (around, os.path.join(around, "agent", "home")),
+        ):
+            with self.subTest(folder=folder, root=root):
+                with self.assertRaisesRegex(NotPrivate, "--state"):
+                    self.another_server(folder, roots=[inside, root])
+        self.assertEqual(os.listdir(self.workspace), ["sub"])
+
+    @unittest.skipIf(sys.platform == "win32", "links want a right there")
+    def test_no_link_leads_it_into_a_root(self) -> None:
+        link = os.path.join(self.root, "link")
+        os.symlink(self.workspace, link)
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(os.path.join(link, "state"))
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(self.path("state"), roots=[link])
+        self.assertFalse(os.path.exists(self.path("state")))
 
 
 @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")

@@ -82,6 +82,7 @@ class Server:
         """Listen; the agent is started when it is first needed. Raises OSError where the port or
         the folder cannot be had, and NotPrivate."""
         settings = self._settings
+        state.check_apart(self._folder, settings.roots)
         state.prepare(self._folder)
         self.token = state.token_of(self._folder)
         self.agent = Agent(settings.agent)

@@ -491,7 +491,7 @@ class Living(ApiCase):
 
     @on_loop
     async def test_a_restart_keeps_token_and_credentials(self) -> None:
-        folder = os.path.join(self.workspace, "state")
+        folder = self.another_folder()
         first = await self.another_server(folder)
         key = {"authType": "gemini-api-key", "apiKey": "kept-key"}
         await self.post("/auth/config", key, server=first)

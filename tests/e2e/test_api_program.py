@@ -177,6 +177,11 @@ class Refusing(ProgramCase):
             errors = self.fails("--workspace", self.workspace, "--port", port)
         self.assertIn("cannot be started", errors)
 
+    def test_a_folder_for_the_keys_that_the_model_could_read_is_refused(self) -> None:
+        self.state = os.path.join(self.workspace, ".cache", "state")
+        self.assertIn("--state", self.fails("--workspace", self.workspace))
+        self.assertEqual(os.listdir(self.workspace), [])
+
     def test_what_makes_no_sense_is_told(self) -> None:
         here = ("--workspace", self.workspace)
         for arguments, part in (
