@@ -11,12 +11,16 @@ import stat
 import sys
 import time
 import unittest
+from datetime import datetime, timezone
+from typing import AsyncIterator
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api_support import PATIENCE, ApiTest  # noqa: E402
-from GeminiCompanion.companion.api import connection, routes, server, state, website  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.api import connection, dispatch, routes, server, state, website  # noqa: E402
 from GeminiCompanion.companion.log import logger  # noqa: E402
 from GeminiCompanion.companion.private import NotPrivate  # noqa: E402
 
@@ -284,6 +288,45 @@ class Limits(ApiTest):
         self.refused(reply, 500, "INTERNAL_ERROR")
         self.assertNotIn("inner", reply.data.decode())
         self.assertIn("KeyError", "".join(logs.output))
+
+
+class Texts(ApiTest):
+    """What cannot be encoded as it is."""
+
+    HALF = "bad \ud83d half"
+
+    def test_an_error_with_half_a_character_is_told(self) -> None:
+        error = AgentError(failure.GEMINI_ERROR, self.HALF, self.HALF)
+        with mock.patch.object(self.server.agent, "sessions", side_effect=error):
+            reply = self.ask("GET", "/sessions")
+        self.refused(reply, 500, "GEMINI_ERROR")
+        self.assertEqual((reply["message"], reply["details"]), ("bad ? half", "bad ? half"))
+
+    def test_half_a_character_takes_no_event_from_a_stream(self) -> None:
+        bodies = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
+        time = datetime.now(timezone.utc)
+
+        async def told(_after: int) -> AsyncIterator[events.Event]:
+            for number, body in enumerate(bodies, 1):
+                yield events.Event(number, time, "session", "turn", body)
+
+        turn = mock.Mock(id="turn", is_over=True, events=told)
+        for accepted in ("text/event-stream", "application/x-ndjson"):
+            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+                reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})
+            self.assertEqual(reply.data.count(b"bad ? half"), 2, reply)
+
+    def test_a_refusal_that_cannot_be_told_is_a_bug_like_others(self) -> None:
+        broken = mock.Mock(side_effect=[KeyError("inner"), {"code": "INTERNAL_ERROR"}])
+        with mock.patch.object(dispatch, "refused", broken), self.assertLogs(logger, "ERROR"):
+            server = self.server
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            self.addCleanup(client.close)
+            client.request("GET", "/nowhere", None, {"Authorization": f"Bearer {server.token}"})
+            response = client.getresponse()
+            self.assertEqual(
+                (response.status, json.load(response)["code"]), (500, "INTERNAL_ERROR")
+            )
 
 
 class Configured(ApiTest):

@@ -157,7 +157,6 @@ class StopsAndStarts(OutlivingTestCase):
             self.run_with(step)
         self.assertIs(os.replace, real)
 
-
     def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})

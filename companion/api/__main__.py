@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import logging
 import os
 import signal
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The workspace's name may have letters that a terminal has not.
+        sys.stdout.reconfigure(errors="replace")
     try:
         return asyncio.run(_serve(asked))
     except AgentError as error:

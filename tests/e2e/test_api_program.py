@@ -105,6 +105,13 @@ class Serving(ProgramCase):
         self.serve(module="GeminiCompanion.companion.api", cwd=self.root)
         self.assertTrue(self.ask("GET", "/status")["success"])
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
+    def test_a_workspace_whose_name_is_no_text_is_served(self) -> None:
+        self.workspace = os.path.join(self.root, os.fsdecode(b"work \xff"))
+        os.mkdir(self.workspace)
+        self.serve()
+        self.assertTrue(self.ask("GET", "/list-directory")["path"].endswith("work \ufffd"))
+
     def test_what_the_operator_allows_is_allowed(self) -> None:
         other = os.path.join(self.root, "other")
         os.mkdir(other)
