@@ -281,6 +281,23 @@ class Limits(ApiTest):
             self.refused(self.ask("GET", "/sessions"), 503, "TOO_MANY")
             self.assertEqual(self.ask("GET", "/status", headers={"Authorization": ""}).status, 200)
 
+    def test_as_many_as_may_have_the_token_may_come_at_the_same_moment(self) -> None:
+        another = self.another_server()
+        head = (
+            f"GET /sessions HTTP/1.1\r\nHost: 127.0.0.1:{another.port}\r\nConnection: close\r\n"
+            f"Authorization: Bearer {another.token}\r\n\r\n"
+        )
+        clients = [self.connect(another) for _ in range(server.MAX_CONNECTIONS)]
+        for client in clients:
+            client.sendall(head.encode())
+        answers = [rest_of(client)[:12] for client in clients]
+        self.assertEqual(answers, [b"HTTP/1.1 200"] * len(clients))
+
+    def test_many_strangers_cost_the_oldest_of_them_and_nobody_else(self) -> None:
+        strangers = [self.connect() for _ in range(server.MAX_CONNECTIONS + 10)]
+        self.assertEqual(self.ask("GET", "/sessions").status, 200)
+        self.assertEqual(strangers[0].recv(1), b"")
+
     def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
         with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):
             with self.assertLogs(logger, "ERROR") as logs:

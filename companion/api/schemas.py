@@ -16,7 +16,8 @@ Schema = Mapping[str, Any]
 
 # Characters of a message, a path, and of an id or a name.
 MAX_MESSAGE, MAX_PATH, MAX_NAME = 2_000_000, 4096, 512
-# Characters of a call's id: the CLI makes some of a file's path, and takes any from the model's API.
+# Characters of a call's id, of which the CLI makes some of a file's path, and takes others from the
+# model's API.
 MAX_CALL = 2 * MAX_PATH
 # Characters of a key, of a code, and of a command.
 MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
