@@ -131,10 +131,8 @@ class Companion:
         """The boundary of the thread: what gets here is our bug, or a library that is missing."""
         try:
             asyncio.run(self._serve())
-        except ImportError as error:
-            self._end(missing.sentence(error) or STOPPED, error)
         except Exception as error:
-            self._end(STOPPED, error)
+            self._end(missing.sentence(error) or STOPPED, error)
         finally:
             self._wake = None
             self._calls = deque(maxlen=0)

@@ -112,3 +112,9 @@ class Missing(unittest.TestCase):
     def test_a_library_that_is_too_old_is_told_to_be_so(self) -> None:
         old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass\n"
         self.check('The library "jsonschema" does not fit.', *self.see(jsonschema=old))
+
+    def test_a_library_for_another_python_is_told_however_it_fails(self) -> None:
+        for text in ("from abc import ABCMeta\nABCMeta['other']\n", "def f(:\n", "len.other\n"):
+            with self.subTest(text):
+                seen, console = self.see(jsonschema=text)
+                self.check('The library "jsonschema" does not fit.', seen, console)

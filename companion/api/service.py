@@ -133,10 +133,8 @@ class Service:
             asyncio.run(self._serve())
         except (Refused, NotPrivate) as error:
             self._end(str(error))
-        except ImportError as error:
-            self._end(missing.sentence(error) or STOPPED, error)
         except Exception as error:
-            self._end(STOPPED, error)
+            self._end(missing.sentence(error) or STOPPED, error)
         finally:
             self.serving = self._server = self._wake = None
             self._is_over = True

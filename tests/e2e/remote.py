@@ -221,6 +221,11 @@ def _question() -> Any:
     return _window().question
 
 
+def origin(name: str) -> str | None:
+    """The file that a module was loaded from."""
+    return sys.modules[name].__file__
+
+
 def importable(names: list[str]) -> list[str]:
     """Those that another package can import."""
     found = []

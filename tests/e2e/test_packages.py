@@ -1,4 +1,4 @@
-"""The built packages, from inside their zips, with the real Gemini CLI."""
+"""The built packages alone in an otherwise empty data folder, with the real Gemini CLI."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ DIST = os.path.join(ROOT, "dist")
 NAME = "GeminiCompanion.sublime-package"
 
 
+@unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "only a checkout is packed")
 class Built(session.Session):
     """`built` is one of the packages of `make package`."""
 
@@ -33,13 +34,18 @@ class Built(session.Session):
             [sys.executable, "-m", "tools.package", cls.kind], cwd=ROOT, stdout=subprocess.PIPE
         )
         if done.returncode:
-            raise unittest.SkipTest(done.stdout.decode())
+            raise AssertionError(done.stdout.decode())
         folder = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, folder)
-        cls.package = os.path.join(folder, NAME)
-        shutil.copy(os.path.join(DIST, cls.built), cls.package)
         cls.prepare(folder)
         super().setUpClass()
+
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        cls.installed = os.path.join(cls.root, "data", "Installed Packages", NAME)
+        os.mkdir(os.path.dirname(cls.installed))
+        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
+        return super().new_editor(temp)
 
     @classmethod
     def prepare(cls, folder: str) -> None:
@@ -60,6 +66,8 @@ class Built(session.Session):
         until(lambda: not self.editor.do("api_runs"))
 
     def accept_an_edit(self) -> None:
+        origin = self.editor.do("origin", "GeminiCompanion.plugin")
+        self.assertEqual(origin, os.path.join(self.installed, "plugin.py"))
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("append", path, "mine\n")
