@@ -15,7 +15,7 @@ BASE = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')"
 # A bare "make run FOLDER=path" means a path from where the user stands.
 FOLDER_PATH := $(abspath $(FOLDER))
 
-.PHONY: all help setup setup-python setup-node run api test fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node setup-schema run api test fuzz soak check format bench review install uninstall package
 
 all: check test
 
@@ -38,6 +38,9 @@ setup-python:
 setup-node: setup-python
 	@$(PY) tools/setup.py node
 
+setup-schema: setup-python
+	@$(PY) tools/setup.py schema
+
 run: setup-python
 	@$(PY) -m headless "$(FOLDER_PATH)"
 
@@ -47,13 +50,13 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER_PATH)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup
+test: setup setup-schema
 	$(PY) -O -m headless --exec tests/run.py
 	$(PY) -W error -m pytest
 
 # The same as in the tests, but hours of it: other requests and other orders each time.
-fuzz: setup
-	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py
+fuzz: setup setup-schema
+	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py tests/e2e/test_api_schema.py
 	FUZZ=50 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
 
 # make soak MINUTES=60

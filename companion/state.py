@@ -120,6 +120,17 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
     return "" if is_all else TOO_MUCH
 
 
+def is_same(one: list[SavedWorkspace], other: list[SavedWorkspace]) -> bool:
+    """Whether the second, once loaded, is as good as the first: neither the moment nor the last id
+    that was given has to be exact."""
+    return [_lasting(each) for each in one] == [_lasting(each) for each in other]
+
+
+def _lasting(workspace: SavedWorkspace) -> SavedWorkspace:
+    sessions = tuple(replace(session, last_id=0) for session in workspace.sessions)
+    return replace(workspace, sessions=sessions, saved_at=0.0)
+
+
 def _put_aside(path: str, data: bytes) -> str:
     aside = path + UNREAD
     try:

@@ -47,6 +47,8 @@ class Windows:
         self._saved: list[SavedWorkspace] = []
         self._save_timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Future[str] | None = None
+        # What the file holds, as far as it could be written.
+        self._written: list[SavedWorkspace] = []
         self._problem = ""
         self._is_ending = False
         self._is_trusted: bool | None = None
@@ -105,7 +107,8 @@ class Windows:
             self._save_timer.cancel()
         if self._saving is not None:
             await self._saving
-        if self._state_path is not None:
+        # The editor waits for this end: what is saved already is not written again.
+        if self._state_path is not None and not state.is_same(keep, self._written):
             self._tell_problem(state.save(self._state_path, keep))
         self._on_environments({})
 
@@ -238,6 +241,7 @@ class Windows:
             self._changed()
             return
         keep = self._all_saved(self._workspaces.values())
+        self._written = keep
         loop = asyncio.get_running_loop()
         self._saving = loop.run_in_executor(None, state.save, str(self._state_path), keep)
         self._saving.add_done_callback(self._saved_with)
@@ -247,6 +251,8 @@ class Windows:
 
     def _tell_problem(self, problem: str) -> None:
         """Tell once of a disk that refuses, and not again until it has taken something."""
+        if problem:
+            self._written = []
         if problem and not self._problem:
             logger.error("%s", problem)
             self._editor.tell(problem)

@@ -234,7 +234,8 @@ class Workspace(Desk):
     def edited(self, session_id: str, path: str, text: str) -> None:
         """The user changed the proposal: this is what has to outlive the editor."""
         session = self.sessions.find(session_id) or self._orphans.get(session_id)
-        if session is not None and path in session.awaiting:
+        known = session is not None and path in session.awaiting
+        if session is not None and known and session.proposals.get(path) != text:
             session.proposals[path] = text
             self._on_change()
 

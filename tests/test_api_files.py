@@ -80,6 +80,19 @@ class Listing(FilesTest):
             pass
         self.assertEqual(self.list_over(self.folder)["items"][0]["name"], "\ufffd.txt")
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
+    def test_a_path_that_is_no_text_can_be_told_and_written_to(self) -> None:
+        os.mkdir(os.fsencode(self.folder) + b"/d\xff")
+        os.symlink(b"d\xff", os.fsencode(self.path("link")))
+        real = self.path("d\ufffd")
+        reply = self.write_over(self.path("link/f"), "text")
+        self.assertEqual((reply.status, reply["path"]), (200, real + "/f"), reply)
+        reply = self.read_over(self.path("link/f"))
+        self.assertEqual((reply["path"], reply["content"]), (real + "/f", "text"))
+        reply = self.list_over(self.path("link"))
+        self.assertEqual((reply["path"], reply["items"][0]["path"]), (real, real + "/f"))
+        self.refused(self.write_over(self.path("link/no/f")), 404, "FILE_NOT_FOUND")
+
     def test_a_folder_of_very_many_is_told_in_part(self) -> None:
         for number in range(4):
             self.write(str(number), "")

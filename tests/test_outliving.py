@@ -157,6 +157,21 @@ class StopsAndStarts(OutlivingTestCase):
             self.run_with(step)
         self.assertIs(os.replace, real)
 
+    def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            await self.until(lambda: self.environments and windows._saving is not None)
+            await self.until(lambda: windows._saving is None or windows._saving.done())
+            await self.until(lambda: windows._save_timer is None)
+            self.stamp = os.stat(self.path).st_mtime_ns
+            if change:
+                windows.accept_diff(1, "session", "/a/b", "mine\n")
+
+        for change in (False, True):
+            with self.subTest(change=change):
+                self.run_with(step)
+                self.assertEqual(os.stat(self.path).st_mtime_ns != self.stamp, change)
+
 
 class OtherWindows(OutlivingTestCase):
     def test_a_window_that_gets_the_folder_later_has_what_was_kept_there(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import glob
 import io
 import json
 import os
@@ -67,7 +68,10 @@ WHICH = (
     + """
 sys.path[:0] = sys.argv[2:]
 from GeminiCompanion.companion import mcp, transport
-print(json.dumps([transport.web.__name__, mcp.Draft7Validator.__module__]))
+from GeminiCompanion.companion.api import forms, server, stream
+used = [it.__name__ for it in (transport.web, server.web, stream.web)]
+used += [it.Draft7Validator.__module__ for it in (mcp, forms)]
+print(json.dumps(sorted(set(used))))
 """
 )
 CARRIED = "GeminiCompanion.carried."
@@ -451,6 +455,17 @@ class Fallback(unittest.TestCase):
     def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
         changed = carry.with_fallback("from a import b\n", ("a",), "carried", 2)
         self.assertIn("    from ...carried.a import b\n", changed)
+
+    def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
+        tops = {name for modules in closure.carried().values() for name in modules}
+        found = {}
+        for path in glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                nodes = list(ast.walk(ast.parse(file.read())))
+            names: set[str] = set().union(*map(absolute, nodes))
+            if names & tops:
+                found[os.path.relpath(path, ROOT).replace(os.sep, "/")] = tuple(names & tops)
+        self.assertEqual(found, package.USERS)
 
     def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
         for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):

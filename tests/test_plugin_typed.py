@@ -19,10 +19,13 @@ OLDER = "a.py (your edits of an older proposal)"
 
 class Edits(AdapterTestCase):
     def edited(self, cli: FakeCli) -> Generator[Any, Any, sublime.View]:
-        """`right = ...`: a diff of a.py that has "theirs" and "mine" in it."""
+        """`right = ...`: a diff of a.py that has "theirs" and "penned" in it."""
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
-        right.run_command("append", {"characters": "mine\n"})
+        right.run_command("append", {"characters": "penned\n"})
         return right
+
+    def diffs_of(self, path: str) -> list[sublime.View]:
+        return [it for it in sublime_diff.diffs(self.window) if sublime_diff.path_of(it) == path]
 
     def crash(self) -> None:
         """The editor goes down, and no tab of a diff comes back with it."""
@@ -48,21 +51,21 @@ class MakingWay(Edits):
         cli = yield from self.connect()
         right = yield from self.edited(cli)
         path = sublime_diff.path_of(right)
-        yield lambda: r"theirs\nmine" in saved_state()
+        yield lambda: "penned" in saved_state()
         self.crash()
-        yield lambda: list(sublime_diff.diffs(self.window))
+        yield lambda: self.diffs_of(path)
         cli.close()
         other = yield from self.connect()
-        yield from self.diff(other, path, "next\n")
-        yield lambda: len(list(sublime_diff.diffs(self.window))) == 1
-        self.assertEqual(self.tabs().get(OLDER), "theirs\nmine\n")
+        new = yield from self.diff(other, path, "next\n")
+        yield lambda: self.diffs_of(path) == [new]
+        self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
 
     def test_what_was_typed_stays_when_the_same_cli_proposes_again(self) -> Steps:
         cli = yield from self.connect()
         old = yield from self.edited(cli)
         new = yield from self.diff(cli, sublime_diff.path_of(old), "next\n")
         yield lambda: not sublime_diff.is_diff(old)
-        self.assertEqual(self.tabs().get(OLDER), "theirs\nmine\n")
+        self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
         self.assertFalse(old.is_scratch())
         self.assertEqual(list(sublime_diff.diffs(self.window)), [new])
 
@@ -95,11 +98,11 @@ class TabsOfTheUsersOwn(Edits):
         with mock.patch.object(sublime.View, "close") as close:
             plugin.plugin_loaded()
         self.assertEqual(close.mock_calls, [])
-        self.assertEqual(text_of(view), "theirs\nmine\n")
+        self.assertEqual(text_of(view), "theirs\npenned\n")
 
     def test_a_restart_leaves_it_alone_once_it_was_saved(self) -> Steps:
         view = yield from self.released()
-        view.retarget(self.write("mine.py", ""))
+        view.retarget(self.write("penned.py", ""))
         view.run_command("save", {"async": False})
         plugin.plugin_unloaded()
         plugin.plugin_loaded()
@@ -149,7 +152,7 @@ class InAnotherWindow(Edits):
         right = yield from self.dragged()
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: right.name() == "a.py (released proposal)"
-        self.assertEqual(text_of(right), "theirs\nmine\n")
+        self.assertEqual(text_of(right), "theirs\npenned\n")
         self.assertFalse(right.is_scratch())
 
 
@@ -165,7 +168,7 @@ class Rejected(Edits):
         self.window.focus_view(right)
         self.window.run_command("close")
         yield lambda: cli.received("ide/diffRejected")
-        yield lambda: self.tabs().get(self.NAME) == "theirs\nmine\n"
+        yield lambda: self.tabs().get(self.NAME) == "theirs\npenned\n"
         (tab,) = [view for view in self.window.views() if view.name() == self.NAME]
         self.assertEqual((tab.is_scratch(), tab.is_dirty(), right.is_valid()), (False, True, False))
         self.assertEqual(self.window.num_groups(), 1)
@@ -178,7 +181,7 @@ class Rejected(Edits):
         self.window.run_command("gemini_companion_reject_diff")
         yield lambda: cli.received("ide/diffRejected")
         yield lambda: self.window.num_groups() == 1
-        self.assertEqual((right.name(), text_of(right)), (self.NAME, "theirs\nmine\n"))
+        self.assertEqual((right.name(), text_of(right)), (self.NAME, "theirs\npenned\n"))
         self.assertFalse(right.is_scratch())
         self.assertEqual(self.window.active_view(), typing)
 
@@ -199,20 +202,22 @@ class Rejected(Edits):
         try:
             cli = yield from self.connect()
             yield from self.edited(cli)
-            yield lambda: r"theirs\nmine" in saved_state()
+            yield lambda: "penned" in saved_state()
             self.window.run_command("close_window")
             yield lambda: cli.received("ide/diffRejected")
         finally:
             self.window = here
-        yield lambda: self.tabs().get(self.NAME) == "theirs\nmine\n"
+        yield lambda: self.tabs().get(self.NAME) == "theirs\npenned\n"
 
     def test_closing_the_tab_while_the_server_is_down_leaves_it_too(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        self.addCleanup(sublime.run_command, "gemini_companion_restart")
+        path = sublime_diff.path_of(right)
         plugin._host.companion.stop()
         right.close()
-        yield lambda: self.tabs().get("a.py (your edits)") == "theirs\nmine\n"
+        yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
+        sublime.run_command("gemini_companion_restart")
+        yield lambda: self.diffs_of(path)
 
 
 class Leaving(Edits):
@@ -226,7 +231,7 @@ class Leaving(Edits):
         left = sublime_diff.partner(right)
         answer = cli.call("closeDiff", filePath=sublime_diff.path_of(right))
         yield answer.done
-        self.assertEqual(self.tabs(), {self.NAME: "theirs\nmine\n"})
+        self.assertEqual(self.tabs(), {self.NAME: "theirs\npenned\n"})
         self.assertEqual((right.is_scratch(), left.is_valid()), (False, False))
         self.assertEqual(self.window.num_groups(), 1)
 
@@ -260,7 +265,7 @@ class Typing(Edits):
         for number in range(5):
             right.run_command("append", {"characters": f"{number}\n"})
             yield 20
-        yield lambda: "mine\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
+        yield lambda: "penned\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
 
 
 class BroughtBack(Edits):
@@ -270,8 +275,8 @@ class BroughtBack(Edits):
         """Type into a proposal, and have the editor come back with what it was like before."""
         marks = {name: right.settings().get(name) for name in sublime_diff.MARKS}
         text = text_of(right)
-        right.run_command("append", {"characters": "mine\n"})
-        yield lambda: "mine" in saved_state()
+        right.run_command("append", {"characters": "penned\n"})
+        yield lambda: "penned" in saved_state()
         plugin.plugin_unloaded()
         sublime_diff.put_text(right, text)
         for name, value in marks.items():
@@ -282,22 +287,22 @@ class BroughtBack(Edits):
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
         yield from self.older_session(right)
-        yield lambda: text_of(right) == "theirs\nmine\n"
+        yield lambda: text_of(right) == "theirs\npenned\n"
         self.assertTrue(sublime_diff.is_diff(right))
-        yield lambda: "mine" in saved_state()
+        yield lambda: "penned" in saved_state()
         right.run_command("undo")
         self.assertEqual(text_of(right), "theirs\n")
-        yield lambda: "mine" not in saved_state()
+        yield lambda: "penned" not in saved_state()
 
     def test_what_was_typed_while_nobody_kept_it_stands(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        yield lambda: "mine" in saved_state()
+        yield lambda: "penned" in saved_state()
         plugin.plugin_unloaded()
         right.run_command("append", {"characters": "to nobody\n"})
         plugin.plugin_loaded()
         yield lambda: "to nobody" in saved_state()
-        self.assertEqual(text_of(right), "theirs\nmine\nto nobody\n")
+        self.assertEqual(text_of(right), "theirs\npenned\nto nobody\n")
 
     def test_what_is_typed_before_the_companion_is_up_is_not_lost(self) -> Steps:
         cli = yield from self.connect()
@@ -305,6 +310,6 @@ class BroughtBack(Edits):
         with mock.patch.object(sublime_host, "AT_REST", 0):
             yield from self.older_session(right)
             right.run_command("append", {"characters": "at once\n"})
-            yield lambda: text_of(right) == "theirs\nmine\n"
+            yield lambda: text_of(right) == "theirs\npenned\n"
         right.run_command("undo")
         self.assertEqual(text_of(right), "theirs\nat once\n")

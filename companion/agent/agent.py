@@ -26,6 +26,8 @@ MAX_CONVERSATIONS = 100
 # Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended:
 # it gives no memory back, and a new start makes it forget.
 LARGE, IDLE = 600 << 20, timedelta(minutes=30)
+# Seconds in which a cancelled turn ends its commands, with some to spare.
+ENDING = 2.0
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,21 @@ class Agent(Listener):
         await self._client()
 
     async def stop(self) -> None:
-        """Cancel what runs and end the process, within about six seconds."""
-        self.cancel()
+        """Cancel what runs and end the process, within about eight seconds."""
+        await self.end_turns()
         await self._abandon_login()
         await self._runner.stop()
+
+    async def end_turns(self) -> None:
+        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
+        the CLI ends the commands of its tools, which it leaves behind when it is just ended."""
+        turns = [it.turn for it in self._conversations.values() if it.turn is not None]
+        ends = [asyncio.ensure_future(_end_of(turn)) for turn in turns if not turn.is_over]
+        self.cancel()
+        if ends:
+            _done, late = await asyncio.wait(ends, timeout=ENDING)
+            for each in late:
+                each.cancel()
 
     # Chat.
 
@@ -402,6 +415,11 @@ class Agent(Listener):
         for each in list(self._conversations.values())[:-MAX_CONVERSATIONS]:
             if not each.is_busy:
                 del self._conversations[each.id]
+
+
+async def _end_of(turn: Turn) -> None:
+    async for _event in turn.events():
+        pass
 
 
 def _call_id(event: events.Event) -> str:

@@ -25,7 +25,7 @@ async def list_directory(desk: Desk, asked: Asked) -> Answer:
         {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
         for it in items
     ]
-    body = {"path": real, "items": told, "truncated": is_cut}
+    body = {"path": files.readable(real), "items": told, "truncated": is_cut}
     if is_cut:
         return Answer("directory_cut", body, {"count": len(items)})
     return Answer("directory_listed", body)
@@ -38,7 +38,7 @@ async def read_file(desk: Desk, asked: Asked) -> Answer:
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
-    return Answer("file_read", {"path": real, "content": content})
+    return Answer("file_read", {"path": files.readable(real), "content": content})
 
 
 async def write_file(desk: Desk, asked: Asked) -> Answer:
@@ -48,7 +48,7 @@ async def write_file(desk: Desk, asked: Asked) -> Answer:
     except Refusal as refusal:
         refusal.more.update(path=path)
         raise
-    return Answer("file_written", {"path": real, "content": content})
+    return Answer("file_written", {"path": files.readable(real), "content": content})
 
 
 async def execute_command(desk: Desk, asked: Asked) -> Answer:
@@ -57,7 +57,7 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
         raise Refusal(COMMANDS_DISABLED)
     command = asked.fields["command"]
     if not command.strip():
-        raise Refusal(VALIDATION_ERROR, "field_short", field="command")
+        raise Refusal(VALIDATION_ERROR, "command_blank")
     path = asked.fields.get("cwd", "")
     folder = await _told(path, lambda: desk.roots.folder(path))
     seconds = float(asked.fields.get("timeout", commands.SECONDS))

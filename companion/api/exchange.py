@@ -3,6 +3,7 @@ answer; knows aiohttp by the type of a request only."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Awaitable, Callable, Mapping, Union
@@ -67,7 +68,8 @@ Handler = Callable[[Desk, Asked], Awaitable[Union[Answer, web.StreamResponse]]]
 @dataclass(frozen=True)
 class Route:
     """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
-    the envelope; `refusals` are the statuses that it may have instead, beside those of all."""
+    the envelope; `refusals` are the statuses that it may have instead, beside those of all.
+    `links` are OpenAPI's links from the answer to what can be asked next, by their names."""
 
     method: str
     path: str
@@ -78,6 +80,7 @@ class Route:
     refusals: tuple[int, ...] = ()
     is_open: bool = False
     streams: bool = False
+    links: Mapping[str, Any] = field(default_factory=dict)
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:
@@ -90,6 +93,12 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
         "code": refusal.code,
         "timestamp": now(),
     }
+
+
+def encoded(value: Mapping[str, Any]) -> bytes:
+    """As JSON, whatever texts are in it: half a surrogate pair becomes "?"."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def now() -> str:

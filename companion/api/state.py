@@ -7,7 +7,7 @@ import re
 import secrets
 import stat
 import sys
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from .. import private
 
@@ -38,6 +38,17 @@ def prepare(folder: str) -> None:
     private.make_folder(folder)
 
 
+def check_apart(folder: str, roots: Sequence[str]) -> None:
+    """Raises NotPrivate where the folder lies within one of the roots, or one of them within it:
+    what is there can be read over the API, and by the model without asking. Raises OSError."""
+    for root in roots:
+        if _is_within(folder, root) or _is_within(root, folder):
+            raise private.NotPrivate(
+                f"{folder} is to keep token and keys, and the files of {root} can be read by the"
+                " model. Name a folder apart from it with --state, or another --workspace."
+            )
+
+
 def token_of(folder: str) -> str:
     """The token that the folder keeps; a new one where there is none, or where others could have
     read it. Raises OSError."""
@@ -48,6 +59,16 @@ def token_of(folder: str) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     private.write(path, (token + "\n").encode("ascii"))
     return token
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """By the folders themselves, for some systems write the name of one in several ways."""
+    path = os.path.realpath(path)
+    while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return False
+    return True
 
 
 def _kept(path: str) -> str:

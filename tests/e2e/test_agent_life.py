@@ -230,6 +230,21 @@ class Dying(AgentCase):
             os.kill(pid, 0)
 
     @on_loop
+    async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
+        agent = await self.another_agent()
+        marker = self.path("running")
+        command = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=command)], ["Slept."])
+        turn = await agent.chat(self.workspace, "sleep")
+        asked = await self.until(turn, ToolConfirmation)
+        agent.confirm(asked.call_id, "proceed_once")
+        await self.until_file(marker)
+        await agent.stop()
+        self.assertTrue(turn.is_over)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.read("running")), 0)
+
+    @on_loop
     async def test_a_cli_that_cannot_start_says_why(self) -> None:
         agent = await self.another_agent(command=("/nowhere/node", "gemini.js"))
         with self.assertRaises(AgentError) as caught:

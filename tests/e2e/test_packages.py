@@ -12,6 +12,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
+from editor import Editor  # noqa: E402
+from served import STOP, Served, set_up, until  # noqa: E402
 from session import ACCEPT  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -43,6 +45,20 @@ class Built(session.Session):
     def prepare(cls, folder: str) -> None:
         pass
 
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        with set_up(cls.root, os.path.join(cls.root, "data"), cls.model.url):
+            return super().new_editor(temp)
+
+    def serve_the_api(self) -> None:
+        served = Served(self.editor)
+        # Inside of a zip the page is no file.
+        self.assertIn(b"<!doctype html>", served.read("GET", "/").lower())
+        self.model.will_play("hello", ["Hi."])
+        self.assertEqual(served.chat("hello"), "Hi.")
+        self.assertTrue(self.editor.do("choose_in_palette", STOP))
+        until(lambda: not self.editor.do("api_runs"))
+
     def accept_an_edit(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -55,6 +71,9 @@ class Built(session.Session):
 class Plain(Built):
     def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
         self.accept_an_edit()
+
+    def test_it_serves_the_api(self) -> None:
+        self.serve_the_api()
 
 
 class Standalone(Built):
@@ -72,6 +91,10 @@ class Standalone(Built):
 
     def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
         self.accept_an_edit()
+        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
+
+    def test_it_serves_the_api_with_the_libraries_that_it_carries(self) -> None:
+        self.serve_the_api()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
 
