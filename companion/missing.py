@@ -1,4 +1,4 @@
-"""The sentence for a user whose editor lacks a library, or has one that does not fit; imports none."""
+"""The sentence for a user whose editor lacks a library, or has one that fails; imports none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENTENCE = (
 
 
 def sentence(error: Exception) -> str:
-    """What to do about it; empty for a fault of our own, a module that cannot be imported included."""
+    """What to do about it; empty for a fault of our own, be it a module that cannot be imported."""
     if isinstance(error, ImportError):
         name = (error.name or str(error)).partition(".")[0]
     elif isinstance(error, SyntaxError):

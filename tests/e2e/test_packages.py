@@ -45,16 +45,12 @@ class Built(session.Session):
         cls.installed = os.path.join(cls.root, "data", "Installed Packages", NAME)
         os.mkdir(os.path.dirname(cls.installed))
         shutil.copy(os.path.join(DIST, cls.built), cls.installed)
-        return super().new_editor(temp)
+        with set_up(cls.root, os.path.join(cls.root, "data"), cls.model.url):
+            return super().new_editor(temp)
 
     @classmethod
     def prepare(cls, folder: str) -> None:
         pass
-
-    @classmethod
-    def new_editor(cls, temp: str = "") -> Editor:
-        with set_up(cls.root, os.path.join(cls.root, "data"), cls.model.url):
-            return super().new_editor(temp)
 
     def serve_the_api(self) -> None:
         served = Served(self.editor)
