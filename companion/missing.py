@@ -1,4 +1,4 @@
-"""The sentence for a user whose editor lacks a library, or has one that fails; imports none."""
+"""The sentence for a user whose editor lacks a library; imports none."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 import traceback
 
 SENTENCE = (
-    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette and'
-    " restart Sublime Text, or take the stand-alone package, which needs no libraries:"
-    " docs/install.md tells how."
+    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette (or'
+    ' "make install" once more, where you did that) and restart Sublime Text, or take the'
+    " stand-alone package, which needs no libraries: docs/install.md tells how."
 )
 
 
 def sentence(error: Exception) -> str:
-    """What to do about it; empty for a fault of our own, be it a module that cannot be imported."""
+    """What to do about it; empty for a fault of our own, which is no library's."""
     if isinstance(error, ImportError):
         name = (error.name or str(error)).partition(".")[0]
     elif isinstance(error, SyntaxError):

@@ -107,6 +107,29 @@ class Workflows(unittest.TestCase):
         self.assertIn('--notes-file "messages/$TAG.txt"', command)
 
 
+@unittest.skipUnless(shutil.which("make"), "nothing to make it with")
+class Makefile(unittest.TestCase):
+    def test_a_checkout_may_lie_in_a_folder_with_blanks(self) -> None:
+        folder = tempfile.mkdtemp(suffix=" Pr\u00f6jekt mit Leerzeichen")
+        self.addCleanup(shutil.rmtree, folder)
+        shutil.copy(os.path.join(ROOT, "Makefile"), folder)
+        os.mkdir(os.path.join(folder, "tools"))
+        with open(os.path.join(folder, "tools", "setup.py"), "w") as file:
+            file.write("import sys; print(sys.argv[1], sys.executable)")
+        python = os.path.join(folder, ".venv", "bin", "python")
+        for is_made in (False, True):
+            if is_made:
+                os.makedirs(os.path.dirname(python))
+                os.symlink(sys.executable, python)
+            with self.subTest(is_made=is_made):
+                done = subprocess.run(
+                    ["make", "-s", "setup-python"], cwd=folder, capture_output=True, timeout=60
+                )
+                said = done.stdout.decode()
+                self.assertTrue(said.startswith("python "), done.stderr.decode())
+                self.assertEqual(python in said, is_made)
+
+
 @unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
 class Release(unittest.TestCase):
     """Its own steps are run as they stand there, in a folder that has what they need."""

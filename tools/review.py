@@ -19,7 +19,7 @@ def main() -> int:
     if sys.version_info < setup.OLDEST_APART:
         print("The reviewer needs Python %d.%d or newer: not asked." % setup.OLDEST_APART)
         return 0
-    if not os.path.isdir(os.path.join(ROOT, ".git")):
+    if not os.path.exists(os.path.join(ROOT, ".git")):
         print("Only a checkout can be exported for the reviewer: not asked.")
         return 0
     python = setup.set_up_apart("review")

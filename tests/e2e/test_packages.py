@@ -41,16 +41,17 @@ class Built(session.Session):
         super().setUpClass()
 
     @classmethod
-    def new_editor(cls, temp: str = "") -> Editor:
-        cls.installed = os.path.join(cls.root, "data", "Installed Packages", NAME)
-        os.mkdir(os.path.dirname(cls.installed))
-        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
-        with set_up(cls.root, os.path.join(cls.root, "data"), cls.model.url):
-            return super().new_editor(temp)
-
-    @classmethod
     def prepare(cls, folder: str) -> None:
         pass
+
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        data = os.path.join(cls.root, "data")
+        cls.installed = os.path.join(data, "Installed Packages", NAME)
+        os.mkdir(os.path.dirname(cls.installed))
+        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
+        with set_up(cls.root, data, cls.model.url):
+            return super().new_editor(temp)
 
     def serve_the_api(self) -> None:
         served = Served(self.editor)
