@@ -230,6 +230,11 @@ class Writing(FilesTest):
         self.assertTrue(os.path.islink(self.path("link")))
         self.assertEqual(self.read("real"), b"new")
 
+    def test_what_was_to_be_written_is_told_where_it_was_not(self) -> None:
+        reply = self.write_over(self.path("no/parent"), "text")
+        self.refused(reply, 404, "FILE_NOT_FOUND")
+        self.assertEqual((reply["path"], reply["content"]), (self.path("no/parent"), "text"))
+
     def test_a_full_disk_costs_neither_the_old_text_nor_the_folder(self) -> None:
         self.write("kept", "old")
         full = OSError(28, "No space left on device")

@@ -75,6 +75,13 @@ class Guarded(ApiTest):
         headers = {"Authorization": f"bearer {self.server.token}"}
         self.assertEqual(self.ask("GET", "/auth/status", headers=headers).status, 200)
 
+    def test_before_the_token_all_paths_have_the_same_methods(self) -> None:
+        told = {
+            self.ask("OPTIONS", path, headers={"Authorization": ""}).headers["Allow"]
+            for path in ("/chat", "/status", "/chat/x/events", "/nowhere")
+        }
+        self.assertEqual(told, {"GET, POST, OPTIONS"})
+
     def test_a_stranger_does_not_learn_what_paths_and_methods_there_are(self) -> None:
         for method, path in (("GET", "/nowhere"), ("DELETE", "/chat"), ("POST", "/status")):
             reply = self.ask(method, path, headers={"Authorization": ""})
@@ -463,6 +470,31 @@ class State(ApiTest):
         with self.assertRaisesRegex(NotPrivate, "--state"):
             self.another_server(self.path("state"), roots=[link])
         self.assertFalse(os.path.exists(self.path("state")))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_a_folder_with_other_things_in_it_is_refused_and_stays_open(self) -> None:
+        folder = os.path.join(self.root, "shared")
+        os.mkdir(folder)
+        os.chmod(folder, 0o755)
+        for name in ("theirs", "token"):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write("theirs")
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(folder)
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o755)
+        with open(os.path.join(folder, "token"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "theirs")
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_an_empty_one_and_one_of_ours_are_taken_and_closed(self) -> None:
+        folder = os.path.join(self.root, "empty")
+        os.mkdir(folder)
+        for _ in range(2):
+            os.chmod(folder, 0o755)
+            self.another_server(folder)
+            self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+            with open(os.path.join(folder, ".DS_Store"), "w", encoding="ascii"):
+                pass
 
 
 @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")

@@ -46,7 +46,7 @@ async def write_file(desk: Desk, asked: Asked) -> Answer:
     try:
         real = await aside(lambda: files.write(desk.roots, path, content))
     except Refusal as refusal:
-        refusal.more.update(path=path)
+        refusal.more.update(path=path, content=content)
         raise
     return Answer("file_written", {"path": files.readable(real), "content": content})
 

@@ -89,10 +89,7 @@ class Dispatcher:
     def _preflight(
         self, request: web.BaseRequest, headers: Mapping[str, str]
     ) -> web.StreamResponse:
-        more = {
-            **self._guard.preflight(request.headers),
-            "Allow": self._table.allowed(request.path),
-        }
+        more = self._guard.preflight(request.headers)
         return web.Response(status=204, headers={**headers, **more})
 
     def _refuse(

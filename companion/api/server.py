@@ -61,7 +61,7 @@ class Settings:
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
     """Those of an agent whose state lies in the server's `folder`."""
-    return Options(launch, os.path.join(folder, "agent"), **others)
+    return Options(launch, os.path.join(folder, state.AGENT_FOLDER), **others)
 
 
 class Server:

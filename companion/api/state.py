@@ -12,7 +12,8 @@ from typing import Mapping, Sequence
 from .. import private
 
 NAME = "gemini-companion-api"
-TOKEN_FILE = "token"
+TOKEN_FILE, AGENT_FOLDER = "token", "agent"
+OURS = (TOKEN_FILE, AGENT_FOLDER)
 # 256 random bits, as secrets.token_urlsafe writes them.
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -33,8 +34,14 @@ def default_folder(environment: Mapping[str, str], platform: str = sys.platform)
 
 
 def prepare(folder: str) -> None:
-    """Make the folder, for this user alone, and those above it. Raises OSError, NotPrivate."""
+    """Make the folder, for this user alone, and those above it. One that is there is taken where it
+    is empty or was made here. Raises OSError, NotPrivate."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
+    if os.path.isdir(folder) and not _is_ours(folder):
+        raise private.NotPrivate(
+            f"{folder} is to be closed to everybody else, and has other things in it. Name an empty"
+            " folder with --state, or one that is still to be made."
+        )
     private.make_folder(folder)
 
 
@@ -69,6 +76,13 @@ def _is_within(path: str, folder: str) -> bool:
         if path == below:
             return False
     return True
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether nothing else is in it; or else the token, as closed as it is only here."""
+    names = os.listdir(folder)
+    strange = [it for it in names if it not in OURS and not it.startswith(private.UNFINISHED)]
+    return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
 
 
 def _kept(path: str) -> str:
