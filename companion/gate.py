@@ -10,7 +10,8 @@ import asyncio
 
 # Seconds from the first moment of a connection to a request with the token.
 PATIENCE = 10.0
-# Connections without the token at a time; one more costs the oldest of them.
+# Connections without the token at a time, where the server names no other number; one more costs
+# the oldest of them.
 MAX_STRANGERS = 32
 # Bytes of one that are listened to: the headers of a request with the token are far fewer. What the
 # HTTP parser makes of bytes is larger than these, and some versions of it never refuse any.
@@ -18,16 +19,18 @@ MAX_HEARD = 16 * 1024
 
 
 class Strangers:
-    """Those who are still outside, oldest first."""
+    """Those who are still outside, oldest first. A client that opens more than `most` connections
+    at once loses some before a word of theirs is heard."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_STRANGERS) -> None:
+        self._most = most
         self._waiting: dict[Gate, asyncio.TimerHandle] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, gate: Gate) -> None:
-        if len(self._waiting) >= MAX_STRANGERS:
+        if len(self._waiting) >= self._most:
             next(iter(self._waiting)).shut()
         self._waiting[gate] = asyncio.get_running_loop().call_later(PATIENCE, gate.shut)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import socket
 import sys
 import time
@@ -87,6 +89,24 @@ class Commands(ApiTest):
         self.assertLess(time.monotonic() - started, 5)
         self.until_dead(int(reply["output"]))
 
+    def test_what_leaves_its_group_lives_on_but_costs_the_server_nothing(self) -> None:
+        left = []
+        self.run_over("true")
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(5):
+            started = time.monotonic()
+            command = "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2; echo told >&2"
+            reply = self.run_over(command)
+            self.assertLess(time.monotonic() - started, 5)
+            self.assertEqual((reply["stderr"], reply["exitCode"]), ("told\n", 0))
+            left.append(int(reply["output"]))
+            self.addCleanup(os.kill, left[-1], signal.SIGKILL)
+        self.assertTrue(all(map(is_alive, left)))
+        ends = time.monotonic() + PATIENCE
+        while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < ends:
+            time.sleep(0.01)
+        self.assertLessEqual(len(os.listdir("/proc/self/fd")), before)
+
     def test_it_ends_when_its_client_leaves(self) -> None:
         client = self.connect()
         body = b'{"command": "echo $$ > left; sleep 600"}'
@@ -99,6 +119,21 @@ class Commands(ApiTest):
         pid = int(self.until_file("left"))
         client.shutdown(socket.SHUT_RDWR)
         self.until_dead(pid)
+
+    def test_one_whose_client_leaves_while_it_starts_ends_with_its_children(self) -> None:
+        async def run() -> None:
+            command = "sleep 600 & echo $! > early; wait"
+            running = asyncio.ensure_future(commands.run(command, self.workspace))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            # The loop stands still, the command does not.
+            self.until_file("early")
+            running.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await running
+
+        self.on_loop(run())
+        self.until_dead(int(self.read("early")))
 
     def test_it_ends_when_the_server_stops(self) -> None:
         server = self.another_server()

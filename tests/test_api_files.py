@@ -80,6 +80,19 @@ class Listing(FilesTest):
             pass
         self.assertEqual(self.list_over(self.folder)["items"][0]["name"], "\ufffd.txt")
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
+    def test_a_path_that_is_no_text_can_be_told_and_written_to(self) -> None:
+        os.mkdir(os.fsencode(self.folder) + b"/d\xff")
+        os.symlink(b"d\xff", os.fsencode(self.path("link")))
+        real = self.path("d\ufffd")
+        reply = self.write_over(self.path("link/f"), "text")
+        self.assertEqual((reply.status, reply["path"]), (200, real + "/f"), reply)
+        reply = self.read_over(self.path("link/f"))
+        self.assertEqual((reply["path"], reply["content"]), (real + "/f", "text"))
+        reply = self.list_over(self.path("link"))
+        self.assertEqual((reply["path"], reply["items"][0]["path"]), (real, real + "/f"))
+        self.refused(self.write_over(self.path("link/no/f")), 404, "FILE_NOT_FOUND")
+
     def test_a_folder_of_very_many_is_told_in_part(self) -> None:
         for number in range(4):
             self.write(str(number), "")
@@ -216,6 +229,11 @@ class Writing(FilesTest):
         self.assertEqual(reply["path"], self.path("real"))
         self.assertTrue(os.path.islink(self.path("link")))
         self.assertEqual(self.read("real"), b"new")
+
+    def test_what_was_to_be_written_is_told_where_it_was_not(self) -> None:
+        reply = self.write_over(self.path("no/parent"), "text")
+        self.refused(reply, 404, "FILE_NOT_FOUND")
+        self.assertEqual((reply["path"], reply["content"]), (self.path("no/parent"), "text"))
 
     def test_a_full_disk_costs_neither_the_old_text_nor_the_folder(self) -> None:
         self.write("kept", "old")

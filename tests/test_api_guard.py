@@ -11,13 +11,18 @@ import stat
 import sys
 import time
 import unittest
+from datetime import datetime, timezone
+from typing import AsyncIterator
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api_support import PATIENCE, ApiTest  # noqa: E402
-from GeminiCompanion.companion.api import connection, routes, server, state, website  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.api import connection, dispatch, routes, server, state, website  # noqa: E402
 from GeminiCompanion.companion.log import logger  # noqa: E402
+from GeminiCompanion.companion.private import NotPrivate  # noqa: E402
 
 CONFIGURED = "https://app.example.com"
 
@@ -69,6 +74,13 @@ class Guarded(ApiTest):
     def test_the_schemes_name_is_read_in_either_case(self) -> None:
         headers = {"Authorization": f"bearer {self.server.token}"}
         self.assertEqual(self.ask("GET", "/auth/status", headers=headers).status, 200)
+
+    def test_before_the_token_all_paths_have_the_same_methods(self) -> None:
+        told = {
+            self.ask("OPTIONS", path, headers={"Authorization": ""}).headers["Allow"]
+            for path in ("/chat", "/status", "/chat/x/events", "/nowhere")
+        }
+        self.assertEqual(told, {"GET, POST, OPTIONS"})
 
     def test_a_stranger_does_not_learn_what_paths_and_methods_there_are(self) -> None:
         for method, path in (("GET", "/nowhere"), ("DELETE", "/chat"), ("POST", "/status")):
@@ -276,6 +288,23 @@ class Limits(ApiTest):
             self.refused(self.ask("GET", "/sessions"), 503, "TOO_MANY")
             self.assertEqual(self.ask("GET", "/status", headers={"Authorization": ""}).status, 200)
 
+    def test_as_many_as_may_have_the_token_may_come_at_the_same_moment(self) -> None:
+        another = self.another_server()
+        head = (
+            f"GET /sessions HTTP/1.1\r\nHost: 127.0.0.1:{another.port}\r\nConnection: close\r\n"
+            f"Authorization: Bearer {another.token}\r\n\r\n"
+        )
+        clients = [self.connect(another) for _ in range(server.MAX_CONNECTIONS)]
+        for client in clients:
+            client.sendall(head.encode())
+        answers = [rest_of(client)[:12] for client in clients]
+        self.assertEqual(answers, [b"HTTP/1.1 200"] * len(clients))
+
+    def test_many_strangers_cost_the_oldest_of_them_and_nobody_else(self) -> None:
+        strangers = [self.connect() for _ in range(server.MAX_CONNECTIONS + 10)]
+        self.assertEqual(self.ask("GET", "/sessions").status, 200)
+        self.assertEqual(strangers[0].recv(1), b"")
+
     def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
         with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):
             with self.assertLogs(logger, "ERROR") as logs:
@@ -283,6 +312,45 @@ class Limits(ApiTest):
         self.refused(reply, 500, "INTERNAL_ERROR")
         self.assertNotIn("inner", reply.data.decode())
         self.assertIn("KeyError", "".join(logs.output))
+
+
+class Texts(ApiTest):
+    """What cannot be encoded as it is."""
+
+    HALF = "bad \ud83d half"
+
+    def test_an_error_with_half_a_character_is_told(self) -> None:
+        error = AgentError(failure.GEMINI_ERROR, self.HALF, self.HALF)
+        with mock.patch.object(self.server.agent, "sessions", side_effect=error):
+            reply = self.ask("GET", "/sessions")
+        self.refused(reply, 500, "GEMINI_ERROR")
+        self.assertEqual((reply["message"], reply["details"]), ("bad ? half", "bad ? half"))
+
+    def test_half_a_character_takes_no_event_from_a_stream(self) -> None:
+        bodies = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
+        time = datetime.now(timezone.utc)
+
+        async def told(_after: int) -> AsyncIterator[events.Event]:
+            for number, body in enumerate(bodies, 1):
+                yield events.Event(number, time, "session", "turn", body)
+
+        turn = mock.Mock(id="turn", is_over=True, events=told)
+        for accepted in ("text/event-stream", "application/x-ndjson"):
+            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+                reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})
+            self.assertEqual(reply.data.count(b"bad ? half"), 2, reply)
+
+    def test_a_refusal_that_cannot_be_told_is_a_bug_like_others(self) -> None:
+        broken = mock.Mock(side_effect=[KeyError("inner"), {"code": "INTERNAL_ERROR"}])
+        with mock.patch.object(dispatch, "refused", broken), self.assertLogs(logger, "ERROR"):
+            server = self.server
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            self.addCleanup(client.close)
+            client.request("GET", "/nowhere", None, {"Authorization": f"Bearer {server.token}"})
+            response = client.getresponse()
+            self.assertEqual(
+                (response.status, json.load(response)["code"]), (500, "INTERNAL_ERROR")
+            )
 
 
 class Configured(ApiTest):
@@ -373,6 +441,60 @@ class Language(ApiTest):
         server = self.another_server(language="en")
         reply = self.ask("GET", "/nowhere", headers={"Accept-Language": ""}, server=server)
         self.assertEqual(reply["message"], "There is nothing at /nowhere.")
+
+
+class State(ApiTest):
+    def test_a_folder_that_the_model_could_read_is_refused_and_not_made(self) -> None:
+        inside = self.path("sub")
+        os.mkdir(inside)
+        around = os.path.join(self.root, "around")
+        os.makedirs(os.path.join(around, "agent", "home"))
+        for folder, root in (
+            (self.path(".cache/api"), self.workspace),
+            (self.workspace, self.workspace),
+            (os.path.join(inside, "..", "state"), self.workspace),
+            (os.path.join(self.root, "state"), os.path.abspath(os.sep)),
+            (around, os.path.join(around, "agent", "home")),
+        ):
+            with self.subTest(folder=folder, root=root):
+                with self.assertRaisesRegex(NotPrivate, "--state"):
+                    self.another_server(folder, roots=[inside, root])
+        self.assertEqual(os.listdir(self.workspace), ["sub"])
+
+    @unittest.skipIf(sys.platform == "win32", "links want a right there")
+    def test_no_link_leads_it_into_a_root(self) -> None:
+        link = os.path.join(self.root, "link")
+        os.symlink(self.workspace, link)
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(os.path.join(link, "state"))
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(self.path("state"), roots=[link])
+        self.assertFalse(os.path.exists(self.path("state")))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_a_folder_with_other_things_in_it_is_refused_and_stays_open(self) -> None:
+        folder = os.path.join(self.root, "shared")
+        os.mkdir(folder)
+        os.chmod(folder, 0o755)
+        for name in ("theirs", "token"):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write("theirs")
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(folder)
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o755)
+        with open(os.path.join(folder, "token"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "theirs")
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_an_empty_one_and_one_of_ours_are_taken_and_closed(self) -> None:
+        folder = os.path.join(self.root, "empty")
+        os.mkdir(folder)
+        for _ in range(2):
+            os.chmod(folder, 0o755)
+            self.another_server(folder)
+            self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+            with open(os.path.join(folder, ".DS_Store"), "w", encoding="ascii"):
+                pass
 
 
 @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")

@@ -42,7 +42,7 @@ def resolve(ask: Ask, name: str, version: str, pattern: str) -> Dict[str, str]:
             raise Missing(f"{name} {version} has no wheel that is called {pattern}.")
         file = min(usable, key=lambda it: _oldest_system(it["filename"]))
         return {
-            "url": _checked(file["url"], r"https://\S+\.whl"),
+            "url": _checked(file["url"], r"https://\S+[.]whl"),
             "version": version,
             "date": file["upload_time"].replace("T", " ")[:19],
             "sha256": _checked(file["digests"]["sha256"], r"[0-9a-f]{64}"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import Any, Sequence
 
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
@@ -51,7 +52,12 @@ def text_for(message: str) -> str:
 
 def _link(path: str, workspace: str) -> dict[str, str]:
     whole = os.path.normpath(os.path.join(workspace, path))
-    if "\0" in whole or not os.path.exists(whole):
-        raise AgentError(FILE_NOT_FOUND, f"There is no file {path}.")
+    try:
+        mode = os.stat(whole).st_mode
+    except (OSError, ValueError):
+        raise AgentError(FILE_NOT_FOUND, f"There is no file {path}.") from None
+    # The CLI would wait for a pipe's writer, for ever and with one of its four threads.
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise AgentError(VALIDATION_ERROR, f"{path} is neither a file nor a folder.")
     # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
     return {"type": "resource_link", "uri": "file://" + whole, "name": os.path.basename(whole)}

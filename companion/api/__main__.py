@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import logging
 import os
 import signal
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The workspace's name may have letters that a terminal has not.
+        sys.stdout.reconfigure(errors="replace")
     try:
         return asyncio.run(_serve(asked))
     except AgentError as error:
@@ -91,7 +95,11 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
 def _ended_by_signal() -> asyncio.Event:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    # Its terminal is closed; nohup says that this is not to end it.
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
         try:
             loop.add_signal_handler(number, ended.set)
         except NotImplementedError:

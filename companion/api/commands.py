@@ -15,13 +15,12 @@ from ..agent.home import INHERITED
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0
+# The two outputs, as their descriptors.
+OUTPUTS = (1, 2)
 # Bytes that are kept of each of the two outputs; the rest is read and dropped.
 MAX_OUTPUT = 1 << 20
-CHUNK = 1 << 16
 # Seconds for what children of an ended command still write.
 DRAINING = 0.5
-# Seconds until the first look whether it ended, and between two looks later on.
-FIRST_LOOK, LOOKING = 0.005, 0.1
 # The exit code of one that was ended by a signal.
 KILLED = -1
 
@@ -40,83 +39,110 @@ class Result:
 
 async def run(command: str, folder: str, seconds: float = SECONDS) -> Result:
     """Run it, with nothing to read. Whatever it started ends with it, also where the caller is
-    cancelled. Raises OSError and ValueError where it cannot be started."""
-    process = await asyncio.create_subprocess_shell(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env={name: os.environ[name] for name in INHERITED if name in os.environ},
-        start_new_session=sys.platform != "win32",
-    )
-    readers = [_Reader(process.stdout), _Reader(process.stderr)]
+    cancelled, save what left its process group; of that nothing is heard any more. Raises OSError
+    and ValueError where it cannot be started."""
+    transport, process = await _started(command, folder)
     try:
-        was_late = not await _ends_within(process, seconds)
+        was_late = not await _comes(process.ended, seconds)
         if not was_late:
-            await asyncio.wait({reader.task for reader in readers}, timeout=DRAINING)
+            await _comes(process.silent, DRAINING)
     finally:
-        _kill(process)
-        # The pipes of a killed command close by themselves, save where a child left its group.
-        for reader in readers:
-            reader.task.cancel()
-    await _ends_within(process, DRAINING)
-    code = process.returncode
+        _end(transport)
+    await _comes(process.ended, DRAINING)
+    code = transport.get_returncode()
     return Result(
-        readers[0].text,
-        readers[1].text,
+        process.text(OUTPUTS[0]),
+        process.text(OUTPUTS[1]),
         KILLED if was_late or code is None or code < 0 else code,
-        any(reader.was_cut for reader in readers),
+        process.was_cut,
         was_late,
     )
 
 
-class _Reader:
-    """Reads on to the end, whatever the size, so that the command is never held up."""
+class _Process(asyncio.SubprocessProtocol):
+    """Reads on to the end, whatever the size, so that the command is never held up.
 
-    def __init__(self, stream: asyncio.StreamReader | None) -> None:
-        self._stream = stream
-        self._kept = bytearray()
+    `ended` comes with the process, `silent` with the end of both its outputs: those a child may
+    hold open for as long as it likes.
+    """
+
+    def __init__(self) -> None:
+        self.ended, self.silent = asyncio.Event(), asyncio.Event()
         self.was_cut = False
-        self.task = asyncio.ensure_future(self._read())
+        self._kept = {number: bytearray() for number in OUTPUTS}
+        self._open = set(OUTPUTS)
+        self._transport: asyncio.BaseTransport | None = None
 
-    @property
-    def text(self) -> str:
-        return self._kept.decode("utf-8", "replace")
+    def text(self, number: int) -> str:
+        return self._kept[number].decode("utf-8", "replace")
 
-    async def _read(self) -> None:
-        while self._stream is not None:
-            data = await self._stream.read(CHUNK)
-            if not data:
-                return
-            room = MAX_OUTPUT - len(self._kept)
-            self.was_cut |= len(data) > room
-            self._kept += data[: max(room, 0)]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        room = MAX_OUTPUT - len(self._kept[fd])
+        self.was_cut |= len(data) > room
+        self._kept[fd] += data[: max(room, 0)]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self.silent.set()
+
+    def process_exited(self) -> None:
+        self.ended.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        # Not before the process ended: closing one that runs would reap it behind the loop's back.
+        if self._transport is not None:
+            self._transport.close()
 
 
-async def _ends_within(process: asyncio.subprocess.Process, seconds: float) -> bool:
-    """By looking: `Process.wait` waits for the pipes too in some releases of Python, and those a
-    child may hold open for as long as it likes."""
-    loop = asyncio.get_running_loop()
-    end, pause = loop.time() + seconds, FIRST_LOOK
-    while process.returncode is None:
-        left = end - loop.time()
-        if left <= 0:
-            return False
-        await asyncio.sleep(min(pause, left))
-        pause = min(2 * pause, LOOKING)
+async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTransport, _Process]:
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_shell(
+            _Process,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env={name: os.environ[name] for name in INHERITED if name in os.environ},
+            start_new_session=sys.platform != "win32",
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # It may run already, and asyncio would end its first process only.
+        _end((await starting)[0])
+        raise
+
+
+def _end(transport: asyncio.SubprocessTransport) -> None:
+    _kill(transport)
+    for pipe in map(transport.get_pipe_transport, OUTPUTS):
+        if pipe is not None:
+            pipe.close()
+
+
+async def _comes(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except asyncio.TimeoutError:
+        return False
     return True
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
+def _kill(process: asyncio.SubprocessTransport) -> None:
     """The whole group, which may outlive its first process."""
     if sys.platform == "win32":
-        if process.returncode is None:
+        if process.get_returncode() is None:
             subprocess.call(
-                ["taskkill", "/PID", str(process.pid), "/T", "/F"],
+                ["taskkill", "/PID", str(process.get_pid()), "/T", "/F"],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
         return
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.get_pid(), signal.SIGKILL)

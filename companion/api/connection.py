@@ -4,7 +4,6 @@ knows no route."""
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 
 from aiohttp import web
@@ -12,7 +11,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from ..agent.failure import VALIDATION_ERROR
 from ..log import logger
-from .exchange import refused
+from .exchange import encoded, refused
 from .refusal import REQUEST_TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Refusal
 from .schemas import MAX_FILE
 
@@ -61,7 +60,7 @@ class Connection(web.RequestHandler):
         response = super().handle_error(request, status, exc, "")
         if isinstance(response, web.Response) and status < 500:
             envelope = refused(Refusal(VALIDATION_ERROR, "no_http"), self._language)
-            response.body = json.dumps(envelope, ensure_ascii=False).encode("utf-8")
+            response.body = encoded(envelope)
             response.content_type = JSON
         return response
 

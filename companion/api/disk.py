@@ -25,7 +25,7 @@ async def list_directory(desk: Desk, asked: Asked) -> Answer:
         {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
         for it in items
     ]
-    body = {"path": real, "items": told, "truncated": is_cut}
+    body = {"path": files.readable(real), "items": told, "truncated": is_cut}
     if is_cut:
         return Answer("directory_cut", body, {"count": len(items)})
     return Answer("directory_listed", body)
@@ -38,7 +38,7 @@ async def read_file(desk: Desk, asked: Asked) -> Answer:
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
-    return Answer("file_read", {"path": real, "content": content})
+    return Answer("file_read", {"path": files.readable(real), "content": content})
 
 
 async def write_file(desk: Desk, asked: Asked) -> Answer:
@@ -46,9 +46,9 @@ async def write_file(desk: Desk, asked: Asked) -> Answer:
     try:
         real = await aside(lambda: files.write(desk.roots, path, content))
     except Refusal as refusal:
-        refusal.more.update(path=path)
+        refusal.more.update(path=path, content=content)
         raise
-    return Answer("file_written", {"path": real, "content": content})
+    return Answer("file_written", {"path": files.readable(real), "content": content})
 
 
 async def execute_command(desk: Desk, asked: Asked) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any, Callable, Mapping
 
 from aiohttp import web
@@ -11,7 +10,7 @@ from aiohttp import web
 from ..agent.failure import INTERNAL_ERROR, AgentError
 from ..log import logger
 from .connection import body_of
-from .exchange import Asked, Desk, Route, refused
+from .exchange import Asked, Desk, Route, encoded, refused
 from .guard import Guard
 from .refusal import (
     METHOD_NOT_ALLOWED,
@@ -55,14 +54,20 @@ class Dispatcher:
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
         try:
+            return await self._answer_or_refuse(request, language, headers)
+        except Exception:
+            logger.exception("a request failed")
+            return self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+
+    async def _answer_or_refuse(
+        self, request: web.BaseRequest, language: str, headers: Mapping[str, str]
+    ) -> web.StreamResponse:
+        try:
             return await self._answer(request, language, headers)
         except Refusal as refusal:
             return self._refuse(request, refusal, language, headers)
         except AgentError as error:
             return self._refuse(request, of_agent(error), language, headers)
-        except Exception:
-            logger.exception("a request failed")
-            return self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
 
     async def _answer(
         self, request: web.BaseRequest, language: str, headers: Mapping[str, str]
@@ -84,10 +89,7 @@ class Dispatcher:
     def _preflight(
         self, request: web.BaseRequest, headers: Mapping[str, str]
     ) -> web.StreamResponse:
-        more = {
-            **self._guard.preflight(request.headers),
-            "Allow": self._table.allowed(request.path),
-        }
+        more = self._guard.preflight(request.headers)
         return web.Response(status=204, headers={**headers, **more})
 
     def _refuse(
@@ -122,5 +124,5 @@ async def _fields(
 
 
 def _json(status: int, value: Mapping[str, Any], headers: Mapping[str, str]) -> web.Response:
-    body = json.dumps(value, ensure_ascii=False).encode("utf-8")
+    body = encoded(value)
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)

@@ -3,6 +3,7 @@ answer; knows aiohttp by the type of a request only."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Awaitable, Callable, Mapping, Union
@@ -92,6 +93,12 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
         "code": refusal.code,
         "timestamp": now(),
     }
+
+
+def encoded(value: Mapping[str, Any]) -> bytes:
+    """As JSON, whatever texts are in it: half a surrogate pair becomes "?"."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def now() -> str:

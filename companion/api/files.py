@@ -153,10 +153,11 @@ def _item(entry: os.DirEntry[str]) -> Item:
         is_folder = entry.is_dir()
     except OSError:
         is_folder = False
-    return Item(_readable(entry.name), is_folder, _readable(entry.path))
+    return Item(readable(entry.name), is_folder, readable(entry.path))
 
 
-def _readable(name: str) -> str:
+def readable(name: str) -> str:
+    """A name or a path as a text; bytes that are no UTF-8 are replaced."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 

@@ -52,8 +52,9 @@ class Guard:
         return {"Vary": "Origin", "Access-Control-Allow-Origin": origin}
 
     def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What a browser asks before it lets a page send something."""
-        allowed = self.cors(headers)
+        """What a browser asks before it lets a page send something; the same for all paths, for it
+        comes without the token."""
+        allowed = {**self.cors(headers), "Allow": METHODS}
         if "Access-Control-Allow-Origin" not in allowed:
             return allowed
         allowed["Access-Control-Allow-Methods"] = METHODS

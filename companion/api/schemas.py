@@ -17,6 +17,9 @@ Schema = Mapping[str, Any]
 
 # Characters of a message, a path, and of an id or a name.
 MAX_MESSAGE, MAX_PATH, MAX_NAME = 2_000_000, 4096, 512
+# Characters of a call's id, of which the CLI makes some of a file's path, and takes others from the
+# model's API.
+MAX_CALL = 2 * MAX_PATH
 # Characters of a key, of a code, and of a command.
 MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
 # Bytes of a file that is read or written, as UTF-8.
@@ -109,7 +112,7 @@ CHAT = {
 }
 EVENTS = form({"turnId": NAME})
 TOOL_CONFIRMATION = form(
-    {"callId": NAME, "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION
+    {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION
 )
 CANCEL = form({}, SESSION)
 NEW_SESSION = form({}, WORKSPACE)

@@ -31,7 +31,8 @@ from .routes import Table
 from .texts import CHINESE
 
 HOST = "127.0.0.1"
-# Connections at a time that have shown the token.
+# Connections at a time that have shown the token; and as many that have not, for all of the former
+# may be opened at the same moment.
 MAX_CONNECTIONS = 128
 # Seconds between two comments of a silent stream, and those in which a client of SSE may come back
 # to its turn before that is cancelled.
@@ -60,7 +61,7 @@ class Settings:
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
     """Those of an agent whose state lies in the server's `folder`."""
-    return Options(launch, os.path.join(folder, "agent"), **others)
+    return Options(launch, os.path.join(folder, state.AGENT_FOLDER), **others)
 
 
 class Server:
@@ -82,6 +83,7 @@ class Server:
         """Listen; the agent is started when it is first needed. Raises OSError where the port or
         the folder cannot be had, and NotPrivate."""
         settings = self._settings
+        state.check_apart(self._folder, settings.roots)
         state.prepare(self._folder)
         self.token = state.token_of(self._folder)
         self.agent = Agent(settings.agent)
@@ -89,7 +91,7 @@ class Server:
         # Made here, for asyncio would pass over the error that kept it from being made.
         listener = socket.create_server((HOST, settings.port))
         self.port = listener.getsockname()[1]
-        self._strangers = Strangers()
+        self._strangers = Strangers(MAX_CONNECTIONS)
         # A client that leaves cancels its handler: so a turn knows at once that it is alone.
         self._server = web.Server(
             self._dispatcher().handle, request_factory=as_request, handler_cancellation=True
@@ -99,6 +101,7 @@ class Server:
         self._acceptor = await asyncio.get_running_loop().create_server(
             lambda: Gate(self._strangers, Connection(self._server, settings.language)),
             sock=listener,
+            backlog=MAX_CONNECTIONS,
         )
 
     async def stop(self) -> None:

@@ -7,12 +7,13 @@ import re
 import secrets
 import stat
 import sys
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from .. import private
 
 NAME = "gemini-companion-api"
-TOKEN_FILE = "token"
+TOKEN_FILE, AGENT_FOLDER = "token", "agent"
+OURS = (TOKEN_FILE, AGENT_FOLDER)
 # 256 random bits, as secrets.token_urlsafe writes them.
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -33,9 +34,26 @@ def default_folder(environment: Mapping[str, str], platform: str = sys.platform)
 
 
 def prepare(folder: str) -> None:
-    """Make the folder, for this user alone, and those above it. Raises OSError, NotPrivate."""
+    """Make the folder, for this user alone, and those above it. One that is there is taken where it
+    is empty or was made here. Raises OSError, NotPrivate."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
+    if os.path.isdir(folder) and not _is_ours(folder):
+        raise private.NotPrivate(
+            f"{folder} is to be closed to everybody else, and has other things in it. Name an empty"
+            " folder with --state, or one that is still to be made."
+        )
     private.make_folder(folder)
+
+
+def check_apart(folder: str, roots: Sequence[str]) -> None:
+    """Raises NotPrivate where the folder lies within one of the roots, or one of them within it:
+    what is there can be read over the API, and by the model without asking. Raises OSError."""
+    for root in roots:
+        if _is_within(folder, root) or _is_within(root, folder):
+            raise private.NotPrivate(
+                f"{folder} is to keep token and keys, and the files of {root} can be read by the"
+                " model. Name a folder apart from it with --state, or another --workspace."
+            )
 
 
 def token_of(folder: str) -> str:
@@ -48,6 +66,23 @@ def token_of(folder: str) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     private.write(path, (token + "\n").encode("ascii"))
     return token
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """By the folders themselves, for some systems write the name of one in several ways."""
+    path = os.path.realpath(path)
+    while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return False
+    return True
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether nothing else is in it; or else the token, as closed as it is only here."""
+    names = os.listdir(folder)
+    strange = [it for it in names if it not in OURS and not it.startswith(private.UNFINISHED)]
+    return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
 
 
 def _kept(path: str) -> str:

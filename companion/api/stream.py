@@ -8,9 +8,7 @@ is the newest of its conversation. Who reads lines has no ids, and ends the turn
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import suppress
-from typing import Any
 
 from aiohttp import web
 
@@ -18,7 +16,7 @@ from ..agent import wire
 from ..agent.events import Event
 from ..agent.turn import Turn
 from ..log import logger
-from .exchange import Asked, Desk
+from .exchange import Asked, Desk, encoded
 from .refusal import TURN_NOT_FOUND, Refusal
 
 SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
@@ -106,5 +104,4 @@ async def _write(response: web.StreamResponse, data: bytes) -> None:
 
 
 def _json(event: Event, language: str) -> bytes:
-    value: dict[str, Any] = wire.as_seed(event, language)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return encoded(wire.as_seed(event, language))

@@ -14,6 +14,7 @@ from ..agent.outcomes import CANCEL
 from ..agent.turn import UNATTENDED, Turn
 from . import stream
 from .exchange import Answer, Asked, Desk
+from .files import readable
 from .refusal import of_agent
 
 LAST_SEEN = "Last-Event-ID"
@@ -181,7 +182,7 @@ def _answer(
 def _session(info: SessionInfo) -> dict[str, Any]:
     return {
         "sessionId": info.id,
-        "workspacePath": info.workspace,
+        "workspacePath": readable(info.workspace),
         "model": info.model,
         "isBusy": info.is_busy,
         "turns": info.turns,

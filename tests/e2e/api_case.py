@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -129,13 +130,20 @@ class ApiCase(AgentCase):
         if variables is None:
             variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
         launch = Launch(command or cli.find(HERE), variables, cls.settings, MODEL)
-        folder = folder or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
+        folder = folder or cls.another_folder()
         agent = options(folder, launch, fallback=fallback, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}
         server = Server(Settings(agent, **chosen), folder)
         await server.start()
         cls.addClassCleanup(lambda: cls.run_soon(server.stop()))
         return server
+
+    @classmethod
+    def another_folder(cls) -> str:
+        """One for the state of a server, apart from the root."""
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="api-"))
+        cls.addClassCleanup(shutil.rmtree, folder, True)
+        return os.path.join(folder, "state")
 
     async def ask(
         self,

@@ -148,6 +148,14 @@ class Deciding(ApiCase):
         return await self.post("/tool-confirmation", call)
 
     @on_loop
+    async def test_a_call_with_a_very_long_id_can_be_decided(self) -> None:
+        path = self.path("long.txt")
+        write = call("write_file", id="i" * 4000, file_path=path, content="x")
+        self.model.will_play("long id", [write], ["Done."])
+        await self.story("long id", decide="proceed_once")
+        self.assertEqual(self.read("long.txt"), "x")
+
+    @on_loop
     async def test_only_what_is_offered_is_taken_and_the_call_waits_on(self) -> None:
         path = self.will_write("offer", "o.txt")
         async with self.stream({"message": "offer"}) as stream:
@@ -491,7 +499,7 @@ class Living(ApiCase):
 
     @on_loop
     async def test_a_restart_keeps_token_and_credentials(self) -> None:
-        folder = os.path.join(self.workspace, "state")
+        folder = self.another_folder()
         first = await self.another_server(folder)
         key = {"authType": "gemini-api-key", "apiKey": "kept-key"}
         await self.post("/auth/config", key, server=first)

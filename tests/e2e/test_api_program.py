@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -12,6 +13,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from typing import Any
 
@@ -100,10 +103,54 @@ class Serving(ProgramCase):
         process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
+    @unittest.skipUnless(sys.platform.startswith("linux"), "the command is one of a Linux")
+    def test_it_ends_with_its_terminal_and_leaves_no_command_behind(self) -> None:
+        process = self.serve("--allow-commands")
+        started = os.path.join(self.workspace, "pid")
+        command = {"command": "echo $$ > new; mv new pid; exec sleep 600"}
+        asking = threading.Thread(target=self.ask_in_vain, args=("/execute-command", command))
+        asking.start()
+        self.addCleanup(asking.join, PATIENCE)
+        ends = time.monotonic() + PATIENCE
+        while not os.path.exists(started) and time.monotonic() < ends:
+            time.sleep(0.01)
+        with open(started, encoding="ascii") as file:
+            pid = int(file.read())
+        # Nobody reads its log any more either.
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(PATIENCE), 0)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    def ask_in_vain(self, path: str, body: Any) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.ask("POST", path, body)
+
+    @unittest.skipUnless(hasattr(signal, "SIGHUP"), "there is no such signal")
+    def test_one_that_is_to_outlive_its_terminal_does(self) -> None:
+        old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, old)
+        process = self.serve()
+        process.send_signal(signal.SIGHUP)
+        self.assertTrue(self.ask("GET", "/status")["success"])
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
     def test_it_runs_inside_of_the_package_too(self) -> None:
         os.symlink(ROOT, os.path.join(self.root, "GeminiCompanion"))
         self.serve(module="GeminiCompanion.companion.api", cwd=self.root)
         self.assertTrue(self.ask("GET", "/status")["success"])
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "other systems keep names in Unicode")
+    def test_a_workspace_whose_name_is_no_text_is_served(self) -> None:
+        self.workspace = os.path.join(self.root, os.fsdecode(b"work \xff"))
+        os.mkdir(self.workspace)
+        self.serve()
+        self.assertTrue(self.ask("GET", "/list-directory")["path"].endswith("work \ufffd"))
 
     def test_what_the_operator_allows_is_allowed(self) -> None:
         other = os.path.join(self.root, "other")
@@ -176,6 +223,11 @@ class Refusing(ProgramCase):
             port = str(taken.getsockname()[1])
             errors = self.fails("--workspace", self.workspace, "--port", port)
         self.assertIn("cannot be started", errors)
+
+    def test_a_folder_for_the_keys_that_the_model_could_read_is_refused(self) -> None:
+        self.state = os.path.join(self.workspace, ".cache", "state")
+        self.assertIn("--state", self.fails("--workspace", self.workspace))
+        self.assertEqual(os.listdir(self.workspace), [])
 
     def test_what_makes_no_sense_is_told(self) -> None:
         here = ("--workspace", self.workspace)
