@@ -9,13 +9,11 @@ PYTHON ?=
 FOLDER ?= .
 # Windows has a virtual environment's programs in another folder.
 PY := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
-WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo $(CURDIR)/$(PY) || echo python3))
+WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(PY)\"" || echo python3))
 # Any Python does for what needs no library.
-BASE = "$$(cd / && $(WANTED) -c 'import sys; print(sys.executable)')"
-# A bare "make run FOLDER=path" means a path from where the user stands.
-FOLDER_PATH := $(abspath $(FOLDER))
+BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node run api test fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node setup-schema run api test fuzz soak check format bench review install uninstall package
 
 all: check test
 
@@ -33,27 +31,30 @@ setup: setup-python setup-node
 
 # From another folder: .python-version speaks to Sublime Text, but pyenv would listen to it, too.
 setup-python:
-	@cd / && $(WANTED) $(CURDIR)/tools/setup.py python
+	@cd / && $(WANTED) "$(CURDIR)/tools/setup.py" python
 
 setup-node: setup-python
 	@$(PY) tools/setup.py node
 
+setup-schema: setup-python
+	@$(PY) tools/setup.py schema
+
 run: setup-python
-	@$(PY) -m headless "$(FOLDER_PATH)"
+	@$(PY) -m headless "$(FOLDER)"
 
 # make api [FOLDER=path] [OPTIONS="--port 0 --language en"]; docs/api.md tells the options
 # Where no CLI is installed, the one of the tests serves.
 CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
-	@$(PY) -m companion.api --workspace "$(FOLDER_PATH)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
+	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup
+test: setup setup-schema
 	$(PY) -O -m headless --exec tests/run.py
 	$(PY) -W error -m pytest
 
 # The same as in the tests, but hours of it: other requests and other orders each time.
-fuzz: setup
-	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py
+fuzz: setup setup-schema
+	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py tests/e2e/test_api_schema.py
 	FUZZ=50 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
 
 # make soak MINUTES=60

@@ -19,6 +19,7 @@ for _name in [name for name in sys.modules if name.startswith(f"{__package__}.co
 
 from .companion import sublime_diff, sublime_terminal  # noqa: E402
 from .companion.status import Status  # noqa: E402
+from .companion.sublime_api import Api  # noqa: E402
 from .companion.sublime_host import SETTINGS, Host  # noqa: E402
 from .companion.sublime_kept import KeptDecisions  # noqa: E402
 
@@ -33,15 +34,18 @@ __all__ = [
     "GeminiCompanionRunCliCommand",
     "GeminiCompanionShowKeptCommand",
     "GeminiCompanionShowLogCommand",
+    "GeminiCompanionStartApiServerCommand",
     "GeminiCompanionStatusCommand",
+    "GeminiCompanionStopApiServerCommand",
     "plugin_loaded",
     "plugin_unloaded",
 ]
 
 PANEL = "gemini_companion"
 
-# The one global: what lives between load and unload.
+# The two globals: what lives between load and unload, and neither knows the other.
 _host = Host()
+_api = Api(_host.editor)
 
 
 def plugin_loaded() -> None:
@@ -49,12 +53,14 @@ def plugin_loaded() -> None:
 
 
 def plugin_unloaded() -> None:
+    _api.unload()
     _host.stop()
 
 
 class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_exit(self) -> None:
         _host.quit()
+        _api.quit()
 
     def on_new_window(self, window: sublime.Window) -> None:
         _host.look_at_windows()
@@ -208,7 +214,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
     def _reply(self, statuses: tuple[Status, ...]) -> None:
         """On the companion's thread."""
         texts = [status.text() for status in statuses if status.window_id == self.window.id()]
-        sublime.set_timeout(lambda: _show_panel(self.window, "".join(texts)), 0)
+        sublime.set_timeout(lambda: _show_panel(self.window, "".join(texts) + _api.text()), 0)
 
 
 class GeminiCompanionShowKeptCommand(sublime_plugin.WindowCommand):
@@ -220,6 +226,26 @@ class GeminiCompanionShowKeptCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         if _host.companion is not None:
             KeptDecisions(_host.companion, _host.editor, self.window).show()
+
+
+class GeminiCompanionStartApiServerCommand(sublime_plugin.WindowCommand):
+    """Serve Gemini CLI to other programs, in the folders of the window."""
+
+    def is_enabled(self) -> bool:
+        return _api.can_start(self.window)
+
+    def run(self) -> None:
+        _api.start(self.window)
+
+
+class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
+    """End that server and the CLI behind it."""
+
+    def is_enabled(self) -> bool:
+        return _api.can_stop
+
+    def run(self) -> None:
+        _api.stop()
 
 
 class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):

@@ -17,6 +17,10 @@ The editor's thread, in the headless editor: one call of the plugin's handler fo
 callback from openDiff to the decision, for proposals of every size; then a load of the
 package, the median of some: from `plugin_loaded` to the discovery file, the longest that the
 editor's thread did nothing else, and how much larger the process was a second later.
+
+The Gemini CLI API, with the real CLI and the tests' model, beside the same CLI driven over its
+input and output: turns of both by turns, with the median of their differences; pieces of a long
+answer per second; memory, and what each conversation adds to it.
 """
 
 from __future__ import annotations
@@ -27,14 +31,14 @@ import sys
 import time
 from typing import List
 
-from . import editor, latency, table, throughput
+from . import api, editor, latency, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor):
+    for section in (throughput, latency, editor, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:

@@ -15,9 +15,9 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
-# Digits of the longest integer that is read: more than 64 bits hold, few enough that Python's
-# quadratic conversion stays cheap (CPython bounds it by itself only from 3.11 on).
-MAX_INTEGER_DIGITS = 32
+# Digits of the longest integer that is read: more than the largest double has, few enough that
+# Python's quadratic conversion stays cheap (CPython bounds it by itself only from 3.11 on).
+MAX_INTEGER_DIGITS = 320
 
 Id = Union[str, int]
 

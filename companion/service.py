@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Callable, Mapping
 
+from . import missing
 from .context import OpenFile
 from .editor import Editor
 from .log import logger
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
 # reached only where something is wrong.
 JOIN = 2.0
-MISSING = (
-    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette and'
-    " restart Sublime Text, or take the stand-alone package, which needs no libraries:"
-    " docs/install.md tells how."
-)
 STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
     ' "Gemini Companion: Restart" to go on.'
@@ -135,10 +131,8 @@ class Companion:
         """The boundary of the thread: what gets here is our bug, or a library that is missing."""
         try:
             asyncio.run(self._serve())
-        except ImportError as error:
-            self._end(_sentence(error), error)
         except Exception as error:
-            self._end(STOPPED, error)
+            self._end(missing.sentence(error) or STOPPED, error)
         finally:
             self._wake = None
             self._calls = deque(maxlen=0)
@@ -185,12 +179,3 @@ def run_guarded(call: Callable[[Windows], None], windows: Windows) -> None:
         call(windows)
     except Exception:
         logger.exception("what the editor told could not be taken in")
-
-
-def _sentence(error: ImportError) -> str:
-    """For the user. A module of our own that cannot be imported is no library."""
-    name = (error.name or str(error)).partition(".")[0]
-    if name == __name__.partition(".")[0]:
-        return STOPPED
-    is_absent = isinstance(error, ModuleNotFoundError)
-    return MISSING.format(name, "is missing" if is_absent else "does not fit")

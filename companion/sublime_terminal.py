@@ -102,7 +102,8 @@ def run_in_terminus(
 
 def _as_sublime(command: list[str]) -> list[str]:
     if platform() == "windows":
-        return ["cmd.exe", "/c", "set TERM_PROGRAM=sublime&& " + subprocess.list2cmdline(command)]
+        # Item by item: cmd does not know the backslashes before quotes in a quoted whole.
+        return ["cmd.exe", "/c", "set", "TERM_PROGRAM=sublime&&", *command]
     return ["env", "TERM_PROGRAM=sublime"] + command
 
 
@@ -142,7 +143,8 @@ def _terminal_line(
             line += command if item == "{command}" else [item.replace("{cwd}", folder)]
         return line
     if platform() == "windows":
-        return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", subprocess.list2cmdline(command)]
+        # "call", since cmd takes the quotes away from a line that begins with one.
+        return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", "call", *command]
     if platform() == "osx":
         return ["open", "-a", "Terminal", _script(command, folder, environment)]
     for line in LINUX_TERMINALS:

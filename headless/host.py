@@ -72,6 +72,9 @@ def _start(editor: Editor, options: Options) -> None:
     # The repository is no place plugins import from, wherever the editor was started.
     here = (os.getcwd(), packages.REPOSITORY, "")
     sys.path[:] = [path for path in sys.path if path not in here]
+    # After Python's own modules, before what this Python happens to have installed.
+    sites = [at for at, path in enumerate(sys.path) if path.endswith("-packages")]
+    sys.path.insert(min(sites, default=len(sys.path)), editor.packages.library_folder())
     sys.path.append(editor.packages.folder())
     editor.queues.start_background()
     threading.Thread(target=editor.watch_files, name="file watcher", daemon=True).start()

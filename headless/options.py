@@ -7,14 +7,15 @@ import os
 from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
-from .packages import REPOSITORY
+from . import packages
 
 
 @dataclass(frozen=True)
 class Options:
     """Paths are absolute. `data` None means a temporary folder, removed at the end.
 
-    `packages` are those given by path; on the command line the repository is the default.
+    `packages` are those given by path; on the command line the repository is the default, where no
+    package of that name lies in the data folder.
     """
 
     folders: Tuple[str, ...] = ()
@@ -33,10 +34,13 @@ def parse(arguments: List[str]) -> Options:
         at = arguments.index("--")
         arguments, rest = arguments[:at], arguments[at + 1 :]
     given = _parser().parse_args(arguments)
+    data = os.path.abspath(given.data) if given.data else None
+    is_there = data is not None and packages.has(data, packages.REPOSITORY_NAME)
+    loaded = given.package or ([] if is_there else [packages.REPOSITORY])
     return Options(
         folders=tuple(os.path.abspath(folder) for folder in given.folders),
-        packages=tuple(os.path.abspath(path) for path in given.package or [REPOSITORY]),
-        data=os.path.abspath(given.data) if given.data else None,
+        packages=tuple(os.path.abspath(path) for path in loaded),
+        data=data,
         build=given.build,
         script=os.path.abspath(given.script) if given.script else None,
         render=os.path.abspath(given.render) if given.render else None,
@@ -62,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATH",
-        help="a package to load: a folder or a .sublime-package (default: this repository's own)",
+        help="a package to load: a folder or a .sublime-package (default: this"
+        " repository's own, unless the data folder has one of that name)",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="the data folder with Packages, Installed Packages and Local"

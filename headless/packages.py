@@ -22,6 +22,12 @@ _DEFAULT_FILES = {"Preferences.sublime-settings": "preferences.jsonc"}
 _NEVER_RESOURCES = ("__pycache__", "node_modules")
 
 
+def has(data: str, name: str) -> bool:
+    """Whether a package of that name lies in the data folder, zipped or not."""
+    zipped = os.path.join(data, "Installed Packages", name + EXTENSION)
+    return os.path.isfile(zipped) or os.path.isdir(os.path.join(data, "Packages", name))
+
+
 class Package:
     """One package: a folder, a zip, or a zip with a folder of overrides over it."""
 
@@ -132,6 +138,10 @@ class Packages:
     def user_folder(self) -> str:
         return os.path.join(self.folder(), "User")
 
+    def library_folder(self) -> str:
+        """Where Package Control puts libraries for plugins on this Python."""
+        return os.path.join(self.data, "Lib", "python%d%d" % sys.version_info[:2])
+
     def expand(self, path: str) -> str:
         """Replace ${packages} and ${platform} in a path; packages given by path are followed."""
         path = path.replace("${platform}", self._platform()).replace("$platform", self._platform())
@@ -149,13 +159,19 @@ class Packages:
     # Finding
 
     def discover(self, given: List[str]) -> None:
-        """Know the packages of the data folder and those given by path; raises ValueError."""
+        """Know the packages of the data folder and those given by path.
+
+        Raises ValueError for one that was given; a broken one in the data folder is reported.
+        """
         for folder in (self.user_folder(), self.installed_folder()):
             os.makedirs(folder, exist_ok=True)
         self.add(_Default())
         for name in sorted(os.listdir(self.installed_folder())):
             if name.endswith(EXTENSION):
-                self.add(self.at(os.path.join(self.installed_folder(), name)))
+                try:
+                    self.add(self.at(os.path.join(self.installed_folder(), name)))
+                except ValueError as error:
+                    sys.stderr.write("Error loading a package: %s\n" % error)
         for name in sorted(os.listdir(self.folder())):
             if name not in self.by_name and os.path.isdir(os.path.join(self.folder(), name)):
                 self.add(Package(name, os.path.join(self.folder(), name)))

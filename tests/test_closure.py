@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import hashlib
 import importlib.metadata
 import io
 import json
@@ -18,7 +19,7 @@ import unittest.mock
 from typing import Any
 
 from GeminiCompanion import companion
-from GeminiCompanion.tools import closure, libraries
+from GeminiCompanion.tools import closure, libraries, wheels
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,7 +28,9 @@ THIS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # Why there is a library that no other one needs.
 OWN_REASONS = {"aiohttp": "the HTTP server", "jsonschema": "tools' arguments"}
 # Made up: the tests ask no index.
-INDEX = "https://index.example/project/"
+INDEX = "https://index.example/json/"
+PROJECTS = "https://index.example/project/"
+PAGE = "https://pages.example/ann/GeminiCompanion"
 URL = "https://downloads.example/1.2.3/GeminiCompanion.sublime-package"
 # What ends the names of wheels, by Package Control's platform; as seen in this closure's projects.
 WHEELS = {
@@ -48,7 +51,15 @@ WHEELS = {
 OTHER_WHEELS = ("musllinux_1_2_x86_64", "musllinux_1_2_aarch64", "win32", "win_arm64")
 # The keys that schema 4.0.0 knows: Package Control, json_repository_provider.py.
 LIBRARY_KEYS = {"name", "description", "author", "homepage", "issues", "releases"}
-RELEASE_KEYS = {"base", "asset", "platforms", "python_versions"}
+RELEASE_KEYS = {
+    "url",
+    "version",
+    "date",
+    "sha256",
+    "platforms",
+    "python_versions",
+    "sublime_text",
+}
 
 
 def pinned(host: str) -> set[str]:
@@ -73,6 +84,32 @@ def needs(name: str, *pythons: str) -> set[str]:
             if not requirement.marker or requirement.marker.evaluate(environment):
                 found.add(canonicalize_name(requirement.name))
     return found
+
+
+def listed(name: str, version: str) -> dict[str, Any]:
+    """The answer of an index about a library in a version, as its JSON pages have it."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    ends = [end for group in WHEELS.values() for end in group] + list(OTHER_WHEELS)
+    pythons = [tag + free for tag in ("cp38", "cp313", "cp314") for free in ("", "t")]
+    names = [
+        f"{stem}-{it[:-1] if it[-1] == 't' else it}-{it}-{end}.whl"
+        for it in pythons
+        for end in ends
+    ]
+    if not next(it for it in closure.TABLE if it.name == name).is_compiled:
+        names = []
+    names += [f"{stem}-py3-none-any.whl", f"{stem}.tar.gz"]
+    files = [
+        {
+            "filename": it,
+            "url": f"https://files.example/{it}",
+            "digests": {"sha256": hashlib.sha256(it.encode()).hexdigest()},
+            "upload_time": "2029-01-02T03:04:05",
+            "yanked": False,
+        }
+        for it in names
+    ]
+    return {"info": {"package_url": f"{PROJECTS}{name}/"}, "urls": files}
 
 
 def build_of(selector: str, build: int) -> bool:
@@ -170,14 +207,14 @@ class Dependencies(unittest.TestCase):
 
 class Repository(unittest.TestCase):
     def setUp(self) -> None:
-        self.content = closure.repository(INDEX, URL, "1.2.3", "2030-01-02 03:04:05")
+        self.content = closure.repository(listed, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
         self.libraries = {library["name"]: library for library in self.content["libraries"]}
 
     def releases(self, name: str, host: str) -> list[dict[str, Any]]:
         return [
             release
             for release in self.libraries[name]["releases"]
-            if release["python_versions"] == [host]
+            if host in release["python_versions"]
         ]
 
     def test_it_follows_the_schema(self) -> None:
@@ -207,37 +244,25 @@ class Repository(unittest.TestCase):
         for library in closure.TABLE:
             for host in closure.HOSTS:
                 version = closure.version_for(library, host)
-                bases = {release["base"] for release in self.releases(library.name, host)}
-                wanted = {f"{INDEX}{library.name}/{version}"} if version else set()
+                found = {release["version"] for release in self.releases(library.name, host)}
                 with self.subTest(library.name, host=host):
-                    self.assertEqual(bases, wanted)
+                    self.assertEqual(found, {version} if version else set())
 
     def test_each_platform_and_python_gets_its_own_compiled_wheel(self) -> None:
         for library in (it for it in closure.TABLE if it.is_compiled):
             for host in closure.HOSTS:
+                tag, version = "cp" + host.replace(".", ""), closure.version_for(library, host)
+                start = f"{library.name.replace('-', '_')}-{version}-{tag}-{tag}-"
                 with self.subTest(library.name, host=host):
-                    self.check_wheels(library, host)
-
-    def check_wheels(self, library: closure.Library, host: str) -> None:
-        releases, tag = self.releases(library.name, host), "cp" + host.replace(".", "")
-        start = f"{library.name.replace('-', '_')}-{closure.version_for(library, host)}"
-        self.assertEqual({it for release in releases for it in release["platforms"]}, set(WHEELS))
-        for platform, ends in WHEELS.items():
-            for end in ends:
-                self.assertEqual(self.fitting(releases, f"{start}-{tag}-{tag}-{end}.whl"), platform)
-                # For an interpreter without a global lock.
-                self.assertEqual(self.fitting(releases, f"{start}-{tag}-{tag}t-{end}.whl"), "")
-        for end in OTHER_WHEELS:
-            self.assertEqual(self.fitting(releases, f"{start}-{tag}-{tag}-{end}.whl"), "")
-
-    def fitting(self, releases: list[dict[str, Any]], wheel: str) -> str:
-        """The platforms that would install it."""
-        return " ".join(
-            platform
-            for release in releases
-            if fnmatch.fnmatchcase(wheel, release["asset"])
-            for platform in release["platforms"]
-        )
+                    found = {
+                        platform: release["url"].rpartition("/")[2]
+                        for release in self.releases(library.name, host)
+                        for platform in release["platforms"]
+                    }
+                    # Of several for one platform, that for the oldest systems.
+                    best = {it: f"{start}{ends[0]}.whl" for it, ends in WHEELS.items()}
+                    best["linux-x64"] = f"{start}{WHEELS['linux-x64'][1]}.whl"
+                    self.assertEqual(found, best if version else {})
 
     def test_one_wheel_of_a_pure_library_serves_all_platforms(self) -> None:
         for library in (it for it in closure.TABLE if not it.is_compiled):
@@ -245,40 +270,151 @@ class Repository(unittest.TestCase):
                 version = closure.version_for(library, host)
                 wheel = f"{library.name.replace('-', '_')}-{version}-py3-none-any.whl"
                 with self.subTest(library.name, host=host):
-                    fitting = self.fitting(self.releases(library.name, host), wheel)
-                    self.assertEqual(fitting, "*" if version else "")
+                    found = [
+                        (it["url"], it["platforms"]) for it in self.releases(library.name, host)
+                    ]
+                    wanted = [(f"https://files.example/{wheel}", ["*"])] if version else []
+                    self.assertEqual(found, wanted)
 
-    def test_all_addresses_come_from_the_command_line(self) -> None:
-        addresses = set(re.findall(r"https?://[^/\"]+", json.dumps(self.content)))
-        page = "/".join(closure.PAGE.split("/")[:3])
-        self.assertEqual(addresses, {"https://index.example", "https://downloads.example", page})
+    def test_each_wheel_is_offered_once_with_its_own_digest_and_date(self) -> None:
+        releases = [it for library in self.content["libraries"] for it in library["releases"]]
+        self.assertEqual(len({it["url"] for it in releases}), len(releases))
+        for release in releases:
+            name = release["url"].rpartition("/")[2]
+            self.assertEqual(release["sha256"], hashlib.sha256(name.encode()).hexdigest())
+            self.assertEqual(release["date"], "2029-01-02 03:04:05")
 
-    def test_a_release_writes_it_with_the_version_of_the_package(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "dist", "repository.json")
-            with unittest.mock.patch.object(closure, "REPOSITORY", path):
-                closure.main("repository", INDEX, URL)
-            with open(path, encoding="utf-8") as file:
-                written = json.load(file)
+    def test_what_the_index_has_not_as_expected_stops_the_release(self) -> None:
+        def changed(**values: Any) -> wheels.Ask:
+            def ask(name: str, version: str) -> dict[str, Any]:
+                answer = listed(name, version)
+                for file in answer["urls"]:
+                    file.update(values)
+                return answer
+
+            return ask
+
+        def offline(_name: str, _version: str) -> dict[str, Any]:
+            raise OSError("no network")
+
+        for ask, words in (
+            (changed(yanked=True), "has no wheel"),
+            (changed(filename="other.whl"), "has no wheel"),
+            (changed(url="http://files.example/a.whl"), "not list"),
+            (changed(digests={}), "not list"),
+            (changed(digests={"sha256": "abc"}), "not list"),
+            (lambda name, version: {}, "not list"),
+            (offline, "no network"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(wheels.Missing, words):
+                closure.repository(ask, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
+
+    def test_all_addresses_come_from_the_command_line_or_the_index(self) -> None:
+        addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps(self.content)))
+        names = ("index", "downloads", "files", "pages")
+        self.assertEqual(addresses, {f"{it}.example" for it in names})
+
+
+class Release(unittest.TestCase):
+    """The command, with an index that answers from here."""
+
+    def setUp(self) -> None:
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.path = os.path.join(folder, "dist", "repository.json")
+        self.asked: list[str] = []
+        patched = unittest.mock.patch.object(wheels.urllib.request, "urlopen", self.open)
+        for patch in (patched, unittest.mock.patch.object(closure, "REPOSITORY", self.path)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def open(self, address: str, timeout: float) -> io.BytesIO:
+        self.asked.append(address)
+        name, version, last = address[len(INDEX) :].split("/")
+        self.assertEqual((address[: len(INDEX)], last), (INDEX, "json"))
+        return io.BytesIO(json.dumps(listed(name, version)).encode())
+
+    def test_it_writes_the_file_with_the_version_of_the_package(self) -> None:
+        self.assertEqual(closure.main("repository", INDEX, PAGE, URL), 0)
+        with open(self.path, encoding="utf-8") as file:
+            written = json.load(file)
         for release in written["packages"][0]["releases"]:
             self.assertEqual(release["version"], companion.__version__)
             self.assertRegex(release["date"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
-        self.assertEqual(written["libraries"], self.content["libraries"])
+        wanted = closure.repository(listed, PAGE, URL, "", "")["libraries"]
+        self.assertEqual(written["libraries"], wanted)
+        self.assertEqual(len(self.asked), len(set(self.asked)))
+
+    def test_an_index_that_answers_with_a_page_for_people_stops_it_with_a_sentence(self) -> None:
+        said = io.StringIO()
+        self.open = lambda address, timeout: io.BytesIO(b"<html>")  # type: ignore[method-assign]
+        with unittest.mock.patch.object(wheels.urllib.request, "urlopen", self.open):
+            with contextlib.redirect_stderr(said):
+                self.assertEqual(closure.main("repository", INDEX, PAGE, URL), 1)
+        self.assertIn("The index does not list aiohappyeyeballs", said.getvalue())
+        self.assertFalse(os.path.exists(self.path))
+
+
+class Channel(unittest.TestCase):
+    """The entries for a proposal: the channel finds each wheel by the pattern of its name."""
+
+    def setUp(self) -> None:
+        self.content = closure.channel(PROJECTS, PAGE)
+        self.libraries = {library["name"]: library for library in self.content["libraries"]}
+
+    def test_it_has_all_libraries_but_those_that_the_channel_has_from_elsewhere(self) -> None:
+        names = {library.name for library in closure.TABLE}
+        self.assertEqual(set(self.libraries), names - set(closure.IN_CHANNEL))
+        self.assertLessEqual(set(closure.IN_CHANNEL), names)
+
+    def test_each_wheel_is_found_for_its_platform_and_python_alone(self) -> None:
+        for library in (it for it in closure.TABLE if it.name in self.libraries):
+            for host in closure.HOSTS:
+                version = closure.version_for(library, host)
+                names = [it["filename"] for it in listed(library.name, version or "0")["urls"]]
+                with self.subTest(library.name, host=host):
+                    found = self.fitting(library.name, host, names)
+                    platforms = set(WHEELS) if library.is_compiled else {"*"}
+                    self.assertEqual(set(found.values()), platforms if version else set())
+                    ends = "|".join([r"-cp\d+t-.*", *OTHER_WHEELS])
+                    strange = [it for it in found if re.search(f"({ends})\\.whl$", it)]
+                    self.assertEqual(strange, [])
+
+    def fitting(self, name: str, host: str, files: list[str]) -> dict[str, str]:
+        return {
+            file: platform
+            for release in self.libraries[name]["releases"]
+            if host in release["python_versions"]
+            for file in files
+            if fnmatch.fnmatchcase(file, release["asset"])
+            for platform in release["platforms"]
+        }
+
+    def test_it_is_written_below_the_addresses_of_the_command_line(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "channel.json")
+            with unittest.mock.patch.object(closure, "CHANNEL", path):
+                self.assertEqual(closure.main("channel", PROJECTS, PAGE), 0)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file), self.content)
+        addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps(self.content)))
+        self.assertEqual(addresses, {"index.example", "pages.example"})
 
 
 class CommandLine(unittest.TestCase):
     def test_what_it_does_not_know_is_answered_with_what_it_does(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "repository.json")
-            for arguments in ((), ("packages",), ("repository", INDEX), ("other", INDEX, URL)):
-                said = io.StringIO()
-                with unittest.mock.patch.object(closure, "REPOSITORY", path):
-                    with self.subTest(arguments), contextlib.redirect_stderr(said):
-                        self.assertEqual(closure.main(*arguments), 2)
-                        self.assertIn(
-                            "python -m tools.closure repository INDEX URL", said.getvalue()
-                        )
-            self.assertEqual(os.listdir(folder), [])
+        usage = "python -m tools.closure repository INDEX PAGE URL"
+        for arguments in (
+            (),
+            ("packages",),
+            ("dependencies", INDEX),
+            ("repository", INDEX, URL),
+            ("other", INDEX, PAGE, URL),
+        ):
+            said = io.StringIO()
+            with self.subTest(arguments), contextlib.redirect_stderr(said):
+                self.assertEqual(closure.main(*arguments), 2)
+                self.assertIn(usage, said.getvalue())
 
 
 @unittest.skipUnless(shutil.which("git"), "without git nobody knows what is committed")

@@ -41,7 +41,7 @@ def strings() -> list[str]:
     """All texts in the code; what is filled in later is left out."""
     found = []
     for path in [
-        *glob.glob(os.path.join(ROOT, "companion", "*.py")),
+        *glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True),
         os.path.join(ROOT, "plugin.py"),
     ]:
         for node in ast.walk(ast.parse(read(os.path.relpath(path, ROOT)))):

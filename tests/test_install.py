@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,10 @@ import unittest.mock
 from typing import Any
 
 from GeminiCompanion.tools import install, libraries, package, places
-from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Installation, Refused
+from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Incomplete, Installation, Refused
 from GeminiCompanion.tools.libraries import Unavailable
 from GeminiCompanion.tools.places import Machine, NotFound, Place
-from GeminiCompanion.tools.record import NAME, Record
+from GeminiCompanion.tools.record import NAME, Damaged, Record
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOST = f"3.{sys.version_info[1]}"
@@ -187,6 +188,7 @@ class Layouts(Made):
 
     def test_what_the_user_names_wins(self) -> None:
         machine, _data = self.debian()
+        os.mkdir(self.path("elsewhere"))
         chosen = places.find(machine, self.path("elsewhere"))
         self.assertEqual(chosen.data, self.path("elsewhere"))
         program = write(self.path("mine", "sublime_text"))
@@ -195,10 +197,24 @@ class Layouts(Made):
 
     def test_both_hosts_are_served_where_no_program_tells_which_one_it_is(self) -> None:
         machine = self.machine("windows", APPDATA=self.root)
+        os.mkdir(self.path("data"))
         self.assertEqual(places.find(machine, self.path("data")).hosts, ("3.8", "3.14"))
         os.makedirs(self.path("data", "Lib", "python33"))
         os.makedirs(self.path("data", "Lib", "python314"))
         self.assertEqual(places.find(machine, self.path("data")).hosts, ("3.14",))
+
+    def test_a_data_folder_that_is_not_there_is_refused_and_not_made(self) -> None:
+        with self.assertRaisesRegex(NotFound, "start Sublime Text once, or check the path"):
+            places.find(self.machine("linux"), self.path("mispelt"))
+        self.assertEqual(os.listdir(self.root), ["home"])
+
+    def test_the_home_folder_may_be_named_by_its_sign(self) -> None:
+        machine = self.machine("linux")
+        os.mkdir(os.path.join(self.home, "data"))
+        program = write(os.path.join(self.home, "sublime_text"))
+        with unittest.mock.patch.dict(os.environ, HOME=self.home):
+            place = places.find(machine, "~/data", "~/sublime_text")
+        self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
 
     def test_without_sublime_text_it_says_how_to_name_one(self) -> None:
         for arguments in ((), ("", self.path("no", "subl"))):
@@ -318,11 +334,25 @@ class InstallsAndRemoves(Made):
         theirs = write(self.full("Lib/python38/aiohttp/__init__.py"), "theirs\n")
         write(self.full("Lib/python38/aiohttp-3.0.dist-info/RECORD"), "")
         before = self.files(self.data)
+        with self.assertRaisesRegex(Incomplete, r"aiohttp: 3\.0 is there, [\d.]+ is needed"):
+            self.put()
+        self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
+        self.assertIn("Lib/python314/aiohttp/__init__.py", self.files(self.data))
+        # Once more, and it is still not as it should be.
+        with self.assertRaisesRegex(Incomplete, "STANDALONE=1"):
+            self.put()
+        self.installation.remove()
+        self.assertEqual(self.files(self.data), before)
+        self.assertTrue(os.path.exists(theirs))
+
+    def test_a_library_that_is_there_in_the_version_that_is_needed_is_no_problem(self) -> None:
+        (wanted,) = [it for it in libraries.wanted("3.8") if it.startswith("aiohttp==")]
+        write(self.full(f"Lib/python38/{wanted.replace('==', '-')}.dist-info/RECORD"), "")
+        before = self.files(self.data)
         self.put()
         self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
         self.installation.remove()
         self.assertEqual(self.files(self.data), before)
-        self.assertTrue(os.path.exists(theirs))
 
     def test_the_libraries_alone_come_to_a_package_of_another_origin(self) -> None:
         write(self.full(UNPACKED + "/plugin.py"), "theirs")
@@ -354,36 +384,78 @@ class InstallsAndRemoves(Made):
             self.put(fetch=offline)
         self.assertEqual(self.files(self.data), self.before)
 
-    def test_a_run_that_broke_off_can_be_taken_back(self) -> None:
-        put, count = Record.put, [0]
-
-        def full_disk(record: Record, path: str, content: bytes) -> bool:
-            count[0] += 1
-            if count[0] == 12:
-                raise OSError("no space left")
-            return put(record, path, content)
-
-        with unittest.mock.patch.object(Record, "put", full_disk), self.assertRaises(OSError):
-            self.put()
-        self.assertTrue(os.path.exists(self.full(NAME)))
+    def test_a_run_that_broke_off_anywhere_can_be_taken_back_and_repeated(self) -> None:
+        self.put()
+        whole = self.files(self.data)
+        whole.pop(NAME)
         self.installation.remove()
+        writes = len(whole) + 20
+        for step in (*range(1, 8), *range(8, writes, 9)):
+            for repeat in (False, True):
+                with self.subTest(step, repeat=repeat):
+                    self.break_off(step)
+                    if repeat:
+                        self.put()
+                        files = self.files(self.data)
+                        files.pop(NAME)
+                        self.assertEqual(files, whole)
+                    self.installation.remove()
+                    self.assertEqual(self.files(self.data), self.before)
+
+    def test_an_upgrade_that_broke_off_can_be_taken_back_and_repeated(self) -> None:
+        for repeat in (False, True):
+            with self.subTest(repeat=repeat):
+                self.put(b"old")
+                self.break_off(2, b"new")
+                if repeat:
+                    self.put(b"new")
+                    self.assertEqual(self.files(self.data)[ZIPPED], b"new")
+                self.installation.remove()
+                self.assertEqual(self.files(self.data), self.before)
+
+    def break_off(self, step: int, package: bytes = b"zip") -> None:
+        """As a process that is killed while it writes its file of that number."""
+        real, count = Record._write, [0]
+
+        def killed(record: Record, full: str, content: bytes) -> None:
+            count[0] += 1
+            if count[0] == step:
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full + ".new", "wb") as file:
+                    file.write(content[:1])
+                raise KeyboardInterrupt
+            real(record, full, content)
+
+        with unittest.mock.patch.object(Record, "_write", killed):
+            with self.assertRaises(KeyboardInterrupt):
+                self.put(package)
+
+    def test_a_full_disk_leaves_no_half_written_file(self) -> None:
+        def full_disk(_source: str, _target: str) -> None:
+            raise OSError("no space left")
+
+        with unittest.mock.patch.object(os, "replace", full_disk), self.assertRaises(OSError):
+            self.put()
         self.assertEqual(self.files(self.data), self.before)
+
+    def test_a_damaged_list_of_what_was_put_there_is_told_with_its_path(self) -> None:
+        for text in ("{", "{}", "[]", '{"files": 1, "links": {}, "folders": [], "libraries": {}}'):
+            with self.subTest(text):
+                path = write(os.path.join(self.data, NAME), text)
+                with self.assertRaisesRegex(Damaged, re.escape(path)):
+                    self.put()
 
 
 class LoadsFromThere(Made):
     """What was installed is what a Sublime Text loads."""
 
-    def look(self, data: str, there: str) -> dict[str, Any]:
+    def look(self, data: str) -> dict[str, Any]:
         answer = self.path("answer.json")
         script = write(self.path("look.py"), LOOK)
-        environment = dict(
-            os.environ, PYTHONPATH=os.path.join(data, *places.library_folder(HOST).split("/"))
-        )
-        command = [sys.executable, "-m", "headless", "--data", data, "--package", there]
+        command = [sys.executable, "-m", "headless", "--data", data]
         subprocess.run(
             command + ["--exec", script, "--", answer],
             cwd=ROOT,
-            env=environment,
             check=True,
             stdout=subprocess.DEVNULL,
             timeout=60,
@@ -393,7 +465,7 @@ class LoadsFromThere(Made):
 
     def check(self, data: str, path: str) -> None:
         there = os.path.join(data, *path.split("/"))
-        found = self.look(data, there)
+        found = self.look(data)
         self.assertTrue(found["running"])
         self.assertTrue(found["plugin"].startswith(there), found["plugin"])
         self.assertEqual(found["settings"], ["gemini"])
@@ -417,6 +489,7 @@ class LoadsFromThere(Made):
 class CommandLine(Made):
     def test_it_says_what_it_did_and_what_is_missing(self) -> None:
         data = self.path("data")
+        os.mkdir(data)
         missing = self.path("missing.sublime-package")
         for arguments, status, words in (
             (["--remove", "--data", data], 0, "Nothing was put there"),
@@ -432,3 +505,20 @@ class CommandLine(Made):
         with unittest.mock.patch.object(package, "STANDALONE", built):
             with contextlib.redirect_stdout(text):
                 return install.main(arguments), text.getvalue()
+
+    def test_what_stops_it_is_told_in_a_sentence(self) -> None:
+        data = self.path("data")
+        os.mkdir(data)
+        for error, status, words in (
+            (OSError("no space left"), 1, "no space left\nIt can be tried again"),
+            (KeyboardInterrupt(), 130, "Stopped. It can be tried again"),
+            (Incomplete("3.0 is there"), 1, "3.0 is there"),
+        ):
+            with self.subTest(words), unittest.mock.patch.object(
+                install, "_act", side_effect=error
+            ):
+                said = self.run_main(["--data", data], "")
+                self.assertEqual(said[0], status)
+                self.assertIn(words, said[1])
+                is_held = os.name == "nt" and isinstance(error, OSError)
+                self.assertEqual("Close Sublime Text" in said[1], is_held)

@@ -116,7 +116,7 @@ class BodiesThatAreNoJson(Refusals):
                 self.refused(body, jsonrpc.PARSE_ERROR, name, "no JSON number")
 
     def test_an_integer_of_very_many_digits_is_a_parse_error_at_once(self) -> None:
-        for digits in (33, 5000, 5_000_000):
+        for digits in (321, 5000, 5_000_000):
             with self.subTest(digits=digits):
                 body = b'{"jsonrpc": "2.0", "id": %b, "method": "n"}' % (b"9" * digits)
                 self.refused(body, jsonrpc.PARSE_ERROR, f"{digits} digits")

@@ -38,6 +38,20 @@ json.dump(
     open(sys.argv[1], "w"),
 )
 """
+# The same of the API's server, once its thread has ended, too.
+SERVE = """
+window = sublime.active_window()
+window.run_command("gemini_companion_start_api_server")
+for thread in threading.enumerate():
+    if thread.name == "GeminiCompanion API":
+        thread.join(20)
+
+# Who tells something crosses to the editor's thread twice.
+for _ in range(2):
+    crossed = threading.Event()
+    sublime.set_timeout(crossed.set, 0)
+    crossed.wait(20)
+"""
 NEEDED = ("Package Control: Satisfy Libraries", "stand-alone package", "docs/install.md")
 
 
@@ -52,10 +66,10 @@ class Missing(unittest.TestCase):
         parts = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
         cls.python = os.path.join(bare, *parts)
 
-    def see(self, **modules: str) -> tuple[dict[str, Any], str]:
+    def see(self, look: str = LOOK, **modules: str) -> tuple[dict[str, Any], str]:
         """What the user sees of an editor that has these modules only, and its console."""
         folder = tempfile.mkdtemp(dir=self.folder)
-        for name, text in {**modules, "look": LOOK}.items():
+        for name, text in {**modules, "look": look}.items():
             path = os.path.join(folder, name + ".py")
             with open(path, "w") as file:
                 file.write(text)
@@ -84,9 +98,23 @@ class Missing(unittest.TestCase):
         self.assertRegex(seen["bar"], 'The library "(aiohttp|jsonschema)" is missing')
         self.check('The library "', seen, console)
 
+    def test_the_apis_server_tells_the_same(self) -> None:
+        begin, mark, end = LOOK.partition("window, seen =")
+        seen, _console = self.see(begin + SERVE + mark + end)
+        self.assertIn('Gemini Companion: The library "aiohttp" is missing.', seen["bar"])
+        for words in NEEDED:
+            self.assertIn(words, seen["bar"])
+        self.assertTrue(any('"aiohttp" is missing' in line for line in seen["log"]))
+
     def test_a_library_that_another_one_lacks_is_told_by_its_own_name(self) -> None:
         self.check('The library "attr" is missing.', *self.see(jsonschema="import attr.validators"))
 
     def test_a_library_that_is_too_old_is_told_to_be_so(self) -> None:
         old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass\n"
         self.check('The library "jsonschema" does not fit.', *self.see(jsonschema=old))
+
+    def test_a_library_for_another_python_is_told_however_it_fails(self) -> None:
+        for text in ("from abc import ABCMeta\nABCMeta['other']\n", "def f(:\n", "len.other\n"):
+            with self.subTest(text):
+                seen, console = self.see(jsonschema=text)
+                self.check('The library "jsonschema" does not fit.', seen, console)

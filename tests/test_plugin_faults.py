@@ -150,9 +150,11 @@ class Faults(RuleBasedStateMachine):
         view = sublime_diff.find(self.window, cli.id, path)
         self.check(view is not None and text_of(view) == text, "the proposal is shown")
 
-    @precondition(lambda self: self.diffs())
     @rule(which=st.integers(0, 9))
     def edit(self, which: int) -> None:
+        # Not as a precondition: what may happen next must not hang on a moment, or it differs.
+        if not self.diffs():
+            return
         view, text = self.pick(self.diffs(), which), next(self.texts)
         view.run_command("append", {"characters": text})
         self.typed.add(text)
@@ -164,14 +166,15 @@ class Faults(RuleBasedStateMachine):
             view.set_scratch(True)
             view.close()
 
-    @precondition(lambda self: self.diffs())
     @rule(which=st.integers(0, 9), how=st.sampled_from(DECISIONS))
     def decide(self, which: int, how: str) -> None:
-        getattr(self, how)(self.pick(self.diffs(), which))
+        if self.diffs():
+            getattr(self, how)(self.pick(self.diffs(), which))
 
-    @precondition(lambda self: self.diffs())
     @rule(which=st.integers(0, 9))
     def accept(self, which: int) -> None:
+        if not self.diffs():
+            return
         view = self.pick(self.diffs(), which)
         text, path, cli = text_of(view), sublime_diff.path_of(view), self.owner(view)
         self.accepted[text] = path
@@ -204,10 +207,10 @@ class Faults(RuleBasedStateMachine):
     def answer_in_the_terminal(self, view: sublime.View) -> None:
         cli, path, text = self.owner(view), sublime_diff.path_of(view), text_of(view)
         if cli is not None and cli.online:
-            for expected in ({"content": text}, {}):
-                arguments = {"filePath": path, "suppressNotification": True}
-                (part,) = cli.call("closeDiff", **arguments)["content"]
-                self.check(sublime.decode_value(part["text"]) == expected, part)
+            # Once: a second time would mean one that a CLI left behind, if there is any.
+            arguments = {"filePath": path, "suppressNotification": True}
+            (part,) = cli.call("closeDiff", **arguments)["content"]
+            self.check(sublime.decode_value(part["text"]) == {"content": text}, part)
             self.no_longer_mine(text)
 
     def quit(self, view: sublime.View) -> None:

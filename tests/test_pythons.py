@@ -42,6 +42,8 @@ FOUND = (
     ("import locale\nlocale.getdefaultlocale()\n", 2, "3.11"),
     ("from typing.io import IO\n", 1, "3.13"),
     ("import urllib.request\nurllib.request.URLopener()\n", 2, "3.14"),
+    ("import argparse\nargparse.FileType('r')\n", 2, "3.14"),
+    ("def f(path):\n    path.link_to('a')\n", 2, "3.12"),
     ("import shutil\nshutil.rmtree('a', onerror=None)\n", 2, "3.12"),
     ("def f(test):\n    test.assertEquals(1, 1)\n", 2, "3.12"),
     ("def f(thread):\n    thread.setDaemon(True)\n", 2, "3.10"),

@@ -10,10 +10,13 @@ import os
 import re
 import subprocess
 import tarfile
+import tempfile
 import unittest
+from unittest import mock
 
 from GeminiCompanion import companion
 from GeminiCompanion.headless.values import parse
+from GeminiCompanion.tools import review
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # All that belongs into a package; what else there is must stay out of it.
@@ -137,3 +140,15 @@ class InARealEditor(unittest.TestCase):
             runs = adapter and not imported(read("tests", name)) & DEVELOPMENT
             with self.subTest(name):
                 self.assertEqual(fnmatch.fnmatchcase(name, pattern), runs)
+
+
+class Reviewer(unittest.TestCase):
+    def test_a_checkout_that_is_linked_to_another_is_one(self) -> None:
+        asked = RuntimeError("asked")
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, ".git"), "w") as file:
+                file.write("gitdir: elsewhere\n")
+            with mock.patch.object(review, "ROOT", root):
+                with mock.patch.object(review.setup, "OLDEST_APART", (3, 8)):
+                    with mock.patch.object(review.setup, "set_up_apart", side_effect=asked):
+                        self.assertRaisesRegex(RuntimeError, "asked", review.main)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
@@ -76,6 +78,19 @@ class InTheSystemsTerminal(AdapterTestCase):
         yield lambda: os.path.exists(out)
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), f"{self.folder}|sublime|1")
+
+    def test_windows_reads_a_path_with_blanks_as_one(self) -> None:
+        command = ["C:\\Program Files\\gemini.cmd", "--model", "a b"]
+        written = '"C:\\Program Files\\gemini.cmd" --model "a b"'
+        with mock.patch.object(sublime_terminal, "platform", lambda: "windows"):
+            line = sublime_terminal._terminal_line([], command, self.folder, {})
+            inside = sublime_terminal._as_sublime(command)
+        self.assertEqual(
+            subprocess.list2cmdline(line), 'cmd.exe /c start "" cmd.exe /k call ' + written
+        )
+        self.assertEqual(
+            subprocess.list2cmdline(inside), "cmd.exe /c set TERM_PROGRAM=sublime&& " + written
+        )
 
     def test_a_terminal_that_is_not_there_is_said(self) -> None:
         with self.assertRaises(sublime_terminal.NoTerminal) as caught:

@@ -17,6 +17,25 @@ import yaml
 from GeminiCompanion import companion
 from GeminiCompanion.tools import package
 
+# An index that has each wheel: the names of all that are asked for are made from the patterns.
+INDEX = """
+import io, json, urllib.request
+
+TAGS = "py3-none-any",
+for python in ("cp38", "cp313", "cp314"):
+    for platform in ("win_amd64", "macosx_11_0_x86_64", "macosx_11_0_arm64",
+                     "manylinux_2_17_x86_64", "manylinux_2_17_aarch64"):
+        TAGS += "%s-%s-%s" % (python, python, platform),
+
+def answer(address, timeout):
+    name, version = address.split("/")[-3:-1]
+    names = ["%s-%s-%s.whl" % (name.replace("-", "_"), version, tag) for tag in TAGS]
+    files = [{"filename": it, "url": address + "/" + it, "digests": {"sha256": "0" * 64},
+              "upload_time": "2029-01-02T03:04:05", "yanked": False} for it in names]
+    return io.BytesIO(json.dumps({"info": {"package_url": address}, "urls": files}).encode())
+
+urllib.request.urlopen = answer
+"""
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -72,12 +91,43 @@ class Workflows(unittest.TestCase):
         systems = ("ubuntu", "macos", "windows")
         self.assertEqual(found, {(name, python) for name in systems for python in ("3.8", "3.14")})
 
+    def test_package_control_never_looks_for_our_libraries_in_its_channel(self) -> None:
+        steps = self.flows["test.yml"]["jobs"]["sublime"]["steps"]
+        kinds = [step.get("uses", step.get("run", "")) for step in steps]
+        order = ["actions/setup@", "tools.install --libraries", "cp -r .", "actions/run-tests@"]
+        places = [next(at for at, it in enumerate(kinds) if words in it) for words in order]
+        self.assertEqual(places, sorted(places))
+        self.assertIs(steps[places[0]]["with"]["install-package"], False)
+
     def test_only_a_release_may_write(self) -> None:
         self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})
 
     def test_the_notes_of_a_release_are_the_message_that_the_package_shows(self) -> None:
         command = next(line for line in self.commands() if line.startswith("gh release"))
         self.assertIn('--notes-file "messages/$TAG.txt"', command)
+
+
+@unittest.skipUnless(shutil.which("make"), "nothing to make it with")
+class Makefile(unittest.TestCase):
+    def test_a_checkout_may_lie_in_a_folder_with_blanks(self) -> None:
+        folder = tempfile.mkdtemp(suffix=" Pr\u00f6jekt mit Leerzeichen")
+        self.addCleanup(shutil.rmtree, folder)
+        shutil.copy(os.path.join(ROOT, "Makefile"), folder)
+        os.mkdir(os.path.join(folder, "tools"))
+        with open(os.path.join(folder, "tools", "setup.py"), "w") as file:
+            file.write("import sys; print(sys.argv[1], sys.executable)")
+        python = os.path.join(folder, ".venv", "bin", "python")
+        for is_made in (False, True):
+            if is_made:
+                os.makedirs(os.path.dirname(python))
+                os.symlink(sys.executable, python)
+            with self.subTest(is_made=is_made):
+                done = subprocess.run(
+                    ["make", "-s", "setup-python"], cwd=folder, capture_output=True, timeout=60
+                )
+                said = done.stdout.decode()
+                self.assertTrue(said.startswith("python "), done.stderr.decode())
+                self.assertEqual(python in said, is_made)
 
 
 @unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
@@ -114,24 +164,40 @@ class Release(unittest.TestCase):
 
     def test_only_a_tag_that_is_the_version_is_released(self) -> None:
         step = self.step("__version__")
+        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
+            file.write(f"# Changes\n\n## {companion.__version__} - 2030-01-02\n")
         self.assertEqual(self.run_step(step, TAG=companion.__version__), (0, ""))
         self.assertNotEqual(self.run_step(step, TAG="9.9.9")[0], 0)
 
+    def test_what_the_changelog_calls_unreleased_is_not_released(self) -> None:
+        heading = f"## {companion.__version__} - Unreleased"
+        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
+            file.write(f"# Changes\n\n{heading}\n")
+        status = self.run_step(self.step("__version__"), TAG=companion.__version__)
+        self.assertEqual(status, (1, heading + "\n"))
+
     def test_the_repository_file_offers_the_package_that_is_attached(self) -> None:
-        index, release = "https://index.example/project/", "https://pages.example/download/1.2.3"
+        index, page = "https://index.example/json/", "https://pages.example/ann/GeminiCompanion"
+        # Python imports this one when it starts: in the place of an index.
+        with open(os.path.join(self.folder, "sitecustomize.py"), "w") as file:
+            file.write(INDEX)
         step = self.step("tools.closure")
-        self.assertEqual(self.run_step(step, INDEX=index, RELEASE=release), (0, ""))
+        given = {"INDEX": index, "PAGE": page, "TAG": "1.2.3", "PYTHONPATH": self.folder}
+        self.assertEqual(self.run_step(step, **given), (0, ""))
         with open(os.path.join(self.folder, "dist", "repository.json"), encoding="utf-8") as file:
             content = json.load(file)
         urls = {it["url"] for it in content["packages"][0]["releases"]}
-        self.assertEqual(urls, {release + "/" + os.path.basename(package.PLAIN)})
-        bases = [it["base"] for library in content["libraries"] for it in library["releases"]]
-        self.assertTrue(all(it.startswith(index) for it in bases))
+        release = f"{page}/releases/download/1.2.3/"
+        self.assertEqual(urls, {release + os.path.basename(package.PLAIN)})
+        asked = [it["url"] for library in content["libraries"] for it in library["releases"]]
+        self.assertTrue(all(it.startswith(index) for it in asked))
         attached = self.step("gh release create")["run"].split()
         self.assertLessEqual({"dist/*.sublime-package", "dist/repository.json"}, set(attached))
 
     def test_without_the_address_of_the_index_it_stops_and_says_so(self) -> None:
-        status, said = self.run_step(self.step("tools.closure"), INDEX="", RELEASE="https://a.b/c")
+        status, said = self.run_step(
+            self.step("tools.closure"), INDEX="", PAGE="https://a.b/c", TAG="1"
+        )
         self.assertNotEqual(status, 0)
         self.assertIn("An address has to begin with https://", said)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "dist")))

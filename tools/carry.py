@@ -33,6 +33,10 @@ NEW_VOCABULARIES = """        from ._schemas import SCHEMAS
 """
 # attrs writes code that imports attrs.
 _OWN_NAME = re.compile(r"__import__\('attr\._make'\)\._make\.")
+# One for another Python raises anything: a TypeError, a SyntaxError, an AttributeError.
+BOUNDARY = """except Exception:
+    # The boundary to what others have installed: however it fails, what is carried serves.
+"""
 NEW_LOADER = '''def load_schema(name):
     """Load a schema that was put into the package as Python."""
     from ._schemas import SCHEMAS
@@ -139,5 +143,5 @@ def with_fallback(text: str, modules: Tuple[str, ...], folder: str, depth: int =
     tried = "".join("    " + line + "\n" for line in block.group().splitlines())
     instead = re.sub(r"from (\S+) import", rf"from {place}.\1 import", tried)
     instead = re.sub(r"^    import (\S+)", rf"    from {place} import \1", instead, flags=re.M)
-    swapped = f"try:\n{tried}except ImportError:\n{instead}"
+    swapped = f"try:\n{tried}{BOUNDARY}{instead}"
     return text[: block.start()] + swapped + text[block.end() :]

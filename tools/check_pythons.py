@@ -81,7 +81,7 @@ NAMES = {
         typing.no_type_check_decorator typing.re
     """,
     "3.14": """
-        abc.abstractclassmethod abc.abstractproperty abc.abstractstaticmethod
+        abc.abstractclassmethod abc.abstractproperty abc.abstractstaticmethod argparse.FileType
         asyncio.AbstractEventLoopPolicy asyncio.DefaultEventLoopPolicy
         asyncio.WindowsProactorEventLoopPolicy asyncio.WindowsSelectorEventLoopPolicy
         asyncio.get_event_loop_policy asyncio.iscoroutinefunction asyncio.set_event_loop_policy
@@ -95,7 +95,7 @@ METHODS = {
     "3.10": "getName isDaemon notifyAll setDaemon setName",
     "3.12": "assertAlmostEquals assertDictContainsSubset assertEquals assertItemsEqual"
     " assertNotEquals assertNotRegexpMatches assertRaisesRegexp assertRegexpMatches attach_loop"
-    " failUnless find_loader find_module load_module utcfromtimestamp utcnow",
+    " failUnless find_loader find_module link_to load_module utcfromtimestamp utcnow",
     "3.13": "warn",
 }
 # Arguments, by the name of what has them no longer.

@@ -1,10 +1,11 @@
 """The libraries that the package runs on: the one table, and what is made of it.
 
-    python -m tools.closure dependencies            writes dependencies.json
-    python -m tools.closure repository INDEX URL    writes dist/repository.json, for a release
+    python -m tools.closure dependencies                 writes dependencies.json
+    python -m tools.closure repository INDEX PAGE URL    writes dist/repository.json, for a release
+    python -m tools.closure channel PROJECTS PAGE        writes dist/channel.json, to be proposed
 
-INDEX is the address of the package index's project pages, URL that of the built package: no file
-of the repository names either.
+Below INDEX the package index answers NAME/VERSION/json, below PROJECTS it has a page for each
+library; PAGE is that of our project, URL the built package. No file of the repository names any.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ import sys
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
+from . import wheels
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEPENDENCIES = os.path.join(ROOT, "dependencies.json")
 REPOSITORY = os.path.join(ROOT, "dist", "repository.json")
+CHANNEL = os.path.join(ROOT, "dist", "channel.json")
 # The Pythons of Sublime Text's plugin hosts: of stable builds, and of newer ones.
 HOSTS = ("3.8", "3.13", "3.14")
 # Builds of Sublime Text by their host. Package Control reports a library that it has not for a host
@@ -32,7 +36,12 @@ PLATFORMS = (
     ("linux-x64", "manylinux*_x86_64"),
     ("linux-arm64", "manylinux*_aarch64"),
 )
-PAGE = "https://github.com/a-seed/GeminiCompanion"
+# The default channel has it under this name from another source, which is too old for us.
+IN_CHANNEL = ("jsonschema",)
+# How many addresses each command wants.
+ADDRESSES = {"dependencies": 0, "repository": 3, "channel": 2}
+LABELS = ["ai", "gemini", "diff"]
+DESCRIPTION = "The companion of Gemini CLI: its context, and its diffs to edit, accept or reject"
 
 
 class Library(NamedTuple):
@@ -102,8 +111,9 @@ def names(host: str) -> List[str]:
     return [library.name for library in TABLE if version_for(library, host)]
 
 
-def repository(index: str, url: str, version: str, date: str) -> Dict[str, Any]:
-    """A repository for Package Control, schema 4.0.0: the package with all its libraries."""
+def repository(ask: wheels.Ask, page: str, url: str, version: str, date: str) -> Dict[str, Any]:
+    """A repository for Package Control, schema 4.0.0: the package with all its libraries, each
+    wheel by its address and digest. Raises wheels.Missing."""
     releases = [
         {
             "url": url,
@@ -115,70 +125,122 @@ def repository(index: str, url: str, version: str, date: str) -> Dict[str, Any]:
         }
         for builds, _, host in BUILDS
     ]
+    # No "details": Package Control would ask GitHub about them, and offer nothing where that fails.
     package = {
         "name": "GeminiCompanion",
-        "details": PAGE,
-        "homepage": PAGE,
+        "description": DESCRIPTION,
+        "homepage": page,
+        "readme": f"{page}/raw/{version}/README.md",
+        "issues": f"{page}/issues",
         "author": "GeminiCompanion contributors",
-        "labels": ["ai", "gemini", "diff"],
+        "labels": LABELS,
         "releases": releases,
     }
     return {
         "schema_version": "4.0.0",
         "packages": [package],
-        "libraries": [_library(library, index) for library in TABLE],
+        "libraries": [_library(library, ask) for library in TABLE],
     }
 
 
-def _library(library: Library, index: str) -> Dict[str, Any]:
-    releases: List[Dict[str, Any]] = []
-    for host in HOSTS:
-        version = version_for(library, host)
-        if version is not None:
-            releases += _releases(library, version, host, index)
+def channel(projects: str, page: str) -> Dict[str, Any]:
+    """What the default channel's own files would need: it looks for newer releases by itself."""
+    releases = [
+        {
+            "sublime_text": builds,
+            "asset": "GeminiCompanion.sublime-package",
+            "libraries": names(host),
+        }
+        for builds, _, host in BUILDS
+    ]
+    package = {"name": "GeminiCompanion", "details": page, "labels": LABELS, "releases": releases}
+    libraries = []
+    for library in TABLE:
+        if library.name not in IN_CHANNEL:
+            base = f"{projects.rstrip('/')}/{library.name}"
+            found = [
+                {"base": f"{base}/{version}", "asset": asset, **fits}
+                for version, asset, fits in _wheels(library)
+            ]
+            libraries.append({**_described(library, base + "/"), "releases": found})
+    return {"packages": [package], "libraries": libraries}
+
+
+def _library(library: Library, ask: wheels.Ask) -> Dict[str, Any]:
+    releases = [
+        {**wheels.resolve(ask, library.name, version, asset), "sublime_text": "*", **fits}
+        for version, asset, fits in _wheels(library)
+    ]
     return {
-        "name": library.name,
-        "author": f"the authors of {library.name}",
-        "description": f"For GeminiCompanion: {library.why}",
-        "issues": f"{index.rstrip('/')}/{library.name}/",
+        **_described(library, wheels.page(ask, library.name, library.old)),
         "releases": releases,
     }
 
 
-def _releases(library: Library, version: str, host: str, index: str) -> List[Dict[str, Any]]:
-    base = f"{index.rstrip('/')}/{library.name}/{version}"
+def _described(library: Library, page: str) -> Dict[str, Any]:
+    return {
+        "name": library.name,
+        "author": f"the authors of {library.name}",
+        "description": f"For GeminiCompanion: {library.why}",
+        "issues": page,
+    }
+
+
+def _wheels(library: Library) -> List[Tuple[str, str, Dict[str, List[str]]]]:
+    """Version, pattern of the name, and for which Pythons and platforms; each wheel once."""
+    hosts: Dict[str, List[str]] = {}
+    for host in HOSTS:
+        version = version_for(library, host)
+        if version is not None:
+            hosts.setdefault(version, []).append(host)
     stem = library.name.replace("-", "_")
     if not library.is_compiled:
         asset = f"{stem}-*-py3-none-any.whl"
-        return [{"base": base, "asset": asset, "python_versions": [host], "platforms": ["*"]}]
-    tag = "cp" + host.replace(".", "")
+        return [(it, asset, _fits(hosts[it], "*")) for it in hosts]
     return [
-        {
-            "base": base,
-            "asset": f"{stem}-*-{tag}-{tag}-{wheel}.whl",
-            "python_versions": [host],
-            "platforms": [platform],
-        }
+        (it, f"{stem}-*-{tag(host)}-{tag(host)}-{wheel}.whl", _fits([host], platform))
+        for it in hosts
+        for host in hosts[it]
         for platform, wheel in PLATFORMS
     ]
 
 
+def tag(host: str) -> str:
+    return "cp" + host.replace(".", "")
+
+
+def _fits(hosts: List[str], platform: str) -> Dict[str, List[str]]:
+    return {"python_versions": hosts, "platforms": [platform]}
+
+
 def main(*arguments: str) -> int:
     """The exit status."""
-    if arguments == ("dependencies",):
-        write(DEPENDENCIES, dependencies())
-    elif len(arguments) == 3 and arguments[0] == "repository":
-        for address in arguments[1:]:
-            if not re.match(r"https://[^/\s]+/\S*$", address):
-                print("An address has to begin with https://, got %r." % address, file=sys.stderr)
-                return 2
-        date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-        content = repository(*arguments[1:], version(), date)
-        write(REPOSITORY, json.dumps(content, indent="\t") + "\n")
-    else:
+    addresses = arguments[1:]
+    if len(arguments) < 1 or ADDRESSES.get(arguments[0]) != len(addresses):
         print(__doc__, file=sys.stderr)
         return 2
+    for address in addresses:
+        if not re.match(r"https://[^/\s]+/\S*$", address):
+            print("An address has to begin with https://, got %r." % address, file=sys.stderr)
+            return 2
+    try:
+        _write_one(arguments[0], *addresses)
+    except wheels.Missing as error:
+        print("%s\nNothing was written." % error, file=sys.stderr)
+        return 1
     return 0
+
+
+def _write_one(command: str, *addresses: str) -> None:
+    if command == "dependencies":
+        write(DEPENDENCIES, dependencies())
+    elif command == "channel":
+        write(CHANNEL, json.dumps(channel(*addresses), indent="\t") + "\n")
+    else:
+        index, page, url = addresses
+        date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        content = repository(wheels.asking(index), page, url, version(), date)
+        write(REPOSITORY, json.dumps(content, indent="\t") + "\n")
 
 
 def version() -> str:

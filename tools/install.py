@@ -16,7 +16,7 @@ from typing import Callable, Dict, List, Set, Tuple
 
 from . import libraries, package, places
 from .places import Machine, Place
-from .record import Record
+from .record import Damaged, Record
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAME = "GeminiCompanion"
@@ -31,13 +31,19 @@ class Refused(Exception):
     """A sentence for the user; nothing was changed."""
 
 
+class Incomplete(Exception):
+    """Sentences for the user: what was left that keeps the package from running."""
+
+
 class Installation:
-    """One data folder and what we have in it. Methods raise Refused, Unavailable and OSError."""
+    """One data folder and what we have in it. Making one raises Damaged; methods raise Refused,
+    Unavailable, OSError and, with all else put there, Incomplete."""
 
     def __init__(self, place: Place, tell: Tell) -> None:
         self._place = place
         self._tell = tell
         self._record = Record(place.data)
+        self._unfit: List[str] = []
 
     def link(self, checkout: str, machine: Machine, fetch: Fetch) -> None:
         """The folder of the checkout itself: what is changed there counts at once."""
@@ -47,7 +53,7 @@ class Installation:
             self._remove([ZIPPED])
             self._put_link(UNPACKED, checkout)
             self._put_libraries(fetched)
-        self._record.save()
+        self._finish()
 
     def put(self, content: bytes, machine: Machine, fetch: Fetch) -> None:
         """The built package, its libraries beside it."""
@@ -56,7 +62,7 @@ class Installation:
             fetched = self._fetch(machine, fetch, folder)
             self._put_package(content)
             self._put_libraries(fetched)
-        self._record.save()
+        self._finish()
 
     def put_standalone(self, content: bytes) -> None:
         """The package that carries its libraries."""
@@ -69,7 +75,7 @@ class Installation:
         """For a package that came another way."""
         with tempfile.TemporaryDirectory() as folder:
             self._put_libraries(self._fetch(machine, fetch, folder))
-        self._record.save()
+        self._finish()
 
     def remove(self) -> None:
         """All that was put there and not changed since."""
@@ -79,6 +85,12 @@ class Installation:
         self._remove(paths)
         self._record.libraries = {}
         self._record.save()
+
+    def _finish(self) -> None:
+        self._record.save()
+        if self._unfit:
+            way_out = "Take it away first, or take the package that has its own:"
+            raise Incomplete("\n".join([*self._unfit, way_out, "    make install STANDALONE=1"]))
 
     # The package
 
@@ -93,7 +105,7 @@ class Installation:
 
     def _put_package(self, content: bytes) -> None:
         self._remove([path for path in (UNPACKED,) if self._record.is_there(path)])
-        self._said(self._record.put(ZIPPED, content), ZIPPED)
+        self._said(self._record.put({ZIPPED: content}), ZIPPED)
 
     def _put_link(self, path: str, target: str) -> None:
         if self._record.is_there(path) and os.path.realpath(
@@ -135,39 +147,52 @@ class Installation:
         for host, (names, source) in fetched.items():
             start = places.library_folder(host) + "/"
             before = self._record.paths(start)
-            kept: Set[str] = self._put_distributions(start, source) if source else set()
+            kept, is_whole = self._put_distributions(start, source, names)
             self._remove([path for path in before if path not in kept])
-            if names:
+            if names and is_whole:
                 self._record.libraries[host] = names
             else:
                 self._record.libraries.pop(host, None)
 
-    def _put_distributions(self, start: str, source: str) -> Set[str]:
-        """The paths that are not to be taken away."""
+    def _put_distributions(
+        self, start: str, source: str, names: List[str]
+    ) -> Tuple[Set[str], bool]:
+        """The paths that are not to be taken away, and whether everything was put there."""
         kept: Set[str] = set()
+        left = []
         present = self._present(start)
-        for name, paths in libraries.distributions(source).items():
+        for name, paths in (libraries.distributions(source) if source else {}).items():
             kept.update(start + path for path in paths)
             if name in present or any(self._is_strange(start + path) for path in paths):
                 self._tell("Left       %s%s: it is there, and not as we put it" % (start, name))
+                left.append(name)
                 continue
-            for path in paths:
-                with open(os.path.join(source, *path.split("/")), "rb") as file:
-                    self._record.put(start + path, file.read())
+            self._record.put({start + path: _content(source, path) for path in paths})
             self._tell("Put        %s%s" % (start, name))
-            # A run that breaks off half-way is remembered as far as it came.
-            self._record.save()
-        return kept
+        self._compare(start, left, present, names)
+        return kept, not left
+
+    def _compare(
+        self, start: str, left: List[str], present: Dict[str, str], names: List[str]
+    ) -> None:
+        """What is there from elsewhere may well be what is needed."""
+        wanted = {libraries.normal(it.split("==")[0]): it.split("==")[1] for it in names}
+        for name in left:
+            there = present.get(name, "something else")
+            if there != wanted.get(name, there):
+                self._unfit.append(
+                    "%s%s: %s is there, %s is needed." % (start, name, there, wanted[name])
+                )
 
     def _is_strange(self, path: str) -> bool:
         return self._record.is_there(path) and not self._record.is_ours(path)
 
-    def _present(self, start: str) -> Set[str]:
-        """Libraries in the folder of a host that are not ours."""
+    def _present(self, start: str) -> Dict[str, str]:
+        """Libraries in the folder of a host that are not ours, with their versions."""
         folder = self._record.full(start.rstrip("/"))
         names = os.listdir(folder) if os.path.isdir(folder) else []
         return {
-            libraries.project(name)
+            libraries.project(name): name[: -len(".dist-info")].partition("-")[2]
             for name in names
             if name.endswith(".dist-info") and not self._record.paths(start + name + "/")
         }
@@ -177,13 +202,19 @@ class Installation:
     def _remove(self, paths: List[str]) -> None:
         removed: Dict[str, int] = {}
         for path in paths:
-            if self._record.is_there(path) and self._record.remove(path):
+            was_there = self._record.is_there(path)
+            if not self._record.remove(path):
+                self._tell("Left       %s: it was changed since" % path)
+            elif was_there:
                 group = "/".join(path.split("/")[:2])
                 removed[group] = removed.get(group, 0) + 1
-            elif self._record.is_there(path):
-                self._tell("Left       %s: it was changed since" % path)
         for group, count in sorted(removed.items()):
             self._tell("Removed    %s%s" % (group, "" if count == 1 else " (%d files)" % count))
+
+
+def _content(folder: str, path: str) -> bytes:
+    with open(os.path.join(folder, *path.split("/")), "rb") as file:
+        return file.read()
 
 
 def main(arguments: List[str]) -> int:
@@ -196,7 +227,7 @@ def main(arguments: List[str]) -> int:
             place = Place(place.data, place.program, tuple(given.hosts.split()), place.others)
         _describe(place)
         _act(given, place, machine)
-    except (places.NotFound, Refused) as error:
+    except (places.NotFound, Refused, Incomplete, Damaged) as error:
         print(error)
         return 1
     except libraries.Unavailable as error:
@@ -214,8 +245,13 @@ def main(arguments: List[str]) -> int:
         print("%s\nNothing was put there." % error)
         return 1
     except OSError as error:
-        print("%s\nClose Sublime Text and try again: it may hold the file open." % error)
+        print("%s\nIt can be tried again, or taken back with make uninstall." % error)
+        if os.name == "nt":
+            print("Close Sublime Text before: it may hold the file open.")
         return 1
+    except KeyboardInterrupt:
+        print("Stopped. It can be tried again, or taken back with make uninstall.")
+        return 130
     return 0
 
 

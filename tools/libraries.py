@@ -82,4 +82,9 @@ def _belongs(folder: str, path: str) -> bool:
 
 def project(dist_info: str) -> str:
     """`jsonschema_specifications-2025.9.1.dist-info` is of `jsonschema-specifications`."""
-    return re.sub(r"[-_.]+", "-", dist_info.split("-")[0]).lower()
+    return normal(dist_info.split("-")[0])
+
+
+def normal(name: str) -> str:
+    """The one form of a library's name."""
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -51,8 +51,12 @@ def here() -> Machine:
 
 def find(machine: Machine, data: str = "", program: str = "") -> Place:
     """Where to install; `data` and `program` are the user's own choice. Raises NotFound."""
+    # Not every shell does it after an equals sign.
+    data, program = os.path.expanduser(data), os.path.expanduser(program)
     if program and not os.path.isfile(program):
         raise NotFound("There is no program %s." % program)
+    if data and not os.path.isdir(data):
+        raise NotFound("There is no folder %s: start Sublime Text once, or check the path." % data)
     found = program or _program(machine)
     folders = _data_folders(machine, found)
     if data:

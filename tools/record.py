@@ -7,13 +7,20 @@ import json
 import os
 import subprocess
 import sys
-from typing import Dict, List
+from typing import Dict, List, Mapping
 
 NAME = "GeminiCompanion-installed.json"
+# Ends the name of a file that is not yet written to its end.
+NEW = ".new"
+
+
+class Damaged(Exception):
+    """Nobody knows any more what was put there: a sentence for the user."""
 
 
 class Record:
-    """Paths are relative to the data folder, with forward slashes. All methods raise OSError.
+    """Paths are relative to the data folder, with forward slashes. All methods raise OSError, and
+    reading it Damaged.
 
     `libraries` says which ones each plugin host got; saved with the rest.
     """
@@ -21,6 +28,8 @@ class Record:
     def __init__(self, data: str) -> None:
         self._data = data
         self._files: Dict[str, str] = {}
+        # What is about to be put: until it stands there, what was there before is ours as well.
+        self._pending: Dict[str, str] = {}
         self._links: Dict[str, str] = {}
         self._folders: List[str] = []
         self.libraries: Dict[str, List[str]] = {}
@@ -30,20 +39,32 @@ class Record:
         try:
             with open(self.full(NAME), encoding="utf-8") as file:
                 content = json.load(file)
+            self._files, self._links = dict(content["files"]), dict(content["links"])
+            self._pending = dict(content.get("pending", {}))
+            self._folders = list(content["folders"])
+            self.libraries = dict(content["libraries"])
         except FileNotFoundError:
             return
-        self._files, self._links = content["files"], content["links"]
-        self._folders, self.libraries = content["folders"], content["libraries"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Damaged(
+                "%s is damaged. It is the list of what make install put there.\n"
+                "Take that away by hand, and the list with it, then try again." % self.full(NAME)
+            ) from None
 
     def save(self) -> None:
         """An empty record leaves no file, and folders of ours go when they are empty."""
         self._remove_folders()
-        if not self._files and not self._links:
-            if os.path.exists(self.full(NAME)):
-                os.remove(self.full(NAME))
+        if self._files or self._pending or self._links:
+            self._store()
             return
+        for path in (self.full(NAME), self.full(NAME) + NEW):
+            if os.path.exists(path):
+                os.remove(path)
+
+    def _store(self) -> None:
         content = {
             "files": self._files,
+            "pending": self._pending,
             "links": self._links,
             "folders": self._folders,
             "libraries": self.libraries,
@@ -54,7 +75,8 @@ class Record:
         return os.path.join(self._data, *path.split("/"))
 
     def paths(self, start: str = "") -> List[str]:
-        return sorted(path for path in (*self._files, *self._links) if path.startswith(start))
+        known = {**self._files, **self._pending, **self._links}
+        return sorted(path for path in known if path.startswith(start))
 
     # What there is
 
@@ -66,25 +88,42 @@ class Record:
         full = self.full(path)
         if path in self._links:
             return _target(full) == self._links[path]
-        return path in self._files and os.path.isfile(full) and _digest(full) == self._files[path]
+        digests = (self._files.get(path), self._pending.get(path))
+        return any(digests) and os.path.isfile(full) and _digest(full) in digests
 
     # What changes
 
-    def put(self, path: str, content: bytes) -> bool:
-        """Write a file; False where it stands there already. Noted first: nothing gets lost."""
-        if self.is_ours(path) and self._files.get(path) == hashlib.sha256(content).hexdigest():
-            return False
-        self._make_folders(os.path.dirname(path))
-        self._files[path] = hashlib.sha256(content).hexdigest()
-        self._write(self.full(path), content)
-        return True
+    def put(self, contents: Mapping[str, bytes]) -> bool:
+        """Write files; False where all stand there already.
+
+        They are noted on disk before the first one is written, so that whatever a run leaves that
+        breaks off can be gone on with, and taken away.
+        """
+        digests = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
+        new = [it for it in contents if not (self.is_ours(it) and self._is(it, digests[it]))]
+        if new:
+            self._pending.update((path, digests[path]) for path in new)
+            for path in new:
+                self._note_folders(os.path.dirname(path))
+            self._store()
+        for path in new:
+            self._write(self.full(path), contents[path])
+        for path in contents:
+            self._files[path] = digests[path]
+            self._pending.pop(path, None)
+        return bool(new)
+
+    def _is(self, path: str, digest: str) -> bool:
+        return _digest(self.full(path)) == digest
 
     def link(self, path: str, target: str) -> bool:
         """Link a folder; False where the link stands there already."""
         if self.is_ours(path) and self._links.get(path) == target:
             return False
-        self._make_folders(os.path.dirname(path))
+        self._note_folders(os.path.dirname(path))
         self._links[path] = target
+        self._store()
+        os.makedirs(os.path.dirname(self.full(path)), exist_ok=True)
         if os.name == "nt":
             # A symbolic link needs rights that few users have there; a junction needs none.
             subprocess.check_call(["cmd", "/c", "mklink", "/J", self.full(path), target])
@@ -99,7 +138,10 @@ class Record:
         if ours:
             os.unlink(self.full(path))
             self._remove_compiled(path)
+        if path in self._pending and os.path.exists(self.full(path) + NEW):
+            os.remove(self.full(path) + NEW)
         self._files.pop(path, None)
+        self._pending.pop(path, None)
         self._links.pop(path, None)
         return not stays
 
@@ -115,13 +157,12 @@ class Record:
         if os.path.isdir(cache) and not os.listdir(cache):
             os.rmdir(cache)
 
-    def _make_folders(self, folder: str) -> None:
-        """Missing ones, noted from the outermost inwards."""
+    def _note_folders(self, folder: str) -> None:
+        """Those that will be made."""
         parts = folder.split("/") if folder else []
         for count in range(1, len(parts) + 1):
             path = "/".join(parts[:count])
-            if not os.path.isdir(self.full(path)):
-                os.makedirs(self.full(path))
+            if path not in self._folders and not os.path.isdir(self.full(path)):
                 self._folders.append(path)
 
     def _remove_folders(self) -> None:
@@ -135,9 +176,13 @@ class Record:
     def _write(self, full: str, content: bytes) -> None:
         """Sublime Text may look at any moment: it sees the whole file or none."""
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full + ".new", "wb") as file:
-            file.write(content)
-        os.replace(full + ".new", full)
+        try:
+            with open(full + NEW, "wb") as file:
+                file.write(content)
+            os.replace(full + NEW, full)
+        finally:
+            if os.path.exists(full + NEW):
+                os.remove(full + NEW)
 
 
 def _digest(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Makes what the Makefile's targets run on: `python tools/setup.py python` or `... node`.
+"""Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `schema`).
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -17,6 +17,8 @@ VENV = os.path.join(ROOT, ".venv")
 REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "dev.txt")]
 # Folders with a package.json: the real CLI for the tests, and the server that is measured against.
 NODE_FOLDERS = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "bench", "sdk_server")]
+# The oldest Python for tools that have a virtual environment of their own.
+OLDEST_APART = (3, 11)
 NPM = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
@@ -62,6 +64,30 @@ def set_up_python() -> None:
     set_done(stamp, value)
 
 
+def set_up_apart(name: str) -> str:
+    """A virtual environment of its own for requirements/`name`.txt, whose libraries are many and
+    have nothing to do with ours; its Python."""
+    # Inside the other one, and so gone whenever that one is made anew.
+    venv = os.path.join(VENV, name)
+    requirements = os.path.join(ROOT, "requirements", name + ".txt")
+    stamp, value = os.path.join(venv, "stamp"), digest([requirements], sys.version)
+    if not is_done(stamp, value):
+        print("Making .venv/%s ..." % name, flush=True)
+        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
+        pip = [python_of(venv), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.check_call(pip + ["-r", requirements])
+        set_done(stamp, value)
+    return python_of(venv)
+
+
+def set_up_schema() -> None:
+    """What asks the API's server all that its description allows; see tests/e2e/test_api_schema."""
+    if sys.version_info < OLDEST_APART:
+        print("schemathesis needs Python %d.%d or newer: its test will be skipped." % OLDEST_APART)
+        return
+    set_up_apart("schema")
+
+
 def set_up_node() -> None:
     """`npm ci` where a package.json stands; without a fit Node, says what will not run."""
     folders = [folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")]
@@ -90,4 +116,4 @@ def has_node() -> bool:
 
 
 if __name__ == "__main__":
-    {"python": set_up_python, "node": set_up_node}[sys.argv[1]]()
+    {"python": set_up_python, "node": set_up_node, "schema": set_up_schema}[sys.argv[1]]()

@@ -16,6 +16,7 @@ from .. import jsonrpc
 from ..log import logger
 from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
+from .surrogates import clean
 
 PROTOCOL_VERSION = 1
 # How each of the agent's messages begins; what stands before it on the line is for a terminal.
@@ -49,36 +50,45 @@ class Client:
         self.process = process
         self.version = ""
         self._listener = listener
-        self._waiting: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
+        self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
         self._next_id = 1
         # Held by who opens a session: the CLI notes each new workspace in a file behind a lock, and
         # of several at once each next one waits twice as long for it, up to minutes.
         self.opening = asyncio.Lock()
+        self._is_given_up = False
         self._reading = asyncio.ensure_future(self._read())
 
     @property
     def is_running(self) -> bool:
-        return not self._reading.done() and self.process.is_running
+        """Whether it is of use."""
+        return not (self._is_given_up or self._reading.done()) and self.process.is_running
+
+    def begin(self, method: str, params: Mapping[str, Any]) -> asyncio.Future[Mapping[str, Any]]:
+        """Ask, before anything else that is sent from now on; the result comes with the future,
+        or AgentError for the agent's error and its end."""
+        answer = asyncio.get_running_loop().create_future()
+        if not self.is_running:
+            answer.set_exception(self._gone())
+            return answer
+        id, self._next_id = self._next_id, self._next_id + 1
+        self._waiting[id] = answer
+        answer.add_done_callback(lambda _: self._waiting.pop(id, None))
+        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        return answer
 
     async def request(
         self, method: str, params: Mapping[str, Any], timeout: float | None = None
     ) -> Mapping[str, Any]:
-        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds."""
-        if not self.is_running:
-            raise self._gone()
-        id, self._next_id = self._next_id, self._next_id + 1
-        answer = self._waiting[id] = asyncio.get_running_loop().create_future()
-        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds,
+        with which the process is ended."""
         try:
-            result = await asyncio.wait_for(answer, timeout)
+            return await asyncio.wait_for(self.begin(method, params), timeout)
         except asyncio.TimeoutError:
+            await self.give_up()
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 f"The Gemini CLI did not answer within {timeout:g} seconds ({method}).",
             ) from None
-        finally:
-            self._waiting.pop(id, None)
-        return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -118,18 +128,30 @@ class Client:
         await self.process.kill()
         await self._reading
 
+    def give_up(self) -> asyncio.Future[None]:
+        """End a process that answers nothing any more; from now on it is not `is_running`."""
+        if self.is_running:
+            logger.error(
+                "the Gemini CLI (process %d) does not answer and is ended", self.process.pid
+            )
+        self._is_given_up = True
+        return asyncio.ensure_future(self.kill())
+
     def _send(self, message: Mapping[str, Any]) -> None:
         self.process.write(jsonrpc.encode(message) + b"\n")
 
     async def _read(self) -> None:
+        """The boundary of a connection: a bug of ours ends it and leaves nobody waiting."""
         try:
             async for line in self.process.lines():
                 self._take(line)
         except TooLong as error:
             logger.error("the agent is ended: %s", error)
+        except Exception:
+            logger.exception("the agent is ended, for it cannot be understood")
         # One that cannot be read from any more is of no use, even where it lives on.
         await self.process.kill()
-        for answer in self._waiting.values():
+        for answer in list(self._waiting.values()):
             if not answer.done():
                 answer.set_exception(self._gone())
         self._listener.ended()
@@ -161,7 +183,7 @@ class Client:
             if message.error is not None:
                 answer.set_exception(from_rpc(message.error))
             else:
-                answer.set_result(message.result)
+                answer.set_result(clean(message.result) if isinstance(message.result, dict) else {})
         elif isinstance(message, jsonrpc.Request):
             self._dispatch_request(message)
         elif message.method == "session/update":
@@ -192,9 +214,9 @@ class Session:
         self.client = client
         self.id = id
 
-    async def prompt(self, parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """A turn: ends with it. Raises AgentError."""
-        return await self.client.request("session/prompt", {**self._params, "prompt": parts})
+    def prompt(self, parts: Sequence[Mapping[str, Any]]) -> asyncio.Future[Mapping[str, Any]]:
+        """A turn: the future is done with it, or has its AgentError."""
+        return self.client.begin("session/prompt", {**self._params, "prompt": parts})
 
     def cancel(self) -> None:
         self.client.notify("session/cancel", self._params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ MAX_CONVERSATIONS = 100
 # Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended:
 # it gives no memory back, and a new start makes it forget.
 LARGE, IDLE = 600 << 20, timedelta(minutes=30)
+# Seconds in which a cancelled turn ends its commands, with some to spare.
+ENDING = 2.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Agent(Listener):
         self._store = Store(options.state)
         self._credentials = self._store.load() or options.fallback
         self._runner = Runner(options.launch, self._home, self)
+        # Held by who changes who the user is; what is in memory and on disk stays the same so.
+        self._changing = asyncio.Lock()
         self._login: GoogleLogin | None = None
         self._is_refused = self._is_verified = False
         # In the order of their last use.
@@ -87,11 +92,21 @@ class Agent(Listener):
         await self._client()
 
     async def stop(self) -> None:
-        """Cancel what runs and end the process, within about six seconds."""
-        self.cancel()
-        if self._login is not None:
-            await self._login.abandon()
+        """Cancel what runs and end the process, within about eight seconds."""
+        await self.end_turns()
+        await self._abandon_login()
         await self._runner.stop()
+
+    async def end_turns(self) -> None:
+        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
+        the CLI ends the commands of its tools, which it leaves behind when it is just ended."""
+        turns = [it.turn for it in self._conversations.values() if it.turn is not None]
+        ends = [asyncio.ensure_future(_end_of(turn)) for turn in turns if not turn.is_over]
+        self.cancel()
+        if ends:
+            _done, late = await asyncio.wait(ends, timeout=ENDING)
+            for each in late:
+                each.cancel()
 
     # Chat.
 
@@ -115,9 +130,12 @@ class Agent(Listener):
         """
         conversation = self._find(workspace, session_id, new_session)
         parts = prompt.parts(message, files, conversation.workspace)
-        async with self._connected(conversation) as was_lost:
-            limits = self._options.limits
-            return conversation.begin(parts, limits, asks, self._learn, was_lost)
+        conversation.reserve()
+        try:
+            await self._connect(conversation)
+            return conversation.begin(parts, self._options.limits, asks, self._learn)
+        finally:
+            conversation.release()
 
     def turn(self, turn_id: str) -> Turn | None:
         """The running or last turn of a conversation, by its id."""
@@ -152,17 +170,18 @@ class Agent(Listener):
         return tuple(event for turn in turns for event in turn.confirmations)
 
     def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of a conversation, or all turns; how many there were.
+        """End the turn of a conversation, or all turns; how many there were. A message that waits
+        for the agent's start counts, and is not said any more.
 
         Code: SESSION_NOT_FOUND.
         """
         wanted = list(self._conversations.values())
         if session_id is not None:
             wanted = [self._known(session_id)]
-        running = [each.turn for each in wanted if each.turn is not None and not each.turn.is_over]
-        for turn in running:
-            turn.cancel()
-        return len(running)
+        busy = [each for each in wanted if each.is_busy]
+        for conversation in busy:
+            conversation.cancel()
+        return len(busy)
 
     # Conversations and models.
 
@@ -173,25 +192,25 @@ class Agent(Listener):
     async def new_session(self, workspace: str) -> SessionInfo:
         """Begin a conversation; the workspace's next message goes there."""
         conversation = self._find(workspace, None, True)
-        async with self._connected(conversation):
-            pass
+        await self._connect(conversation)
         return conversation.info
 
     async def models(self, workspace: str, session_id: str | None = None) -> Models:
         """What the agent offers for the conversation."""
         conversation = self._find(workspace, session_id, False)
-        async with self._connected(conversation):
-            return conversation.models
+        await self._connect(conversation)
+        return conversation.models
 
     async def set_model(self, model: str, workspace: str, session_id: str | None = None) -> Models:
         """Choose for the conversation's next turns.
 
-        Code: VALIDATION_ERROR for a model that the agent does not offer.
+        Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
+        turn runs.
         """
         conversation = self._find(workspace, session_id, False)
-        async with self._connected(conversation):
-            await conversation.set_model(model)
-            return conversation.models
+        await self._connect(conversation)
+        await conversation.set_model(model)
+        return conversation.models
 
     # Credentials.
 
@@ -216,33 +235,37 @@ class Agent(Listener):
         """
         credentials.check()
         self._refuse_if_busy()
-        try:
-            self._store.save(credentials)
-        except OSError as error:
-            raise AgentError(
-                failure.AUTH_CONFIG_FAILED, f"The credentials cannot be kept: {error.strerror}."
-            ) from error
-        await self._use(credentials)
+        async with self._without_login():
+            self._refuse_if_busy()
+            try:
+                self._store.save(credentials)
+            except OSError as error:
+                raise AgentError(
+                    failure.AUTH_CONFIG_FAILED, f"The credentials cannot be kept: {error.strerror}."
+                ) from error
+            await self._use(credentials)
 
     async def begin_login(self) -> Login | None:
         """Log in with Google: where to go for a code; None where somebody is logged in already.
+        While a login waits for its code this is the same one.
 
         Codes: VALIDATION_ERROR where another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
         CLIENT_NOT_INITIALIZED.
         """
-        credentials = self._credentials
-        if credentials is None or credentials.kind != GOOGLE:
-            raise AgentError(
-                failure.VALIDATION_ERROR, f"Configure the kind of login {GOOGLE!r} first."
-            )
-        self._refuse_if_busy()
-        if self._login is not None:
-            await self._login.abandon()
-        self._login = GoogleLogin(self._runner, credentials)
-        login = await self._login.begin()
-        if login is None:
-            await self._use(credentials)
-        return login
+        async with self._changing:
+            credentials = self._credentials
+            if credentials is None or credentials.kind != GOOGLE:
+                raise AgentError(
+                    failure.VALIDATION_ERROR, f"Configure the kind of login {GOOGLE!r} first."
+                )
+            self._refuse_if_busy()
+            if self._login is not None and not self._login.is_over:
+                return self._login.place
+            self._login = GoogleLogin(self._runner, credentials)
+            login = await self._login.begin()
+            if login is None and self._is_refused:
+                await self._use(credentials)
+            return login
 
     async def finish_login(self, code: str) -> None:
         """The code that Google showed the user.
@@ -250,20 +273,22 @@ class Agent(Listener):
         Codes: VALIDATION_ERROR where no login waits or the text is no code; AUTH_REQUIRED where
         Google refuses it (`details` then is the next place to go, or empty); NETWORK_ERROR.
         """
-        if self._login is None or self._login.is_over or self._credentials is None:
-            raise AgentError(failure.VALIDATION_ERROR, "No login waits for a code.")
-        await self._login.finish(code)
-        await self._use(self._credentials)
+        async with self._changing:
+            if self._login is None or self._login.is_over:
+                raise AgentError(failure.VALIDATION_ERROR, "No login waits for a code.")
+            await self._login.finish(code)
+            await self._use(self._credentials)
 
     async def clear(self) -> None:
         """Forget kind, key and project; a login with Google stays for when it is chosen again."""
-        await self._use(None)
-        self._store.clear()
+        async with self._without_login():
+            await self._forget()
 
     async def logout(self) -> None:
         """Forget everything about who the user is."""
-        await self.clear()
-        self._home.forget_google_login()
+        async with self._without_login():
+            await self._forget()
+            self._home.forget_google_login()
 
     # What the agent says.
 
@@ -311,20 +336,37 @@ class Agent(Listener):
             logger.info("the Gemini CLI became large and is started anew")
             await self._runner.stop()
 
-    @asynccontextmanager
-    async def _connected(self, conversation: Conversation) -> AsyncIterator[bool]:
-        """The conversation with a session and for the caller alone; whether its past was lost."""
-        conversation.reserve()
+    async def _connect(self, conversation: Conversation) -> None:
+        """See to a session of the conversation, whose turn may be running."""
         self._remember(conversation)
         try:
-            yield await conversation.connect(await self._client())
+            await conversation.connect(await self._client())
         except AgentError as error:
             self._is_refused |= error.code == failure.AUTH_REQUIRED
             raise
         finally:
-            conversation.release()
             if conversation.session is None:
                 self._conversations.pop(conversation.id, None)
+        # Somebody else's attempt may have failed before.
+        self._conversations.setdefault(conversation.id, conversation)
+
+    @asynccontextmanager
+    async def _without_login(self) -> AsyncIterator[None]:
+        """Alone with who the user is, and no login under way, whose code would come to another."""
+        # Now, for who begins one has the lock until the CLI says where to go.
+        await self._abandon_login()
+        async with self._changing:
+            await self._abandon_login()
+            yield
+
+    async def _abandon_login(self) -> None:
+        if self._login is not None:
+            await self._login.abandon()
+
+    async def _forget(self) -> None:
+        # The file first: ending the process takes seconds, in which we may be ended ourselves.
+        self._store.clear()
+        await self._use(None)
 
     async def _use(self, credentials: Credentials | None) -> None:
         """Begin anew with other credentials: old sessions of the agent would keep the old ones."""
@@ -373,6 +415,11 @@ class Agent(Listener):
         for each in list(self._conversations.values())[:-MAX_CONVERSATIONS]:
             if not each.is_busy:
                 del self._conversations[each.id]
+
+
+async def _end_of(turn: Turn) -> None:
+    async for _event in turn.events():
+        pass
 
 
 def _call_id(event: events.Event) -> str:

@@ -3,6 +3,7 @@ another one under the same id."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -70,7 +71,10 @@ class Conversation:
         self._wanted_model = ""
         self._usage = events.Usage()
         self._turns = 0
-        self._has_history = self._is_reserved = False
+        self._has_history = self._was_lost = False
+        self._is_reserved = self._is_cancelled = False
+        # Held by who opens a session for it.
+        self._opening = asyncio.Lock()
 
     @property
     def session(self) -> str | None:
@@ -99,34 +103,40 @@ class Conversation:
         return Models(self._models.available, self._wanted_model or self._models.current)
 
     def reserve(self) -> None:
-        """Nobody else can begin a turn until `begin` or `release`. Raises AgentError.
+        """Nobody else can begin a turn until `release`. Raises AgentError.
 
         Two at once would be worse than refused: the agent ends the first one silently.
         """
         if self.is_busy:
-            raise AgentError(SESSION_BUSY, "The conversation is at work on another message.")
+            raise _busy()
         self._is_reserved = True
 
     def release(self) -> None:
-        self._is_reserved = False
+        self._is_reserved = self._is_cancelled = False
 
-    async def connect(self, client: Client) -> bool:
-        """Make sure of a session; whether a conversation was lost over it. Raises AgentError."""
-        is_stuck = self.turn is not None and self.turn.is_stuck
-        if self._session is not None and self._session.client is client and not is_stuck:
-            return False
-        params = {"cwd": self.workspace, "mcpServers": []}
-        async with client.opening:
-            result = await client.request("session/new", params, OPENING)
-        self._session = Session(client, str(result.get("sessionId")))
-        self._recording = Recording(self._recordings, self._session.id)
-        self._models = _models(result.get("models"))
-        # The agent forgets what was approved, and so do we.
-        self._approvals = Approvals(self._trusted)
-        if self._wanted_model:
-            await self._session.set_model(self._wanted_model, CHOOSING)
-        was_lost, self._has_history = self._has_history, False
-        return was_lost
+    def cancel(self) -> None:
+        """End the turn, or keep the one from being said for which the conversation is reserved."""
+        self._is_cancelled = self._is_reserved
+        if self.turn is not None:
+            self.turn.cancel()
+
+    async def connect(self, client: Client) -> None:
+        """Make sure of a session, which the next turn has to begin with. Raises AgentError."""
+        async with self._opening:
+            if self._session is not None and self._session.client is client:
+                return
+            params = {"cwd": self.workspace, "mcpServers": []}
+            async with client.opening:
+                result = await client.request("session/new", params, OPENING)
+            self._session = Session(client, str(result.get("sessionId")))
+            self._recording = Recording(self._recordings, self._session.id)
+            self._models = _models(result.get("models"))
+            # The agent forgets what was approved, and so do we.
+            self._approvals = Approvals(self._trusted)
+            self._was_lost |= self._has_history
+            self._has_history = False
+            if self._wanted_model:
+                await self._session.set_model(self._wanted_model, CHOOSING)
 
     def begin(
         self,
@@ -134,10 +144,9 @@ class Conversation:
         limits: Limits,
         asks: bool,
         ended: Callable[[events.Body], None],
-        was_lost: bool,
     ) -> Turn:
-        """A turn that runs; `connect` came before and said whether the past `was_lost`; the others
-        are the turn's. Raises AgentError."""
+        """A turn that runs, or one that is over where it was cancelled before; `connect` came
+        before, the arguments are the turn's. Raises AgentError."""
         if self._session is None:
             raise AgentError(VALIDATION_ERROR, "The conversation has no session.")
         if self.turn is not None:
@@ -145,14 +154,18 @@ class Conversation:
         turn = Turn(self.id, self._session, self._recording, self._approvals, limits, asks, ended)
         self.turn = turn
         self._turns += 1
-        self._has_history = True
         self.last_used = datetime.now(timezone.utc)
-        self.release()
-        turn.start(parts, FORGOTTEN if was_lost else "")
+        if self._is_cancelled:
+            turn.cancel()
+        turn.start(parts, FORGOTTEN if self._was_lost else "")
+        self._has_history, self._was_lost = True, False
         return turn
 
     async def set_model(self, model: str) -> None:
-        """From now on. Raises AgentError; VALIDATION_ERROR where the agent does not offer it."""
+        """From now on. Raises AgentError; VALIDATION_ERROR where the agent does not offer it,
+        SESSION_BUSY while a turn runs."""
+        if self.turn is not None and not self.turn.is_over:
+            raise _busy()
         known = [each.id for each in self._models.available]
         if self._session is None or model not in known:
             raise AgentError(
@@ -160,6 +173,10 @@ class Conversation:
             )
         await self._session.set_model(model, CHOOSING)
         self._wanted_model = model
+
+
+def _busy() -> AgentError:
+    return AgentError(SESSION_BUSY, "The conversation is at work on another message.")
 
 
 def _models(value: Any) -> Models:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
+from .surrogates import clean
+
 # The names under which the API's clients know them.
 VALIDATION_ERROR = "VALIDATION_ERROR"
 AUTH_NOT_SET = "AUTH_NOT_SET"
@@ -66,7 +68,8 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
     details = str(data.get("details", "")) if isinstance(data, dict) else ""
     if details and raw in ("Internal error", ""):
         raw = details
-    return AgentError(_code(number, raw + details), innermost(raw), raw)
+    # Only now: the escapes of JSON inside of JSON can spell halves, too.
+    return AgentError(_code(number, raw + details), clean(innermost(raw)), clean(raw))
 
 
 def innermost(message: str, depth: int = MAX_DEPTH) -> str:
@@ -76,7 +79,7 @@ def innermost(message: str, depth: int = MAX_DEPTH) -> str:
         return message
     try:
         value = json.loads(message[start:])
-    except ValueError:
+    except (ValueError, RecursionError):
         return message
     inner = value.get("error", value)
     text = inner.get("message") if isinstance(inner, dict) else inner

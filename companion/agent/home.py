@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Mapping
 
 from .. import private
+from .surrogates import clean
 
 # What a program needs of its surroundings. Everything else stays out: the agent's tools can show
 # the environment to the model.
@@ -60,6 +61,8 @@ class Home:
             "security": {"folderTrust": {"enabled": not self._trusted}},
             "privacy": {"usageStatisticsEnabled": False},
         }
+        # Where the CLI's search for variables ends, which would go on in the folders above.
+        private.write(os.path.join(self.folder, ".env"), b"")
         data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
         private.write(os.path.join(self.settings_folder, "settings.json"), data)
 
@@ -83,7 +86,7 @@ class Home:
                 active = json.load(file)["active"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return active if isinstance(active, str) else None
+        return clean(active) if isinstance(active, str) else None
 
     def forget_google_login(self) -> None:
         """Raises OSError."""

@@ -30,6 +30,7 @@ SHOWING, EXCHANGING = 60.0, 60.0
 URL = re.compile(r"https://accounts\.google\.com/[!-~]+")
 # Characters of a code; Google's have fewer than a hundred.
 MAX_CODE = 2000
+ABANDONED = "The login was given up."
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class GoogleLogin(Listener):
     def __init__(self, runner: Runner, credentials: Credentials) -> None:
         self._runner = runner
         self._credentials = credentials
+        self._is_abandoned = False
+        self._connecting: asyncio.Future[Client] | None = None
         self._client: Client | None = None
         self._request: asyncio.Future[Any] | None = None
         self._shown = asyncio.Event()
@@ -57,9 +60,14 @@ class GoogleLogin(Listener):
     def is_over(self) -> bool:
         return self._client is None or self._request is None or self._request.done()
 
+    @property
+    def place(self) -> Login:
+        """Where to go now; a wrong code leads to another place."""
+        return Login(self._url, self._expires)
+
     async def begin(self) -> Login | None:
         """Where to go; None where the login that is there still holds. Raises AgentError."""
-        client = self._client = await self._runner.connect(self._credentials, self)
+        client = self._client = await self._connect()
         self._request = asyncio.ensure_future(
             client.request("authenticate", self._credentials.request)
         )
@@ -74,7 +82,7 @@ class GoogleLogin(Listener):
         if self._request.done():
             await self._finish(OAUTH_INIT_FAILED)
             return None
-        return Login(self._url, self._expires)
+        return self.place
 
     async def finish(self, code: str) -> None:
         """Bring the code. Raises AgentError; AUTH_REQUIRED where Google refuses it, with the next
@@ -95,7 +103,11 @@ class GoogleLogin(Listener):
         await self._finish(AUTH_REQUIRED)
 
     async def abandon(self) -> None:
-        """End it. Does nothing where it has ended."""
+        """End it, also while it begins. Does nothing where it has ended."""
+        self._is_abandoned = True
+        if self._connecting is not None and not self._connecting.done():
+            self._connecting.cancel()
+            await asyncio.wait({self._connecting})
         client, self._client = self._client, None
         if self._timer is not None:
             self._timer.cancel()
@@ -117,6 +129,21 @@ class GoogleLogin(Listener):
     def ended(self) -> None:
         """The request fails, which says it."""
 
+    async def _connect(self) -> Client:
+        connecting = self._connecting = asyncio.ensure_future(
+            self._runner.connect(self._credentials, self)
+        )
+        try:
+            client = await connecting
+        except asyncio.CancelledError:
+            if not self._is_abandoned:
+                raise
+            raise AgentError(OAUTH_INIT_FAILED, ABANDONED) from None
+        if self._is_abandoned:
+            await client.kill()
+            raise AgentError(OAUTH_INIT_FAILED, ABANDONED)
+        return client
+
     async def _wait(self, seconds: float) -> bool:
         """For an address or an answer; whether one came."""
         if self._request is None:
@@ -131,6 +158,8 @@ class GoogleLogin(Listener):
     async def _finish(self, code: str) -> None:
         """The CLI has answered. Raises AgentError where it refused."""
         error = self._request.exception() if self._request is not None else None
+        if self._is_abandoned:
+            raise AgentError(code, ABANDONED)
         await self.abandon()
         if isinstance(error, AgentError):
             raise AgentError(code, error.message, error.details) from error

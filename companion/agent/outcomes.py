@@ -14,6 +14,7 @@ from .. import jsonrpc
 from . import events
 from .calls import Call, read
 from .failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError
+from .surrogates import clean
 
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
@@ -36,7 +37,7 @@ class Question:
         """From the parameters of the agent's request with this id."""
         tool = params.get("toolCall")
         offered = [
-            events.Option(str(option.get("optionId")), str(option.get("name") or ""))
+            events.Option(option["optionId"], clean(str(option.get("name") or "")))
             for option in params.get("options") or []
             if isinstance(option, dict) and option.get("optionId") in OUTCOMES
         ]

@@ -66,7 +66,7 @@ class Limits:
 
 
 class Turn:
-    """Runs from the moment it is made (inside a loop) until `is_over`.
+    """Runs from `start` (inside a loop) until `is_over`.
 
     `asks` says whether somebody is there to decide on tools; without, such calls are rejected.
     `ended` is called with the last body, before anybody reads it.
@@ -85,8 +85,6 @@ class Turn:
         self.id = secrets.token_hex(8)
         self.session_id = id
         self.usage = Usage()
-        # Whether the agent did not even end when it was told to; its session is lost.
-        self.is_stuck = False
         self._session = session
         self._recording = recording
         self._approvals = approvals
@@ -149,10 +147,15 @@ class Turn:
         self._approve(question.call)
 
     def cancel(self) -> None:
-        """End it soon; what waits for a decision will not run. Does nothing once it is over."""
+        """End it soon; what waits for a decision will not run. Does nothing once it is over.
+
+        Before `start` it keeps the message from being said at all.
+        """
         if self.is_over or self._cancelling:
             return
         self._cancelling = True
+        if self._task is None:
+            return
         # An answer that came after the cancellation would still run the tool.
         for question in list(self._questions.values()):
             self._settle(question)
@@ -167,7 +170,11 @@ class Turn:
         """`warning` is something that the user should know first."""
         if warning:
             self._emit(Thought(WARNING, warning))
-        self._task = asyncio.ensure_future(self._run(parts))
+        if self._cancelling:
+            self._end(self._complete(CANCELLED))
+            return
+        # Sent at once: a cancellation that overtook it would be for nothing.
+        self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
 
     def update(self, update: Mapping[str, Any]) -> None:
         self._inbox.put_nowait(_Told(update))
@@ -177,9 +184,8 @@ class Turn:
 
     # What comes of it.
 
-    async def _run(self, parts: Sequence[Mapping[str, Any]]) -> None:
+    async def _run(self, prompt: asyncio.Future[Mapping[str, Any]]) -> None:
         """The boundary of a turn: a bug of ours ends it with an error and leaves nobody waiting."""
-        prompt = asyncio.ensure_future(self._session.prompt(parts))
         prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
         limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
         try:
@@ -320,9 +326,10 @@ class Turn:
 
     def _give_up(self) -> None:
         if not self.is_over and self._task is not None:
-            self.is_stuck = True
             self._end(self._error_body(self._error) or self._complete(CANCELLED))
             self._task.cancel()
+            # It would go on unseen, with tools that need nobody's word.
+            self._session.client.give_up()
 
     def _finish(self, prompt: asyncio.Future[Mapping[str, Any]]) -> None:
         if self.is_over:

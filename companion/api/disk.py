@@ -57,7 +57,7 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
         raise Refusal(COMMANDS_DISABLED)
     command = asked.fields["command"]
     if not command.strip():
-        raise Refusal(VALIDATION_ERROR, "field_short", field="command")
+        raise Refusal(VALIDATION_ERROR, "command_blank")
     path = asked.fields.get("cwd", "")
     folder = await _told(path, lambda: desk.roots.folder(path))
     seconds = float(asked.fields.get("timeout", commands.SECONDS))

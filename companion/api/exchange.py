@@ -68,7 +68,8 @@ Handler = Callable[[Desk, Asked], Awaitable[Union[Answer, web.StreamResponse]]]
 @dataclass(frozen=True)
 class Route:
     """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
-    the envelope; `refusals` are the statuses that it may have instead, beside those of all."""
+    the envelope; `refusals` are the statuses that it may have instead, beside those of all.
+    `links` are OpenAPI's links from the answer to what can be asked next, by their names."""
 
     method: str
     path: str
@@ -79,6 +80,7 @@ class Route:
     refusals: tuple[int, ...] = ()
     is_open: bool = False
     streams: bool = False
+    links: Mapping[str, Any] = field(default_factory=dict)
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:

@@ -66,5 +66,7 @@ def _refusal(problem: ValidationError) -> Refusal:
     if kind in ("minimum", "maximum"):
         low, high = rules.get("minimum"), rules.get("maximum")
         return Refusal(VALIDATION_ERROR, "field_number", field=field, low=low, high=high)
+    if kind == "pattern":
+        return Refusal(VALIDATION_ERROR, "field_letters", field=field)
     expected = wanted if isinstance(wanted, str) else wanted[0]
     return Refusal(VALIDATION_ERROR, "field_type", field=field, expected=expected)

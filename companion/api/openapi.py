@@ -23,6 +23,21 @@ LAST_SEEN = {
     "description": "The id of the last event that was seen; those after it are sent.",
     "schema": {"type": "string"},
 }
+# OpenAPI 3.1 has no word for streams; its tools take such a schema for that of each event.
+SSE_EVENT = {
+    "description": "Each event of the stream.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": reference("StreamingEvent"),
+        },
+    },
+    "required": ["id", "data"],
+}
+LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
 
 
 def encoded(routes: Sequence[Route]) -> bytes:
@@ -101,7 +116,8 @@ def _responses(route: Route) -> dict[str, Any]:
     statuses = {*ALWAYS, *route.refusals}
     statuses |= set() if route.is_open else set(WITH_TOKEN)
     statuses |= set(WITH_BODY) if route.method == "POST" else set()
-    responses = {"200": {"description": "It went well.", "content": _content(route)}}
+    well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
+    responses = {"200": {**well, "links": route.links} if route.links else well}
     for status in sorted(statuses):
         codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
         responses[str(status)] = {
@@ -116,6 +132,6 @@ def _content(route: Route) -> dict[str, Any]:
     if route.answer:
         content[JSON] = {"schema": {"allOf": [reference("BaseResponse"), route.answer]}}
     if route.streams:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
-        content["application/x-ndjson"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] = {"schema": SSE_EVENT}
+        content["application/x-ndjson"] = {"schema": LINE}
     return content or {JSON: {"schema": {"type": "object"}}}

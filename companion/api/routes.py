@@ -31,6 +31,12 @@ async def document(desk: Desk, asked: Asked) -> web.StreamResponse:
 
 
 NOTHING = Form(schemas.NOTHING)
+TURN = {
+    "events": {
+        "operationId": "getChatTurnIdEvents",
+        "parameters": {"turnId": "$response.body#/turnId"},
+    }
+}
 API = (
     Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
     Route("POST", "/auth/config", account.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
@@ -45,7 +51,7 @@ API = (
     Route("POST", "/auth/clear", account.clear, NOTHING, schemas.DONE,
           "Forget the credentials.", (500,)),
     Route("POST", "/chat", talk.chat, Form(schemas.CHAT), schemas.CHAT_DONE,
-          "Say something to Gemini.", AGENT, streams=True),
+          "Say something to Gemini.", AGENT, streams=True, links=TURN),
     Route("GET", "/chat/{turnId}/events", talk.turn_events, Form(schemas.EVENTS), {},
           "The events of a turn, from the begin or after Last-Event-ID.", (400, 404), streams=True),
     Route("POST", "/tool-confirmation", talk.confirm, Form(schemas.TOOL_CONFIRMATION),

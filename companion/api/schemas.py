@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..agent.auth import API_KEY, GOOGLE, VERTEX
 from ..agent.auth import KINDS as AUTH_TYPES
 from ..agent.outcomes import OUTCOMES
 
@@ -62,32 +63,53 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 TIME = {"type": "string", "format": "date-time"}
 NOTHING: Schema = form({})
 
-PATH, NAME = text(MAX_PATH, 1), text(MAX_NAME, 1)
+# No system takes a NUL in a path.
+PATH, NAME = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1)
+# A key goes out as a header of HTTP; what stands around it is passed over. Project and location
+# become variables of a process. The pattern is such that no text takes long to be matched.
+KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
+CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
 SESSION = {"sessionId": NAME}
 
 # Requests.
 
-AUTH_CONFIG = form(
-    {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
-    {
-        "apiKey": text(MAX_KEY),
-        "googleCloudProject": text(MAX_NAME),
-        "googleCloudLocation": text(MAX_NAME),
-    },
-)
+_SOME_KEY = {"type": "string", "pattern": "[!-~]"}
+_SOME_NAME = {"type": "string", "minLength": 1}
+# `anyOf` is what the fields need of each other; the agent checks that, and says what is missing.
+AUTH_CONFIG = {
+    **form(
+        {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
+        {"apiKey": KEY, "googleCloudProject": CLOUD_NAME, "googleCloudLocation": CLOUD_NAME},
+    ),
+    "anyOf": [
+        record({"authType": {"const": API_KEY}, "apiKey": _SOME_KEY}),
+        record({"authType": {"const": VERTEX}, "apiKey": _SOME_KEY}),
+        record(
+            {
+                "authType": {"const": VERTEX},
+                "googleCloudProject": _SOME_NAME,
+                "googleCloudLocation": _SOME_NAME,
+            }
+        ),
+        record({"authType": {"const": GOOGLE}}),
+    ],
+}
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE)})
-CHAT = form(
-    {"message": text(MAX_MESSAGE, 1)},
-    {
-        "stream": {"type": "boolean", "default": False},
-        "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
-        **WORKSPACE,
-        **SESSION,
-        "newSession": {"type": "boolean", "default": False},
-        "confirm": {"type": "boolean", "default": False},
-    },
-)
+CHAT = {
+    **form(
+        {"message": text(MAX_MESSAGE, 1)},
+        {
+            "stream": {"type": "boolean", "default": False},
+            "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
+            **WORKSPACE,
+            **SESSION,
+            "newSession": {"type": "boolean", "default": False},
+            "confirm": {"type": "boolean", "default": False},
+        },
+    ),
+    "examples": [{"message": "Say hello.", "stream": True}],
+}
 EVENTS = form({"turnId": NAME})
 TOOL_CONFIRMATION = form(
     {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION

@@ -73,6 +73,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求参数错误：字段 {field} 必须在 {low} 和 {high} 之间",
         "Expected the field {field} to be between {low} and {high}.",
     ),
+    "field_letters": (
+        "请求参数错误：字段 {field} 含有不允许的字符",
+        "The field {field} has characters that are not allowed in it.",
+    ),
     "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} stands there twice."),
     "body_no_object": (
         "请求参数错误：请求体必须是 JSON 对象",
@@ -150,6 +154,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "命令执行已禁用；启动服务器时使用 --allow-commands 启用",
         "Commands are switched off; start the server with --allow-commands to switch them on.",
     ),
+    "command_blank": ("请求参数错误：命令为空白", "There is nothing in the command but blanks."),
     "command_bad": ("无效的命令：{reason}", "The command cannot be started: {reason}."),
 }
 

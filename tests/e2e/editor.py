@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -62,8 +63,15 @@ class Editor:
         self._process.kill()
         self._process.wait()
 
+    def leave(self) -> int:
+        """Quit as a user does: on_exit, and no plugin_unloaded; the exit status."""
+        # The answer can get lost.
+        with suppress(RuntimeError, queue.Empty):
+            self.do("leave", timeout=5)
+        return self._process.wait(20)
+
     def quit(self) -> int:
-        """Leave as when a user quits; the exit status."""
+        """Unload the packages and leave; the exit status."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
         return self._process.wait(20)

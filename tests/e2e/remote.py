@@ -10,6 +10,7 @@ import builtins
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 from typing import Any
@@ -120,6 +121,33 @@ def _panel(name: str) -> str:
     return panel.substr(sublime.Region(0, panel.size())) if panel is not None else ""
 
 
+def api() -> str:
+    """What the panel of the API's server says; empty where there is none."""
+    return _panel("gemini_companion_api")
+
+
+def api_runs() -> bool:
+    return any(thread.name == "GeminiCompanion API" for thread in threading.enumerate())
+
+
+def choose_in_palette(caption: str) -> bool:
+    """Run the command with the caption as a user does; whether the palette offers it."""
+    editor = current()
+    for entry in editor.packages.palette():
+        if entry["caption"] == caption:
+            args = entry.get("args")
+            if editor.ui(editor.commands.is_enabled, _window(), entry["command"], args):
+                window().run_command(entry["command"], args)
+                return True
+    return False
+
+
+def log() -> str:
+    from GeminiCompanion import plugin
+
+    return "\n".join(plugin._host.log.lines() if plugin._host.log is not None else [])
+
+
 def environment() -> dict[str, str]:
     """The variables of a terminal that the package opens in the window."""
     from GeminiCompanion import plugin
@@ -193,6 +221,11 @@ def _question() -> Any:
     return _window().question
 
 
+def origin(name: str) -> str | None:
+    """The file that a module was loaded from."""
+    return sys.modules[name].__file__
+
+
 def importable(names: list[str]) -> list[str]:
     """Those that another package can import."""
     found = []
@@ -210,6 +243,11 @@ def reload_package() -> None:
     editor = current()
     package = next(each for each in editor.packages.ordered() if each.name == "GeminiCompanion")
     editor.ui(editor.plugins.reload, package)
+
+
+def leave() -> None:
+    """Quit as a user does; nothing after it is answered."""
+    current().leave()
 
 
 def wait_for(name: str, expected: Any, *args: Any) -> None:

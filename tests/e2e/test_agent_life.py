@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure  # noqa: E402
+from GeminiCompanion.companion.agent import conversation, events, failure  # noqa: E402
+from GeminiCompanion.companion.agent import turn as turn_module  # noqa: E402
 from GeminiCompanion.companion.agent.auth import (  # noqa: E402
     API_KEY,
     GOOGLE,
@@ -27,7 +30,7 @@ from GeminiCompanion.companion.agent.events import (  # noqa: E402
     ToolResult,
 )
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.agent.turn import Limits  # noqa: E402
+from GeminiCompanion.companion.agent.turn import Limits, Turn  # noqa: E402
 from model_server import Gate, call  # noqa: E402
 
 
@@ -47,6 +50,38 @@ class Cancelling(AgentCase):
         self.model.will_play("again", ["Here."])
         again = await self.tell("again")
         self.assertEqual((text(again), again[-1].reason), ("Here.", events.END_TURN))
+
+    @on_loop
+    async def test_a_turn_that_is_cancelled_at_once_asks_the_model_nothing(self) -> None:
+        await self.tell("hello")
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("never mind", ["Once ", gate, "upon a time"])
+        turn = await self.chat("never mind")
+        started = time.monotonic()
+        turn.cancel()
+        story = await self.rest(turn)
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
+        # The conversation was not lost over it.
+        self.model.will_play("go on", ["Here."])
+        self.assertEqual(text(await self.tell("go on")), "Here.")
+        self.assertIn("hello", str(self.model.last_request()["contents"]))
+        self.assertFalse(gate.reached.is_set())
+
+    @on_loop
+    async def test_a_message_that_waits_for_the_start_can_be_cancelled(self) -> None:
+        agent = await self.another_agent()
+        self.model.will_play("too soon", ["Here."])
+        telling = asyncio.ensure_future(agent.chat(self.workspace, "too soon"))
+        while not agent.info().starts:
+            await asyncio.sleep(0.01)
+        self.assertEqual(agent.cancel(agent.sessions()[0].id), 1)
+        story = await self.rest(await telling)
+        self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
+        # Only that one.
+        again = await agent.chat(self.workspace, "too soon")
+        self.assertEqual(text(await self.rest(again)), "Here.")
 
     @on_loop
     async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
@@ -121,6 +156,57 @@ class Dying(AgentCase):
         self.assertEqual(of(Thought, story)[0].subject, "Warning")
 
     @on_loop
+    async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
+        await self.tell("hello")
+        pid = self.agent.info().pid or 0
+        with mock.patch.object(Turn, "update", side_effect=LookupError("a bug")):
+            with self.assertLogs("GeminiCompanion", "ERROR") as logged:
+                story = await self.tell("hello")
+        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
+        self.assertIn("a bug", logged.output[0])
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+        self.model.will_play("go on", ["Here."])
+        self.assertEqual(text(await self.tell("go on")), "Here.")
+
+    @on_loop
+    async def test_a_cli_that_does_not_answer_is_ended_and_the_next_message_works(self) -> None:
+        agent = await self.another_agent()
+        await agent.prepare()
+        pid = agent.info().pid or 0
+        os.kill(pid, signal.SIGSTOP)
+        with mock.patch.object(conversation, "OPENING", 0.5):
+            with self.assertRaises(AgentError) as caught:
+                await agent.chat(self.workspace, "hello")
+        self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
+        self.assertIn("did not answer", caught.exception.message)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+        self.model.will_play("hello again", ["Here."])
+        again = await agent.chat(self.workspace, "hello again")
+        self.assertEqual(text(await self.rest(again)), "Here.")
+
+    @on_loop
+    async def test_a_cli_that_cannot_be_cancelled_is_ended_and_the_next_message_works(self) -> None:
+        agent = await self.another_agent()
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("wedged", ["Half ", gate, "way"])
+        turn = await agent.chat(self.workspace, "wedged")
+        await self.until(turn, Content)
+        pid = agent.info().pid or 0
+        os.kill(pid, signal.SIGSTOP)
+        with mock.patch.object(turn_module, "CANCELLING", 0.5):
+            turn.cancel()
+            story = await self.rest(turn)
+        self.assertEqual(story[-1].reason, events.CANCELLED)
+        self.model.will_play("go on", ["Here."])
+        again = await agent.chat(self.workspace, "go on")
+        self.assertEqual(text(await self.rest(again)), "Here.")
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
         path = self.path("d.txt")
         self.model.will_play("d", [call("write_file", file_path=path, content="")], ["Done."])
@@ -144,12 +230,44 @@ class Dying(AgentCase):
             os.kill(pid, 0)
 
     @on_loop
+    async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
+        agent = await self.another_agent()
+        marker = self.path("running")
+        command = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=command)], ["Slept."])
+        turn = await agent.chat(self.workspace, "sleep")
+        asked = await self.until(turn, ToolConfirmation)
+        agent.confirm(asked.call_id, "proceed_once")
+        await self.until_file(marker)
+        await agent.stop()
+        self.assertTrue(turn.is_over)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.read("running")), 0)
+
+    @on_loop
     async def test_a_cli_that_cannot_start_says_why(self) -> None:
         agent = await self.another_agent(command=("/nowhere/node", "gemini.js"))
         with self.assertRaises(AgentError) as caught:
             await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         self.assertEqual(agent.sessions(), ())
+
+
+class Trusting(AgentCase):
+    @on_loop
+    async def test_variables_above_the_home_are_not_the_clis(self) -> None:
+        above = os.path.join(self.root, "above")
+        os.mkdir(above)
+        with open(os.path.join(above, ".env"), "w", encoding="utf-8") as file:
+            file.write("FROM_ABOVE=found\n")
+        agent = await self.another_agent(os.path.join(above, "state"), trusts_workspaces=True)
+        self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
+        turn = await agent.chat(self.workspace, "env")
+        asked = await self.until(turn, ToolConfirmation)
+        agent.confirm(asked.call_id, "proceed_once")
+        result = of(ToolResult, await self.rest(turn))[0].result
+        self.assertIn("PATH=", result)
+        self.assertNotIn("FROM_ABOVE", result)
 
 
 class Many(AgentCase):
@@ -227,6 +345,43 @@ class Many(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await self.agent.set_model("no such model", self.workspace)
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_models_are_told_while_a_turn_runs_and_none_is_chosen(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("meanwhile", ["One ", gate, "two"])
+        turn = await self.chat("meanwhile")
+        models = await self.agent.models(self.workspace)
+        self.assertIn(models.current, [it.id for it in models.available])
+        with self.assertRaises(AgentError) as caught:
+            await self.agent.set_model(models.current, self.workspace)
+        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        gate.set()
+        self.assertEqual(text(await self.rest(turn)), "One two")
+
+    @on_loop
+    async def test_a_page_may_ask_for_models_and_talk_while_the_cli_starts(self) -> None:
+        agent = await self.another_agent()
+        self.model.will_play("at once", ["Here."])
+        models, begun, turn = await asyncio.gather(
+            agent.models(self.workspace),
+            agent.new_session(self.workspace),
+            agent.chat(self.workspace, "at once"),
+        )
+        self.assertTrue(models.available)
+        self.assertEqual(turn.session_id, begun.id)
+        self.assertEqual(text(await self.rest(turn)), "Here.")
+        self.assertEqual((agent.info().starts, len(agent.sessions())), (1, 2))
+
+    @on_loop
+    async def test_models_that_are_asked_for_first_hide_no_warning(self) -> None:
+        await self.tell("hello")
+        os.kill(self.agent.info().pid or 0, signal.SIGKILL)
+        while self.agent.info().is_running:
+            await asyncio.sleep(0.01)
+        await self.agent.models(self.workspace)
+        self.assertEqual(of(Thought, await self.tell("hello"))[0].subject, "Warning")
 
     @on_loop
     async def test_messages_that_make_no_sense_are_refused(self) -> None:
@@ -314,6 +469,16 @@ class LoggingIn(AgentCase):
         self.assertFalse(os.path.exists(kept))
         third = await self.another_agent(state, credentials=None)
         self.assertIsNone(third.auth_status().kind)
+
+    @on_loop
+    async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
+        state = os.path.join(self.workspace, "state")
+        agent = await self.another_agent(state)
+        await agent.prepare()
+        await asyncio.gather(agent.clear(), agent.configure(Credentials(API_KEY, "new-key")))
+        self.assertEqual(agent.auth_status().kind, API_KEY)
+        again = await self.another_agent(state, credentials=None)
+        self.assertEqual(again.auth_status().kind, API_KEY)
 
     @on_loop
     async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -14,9 +16,18 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import AgentCase, on_loop, text  # noqa: E402
 from GeminiCompanion.companion.agent import failure  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
-from GeminiCompanion.companion.agent.auth import GOOGLE, Credentials  # noqa: E402
+from GeminiCompanion.companion.agent.auth import API_KEY, GOOGLE, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
+
+
+def children() -> set[str]:
+    """The ids of the processes that this one started and that still are."""
+    # Never among them: the program that lists them.
+    listed = subprocess.Popen(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, text=True)
+    pairs = (line.split() for line in listed.communicate()[0].splitlines())
+    own = {pid for pid, parent in pairs if parent == str(os.getpid())}
+    return own - {str(listed.pid)}
 
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
@@ -93,6 +104,57 @@ class GoogleLogin(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await agent.finish_login("4/right")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_a_login_that_is_begun_twice_is_one(self) -> None:
+        agent = await self.google_agent()
+        first, second = await asyncio.gather(agent.begin_login(), agent.begin_login())
+        self.assertTrue(first is not None)
+        self.assertEqual((first, agent.info().starts), (second, 1))
+        await agent.finish_login("4/right")
+        self.assertTrue(agent.auth_status().is_authenticated)
+
+    @on_loop
+    async def test_a_login_that_waits_ends_with_its_credentials(self) -> None:
+        agent = await self.google_agent()
+        for change in (
+            agent.logout,
+            agent.clear,
+            lambda: agent.configure(Credentials(API_KEY, "another")),
+        ):
+            with self.subTest(change):
+                await agent.configure(Credentials(GOOGLE, project="project"))
+                before = children()
+                await agent.begin_login()
+                self.assertNotEqual(children(), before)
+                await change()
+                self.assertEqual(children(), before)
+                with self.assertRaises(AgentError) as caught:
+                    await agent.finish_login("4/right")
+                self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
+
+    @on_loop
+    async def test_nobody_waits_for_a_login_that_is_being_begun(self) -> None:
+        agent = await self.google_agent()
+        before = children()
+        beginning = asyncio.ensure_future(agent.begin_login())
+        while not agent.info().starts:
+            await asyncio.sleep(0.01)
+        await agent.logout()
+        with self.assertRaises(AgentError) as caught:
+            await beginning
+        self.assertEqual(caught.exception.code, failure.OAUTH_INIT_FAILED)
+        self.assertEqual(children(), before)
+
+    @on_loop
+    async def test_a_login_that_still_holds_disturbs_no_conversation(self) -> None:
+        agent = await self.google_agent()
+        await agent.begin_login()
+        await agent.finish_login("4/right")
+        await self.rest(await agent.chat(self.workspace, "hello"))
+        pid = agent.info().pid
+        self.assertIsNone(await agent.begin_login())
+        self.assertEqual(agent.info().pid, pid)
 
     @on_loop
     async def test_an_account_that_google_does_not_serve_any_more_is_told_so(self) -> None:

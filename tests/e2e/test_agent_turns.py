@@ -116,6 +116,22 @@ class Errors(AgentCase):
         )
 
     @on_loop
+    async def test_an_error_with_half_a_character_is_text_that_can_be_encoded(self) -> None:
+        self.model.will_play("hi", Failure(400, "bad \ud83d half", "INVALID_ARGUMENT"))
+        story = await self.tell("hi")
+        self.assertEqual(story[-1].message, "bad \ufffd half")
+        story[-1].details.encode("utf-8")
+
+    @on_loop
+    async def test_an_error_in_many_levels_of_json_ends_the_turn_and_not_the_cli(self) -> None:
+        await self.tell("hello")
+        before = self.agent.info()
+        self.model.will_play("deep", Failure(400, '{"a":' * 60_000, "INVALID_ARGUMENT"))
+        story = await self.tell("deep")
+        self.assertEqual(story[-1].code, failure.GEMINI_ERROR)
+        self.assertEqual(self.agent.info(), before)
+
+    @on_loop
     async def test_a_broken_connection_is_an_error_of_the_network(self) -> None:
         self.model.will_play("hi", ["Half a sen", BREAK])
         story = await self.tell("hi")

@@ -1,4 +1,4 @@
-"""The built packages, from inside their zips, with the real Gemini CLI."""
+"""The built packages alone in an otherwise empty data folder, with the real Gemini CLI."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
+from editor import Editor  # noqa: E402
+from served import STOP, Served, set_up, until  # noqa: E402
 from session import ACCEPT  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -19,6 +21,7 @@ DIST = os.path.join(ROOT, "dist")
 NAME = "GeminiCompanion.sublime-package"
 
 
+@unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "only a checkout is packed")
 class Built(session.Session):
     """`built` is one of the packages of `make package`."""
 
@@ -31,11 +34,9 @@ class Built(session.Session):
             [sys.executable, "-m", "tools.package", cls.kind], cwd=ROOT, stdout=subprocess.PIPE
         )
         if done.returncode:
-            raise unittest.SkipTest(done.stdout.decode())
+            raise AssertionError(done.stdout.decode())
         folder = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, folder)
-        cls.package = os.path.join(folder, NAME)
-        shutil.copy(os.path.join(DIST, cls.built), cls.package)
         cls.prepare(folder)
         super().setUpClass()
 
@@ -43,7 +44,27 @@ class Built(session.Session):
     def prepare(cls, folder: str) -> None:
         pass
 
+    @classmethod
+    def new_editor(cls, temp: str = "") -> Editor:
+        data = os.path.join(cls.root, "data")
+        cls.installed = os.path.join(data, "Installed Packages", NAME)
+        os.mkdir(os.path.dirname(cls.installed))
+        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
+        with set_up(cls.root, data, cls.model.url):
+            return super().new_editor(temp)
+
+    def serve_the_api(self) -> None:
+        served = Served(self.editor)
+        # Inside of a zip the page is no file.
+        self.assertIn(b"<!doctype html>", served.read("GET", "/").lower())
+        self.model.will_play("hello", ["Hi."])
+        self.assertEqual(served.chat("hello"), "Hi.")
+        self.assertTrue(self.editor.do("choose_in_palette", STOP))
+        until(lambda: not self.editor.do("api_runs"))
+
     def accept_an_edit(self) -> None:
+        origin = self.editor.do("origin", "GeminiCompanion.plugin")
+        self.assertEqual(origin, os.path.join(self.installed, "plugin.py"))
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
         self.editor.do("append", path, "mine\n")
@@ -55,6 +76,9 @@ class Built(session.Session):
 class Plain(Built):
     def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
         self.accept_an_edit()
+
+    def test_it_serves_the_api(self) -> None:
+        self.serve_the_api()
 
 
 class Standalone(Built):
@@ -72,6 +96,10 @@ class Standalone(Built):
 
     def test_it_serves_the_cli_and_leaks_no_library_to_other_packages(self) -> None:
         self.accept_an_edit()
+        self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
+
+    def test_it_serves_the_api_with_the_libraries_that_it_carries(self) -> None:
+        self.serve_the_api()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from typing import Any
 
 from .engine import ROOT, run_editor, wait_until
@@ -141,6 +142,44 @@ class Host(unittest.TestCase):
         data = os.path.join(self.folder, "data")
         self.run_script(source, "--data", data)
         self.assertTrue(os.path.isdir(os.path.join(data, "Packages", "User")))
+
+    def test_libraries_of_the_data_folder_come_before_those_of_this_python(self) -> None:
+        data = os.path.join(self.folder, "data")
+        folder = os.path.join(data, "Lib", f"python3{sys.version_info[1]}")
+        os.makedirs(folder)
+        for name in ("pytest", "json"):
+            self.write(os.path.join(folder, name + ".py"), "MINE = True\n")
+        source = "import json, pytest; print('mine', hasattr(json, 'MINE'), pytest.MINE)\n"
+        done = self.run_script(source, "--data", data)
+        self.assertIn("mine False True", done.stdout, done.stderr)
+
+    def test_the_checkout_takes_no_place_of_a_package_in_the_data_folder(self) -> None:
+        data = os.path.join(self.folder, "data")
+        script = self.write(
+            "where.py", "import GeminiCompanion.plugin as it; print('from', it.__file__)\n"
+        )
+        unpacked = os.path.join(data, "Packages", "GeminiCompanion")
+        os.makedirs(unpacked)
+        self.write(os.path.join(unpacked, "plugin.py"), "")
+        zipped = os.path.join(data, "Installed Packages", "GeminiCompanion.sublime-package")
+        os.makedirs(os.path.dirname(zipped))
+        for path in (unpacked, zipped):
+            if path == zipped:
+                shutil.rmtree(unpacked)
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr("plugin.py", "")
+            with self.subTest(path):
+                done = run_editor(["--data", data, "--exec", script])
+                self.assertIn("from " + os.path.join(path, "plugin.py"), done.stdout, done.stderr)
+
+    def test_a_broken_package_in_the_data_folder_keeps_no_other_from_loading(self) -> None:
+        folder = os.path.join(self.folder, "data", "Installed Packages")
+        os.makedirs(folder)
+        self.write(os.path.join(folder, "Other.sublime-package"), "no zip")
+        done = self.run_script("", "--data", os.path.dirname(folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Other.sublime-package", done.stderr)
+        self.assertEqual(self.log()[0], "loaded on main True")
 
     def test_a_wrong_command_line_is_explained_before_anything_starts(self) -> None:
         done = run_editor([os.path.join(self.folder, "nowhere")])

@@ -1,0 +1,288 @@
+"""What the API costs beside the CLI alone: the same messages to both, in turns.
+
+The CLI is driven by as little as there can be: lines written to its input and read from its
+output. Server and CLI are real, each in a process of its own; the model is the tests', on this
+machine, so what remains is the time that both need for themselves.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Tuple
+
+from companion.agent import cli
+from companion.agent.home import Home
+
+from .table import Row, median_row, millisecond_row, missing, render, spread
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TESTS = os.path.join(ROOT, "tests", "e2e")
+sys.path.insert(0, TESTS)
+
+from model_server import ModelServer  # noqa: E402
+
+MODEL = "gemini-2.5-flash"
+KEY = "the-key"
+TURNS = 40
+# Turns before those that count.
+WARM = 3
+ROUNDS = 5
+# Pieces of the long answer, and conversations that are opened to weigh them.
+PIECES, CONVERSATIONS = 2000, 20
+PATIENCE = 60
+# Seconds to the first event of a turn and to its end, and how many there were.
+Timing = Tuple[float, float, int]
+
+
+class Cli:
+    """The CLI over its agent protocol, with one session."""
+
+    def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
+        home = Home(os.path.join(folder, "home"), False)
+        home.prepare({})
+        self.process = subprocess.Popen(
+            [*cli.find(TESTS), "--acp", "--model", MODEL],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=workspace,
+            env=home.environment({"GOOGLE_GEMINI_BASE_URL": model.url, "NO_PROXY": "127.0.0.1"}),
+        )
+        self._id = 0
+        files = {"readTextFile": False, "writeTextFile": False}
+        self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {"fs": files}})
+        self.ask("authenticate", {"methodId": "gemini-api-key", "_meta": {"api-key": KEY}})
+        self._session = self.ask("session/new", {"cwd": workspace, "mcpServers": []})["sessionId"]
+
+    def ask(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        """The result, once all that comes before it has come. Raises RuntimeError."""
+        for message in self._answers(method, params):
+            if "result" in message:
+                result: Dict[str, Any] = message["result"]
+                return result
+        raise RuntimeError(f"the CLI did not answer {method}")
+
+    def turn(self, text: str) -> Timing:
+        began = time.perf_counter()
+        first, count = 0.0, 0
+        prompt = [{"type": "text", "text": text}]
+        params = {"sessionId": self._session, "prompt": prompt}
+        for message in self._answers("session/prompt", params):
+            # Told at the begin of a turn, and not by the model.
+            if message.get("method") == "session/update" and "_chunk" in json.dumps(message):
+                count += 1
+                first = first or time.perf_counter() - began
+        return first, time.perf_counter() - began, count
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=PATIENCE)
+
+    def _answers(self, method: str, params: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+        """What it says up to the answer. Raises RuntimeError."""
+        self._id += 1
+        message = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("the CLI has no pipes")
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if not line.startswith(b'{"jsonrpc"'):
+                continue
+            told = json.loads(line)
+            if "error" in told:
+                raise RuntimeError(f"the CLI answers {told['error']}")
+            yield told
+            if told.get("id") == self._id:
+                return
+        raise RuntimeError(f"the CLI ended without an answer to {method}")
+
+
+class Api:
+    """The server as its users start it, and one client that keeps its connection."""
+
+    def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "companion.api", "--cli", TESTS, "--model", MODEL]
+            + ["--state", os.path.join(folder, "state"), "--workspace", workspace]
+            + ["--port", "0", "--gemini-url", model.url],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        lines = self.process.stdout
+        told = "".join(lines.readline() for _ in range(3)) if lines is not None else ""
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=(\S+)", told)
+        if found is None:
+            raise RuntimeError("the server did not start")
+        self._http = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)
+        self._headers = {
+            "Authorization": "Bearer " + found[2],
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream",
+        }
+        self.post("/auth/config", {"authType": "gemini-api-key", "apiKey": KEY})
+
+    def post(self, path: str, body: Dict[str, Any]) -> Dict[str, Any]:
+        """Raises RuntimeError for anything but success."""
+        answer: Dict[str, Any] = json.load(self._sent("POST", path, body))
+        if not answer["success"]:
+            raise RuntimeError(f"{path}: {answer['message']}")
+        return answer
+
+    def agent(self) -> int:
+        """The process id of the server's CLI."""
+        return int(json.load(self._sent("GET", "/status", None))["cli"]["pid"])
+
+    def turn(self, text: str) -> Timing:
+        """Over a stream of events."""
+        began = time.perf_counter()
+        first, count = 0.0, 0
+        for line in self._sent("POST", "/chat", {"message": text, "stream": True}):
+            if line.startswith(b'data: {"type":"content"') and b'"isPartial":true' in line:
+                count += 1
+                first = first or time.perf_counter() - began
+        return first, time.perf_counter() - began, count
+
+    def whole(self, text: str) -> float:
+        """Seconds of a turn that is answered as one object."""
+        began = time.perf_counter()
+        self.post("/chat", {"message": text})
+        return time.perf_counter() - began
+
+    def stop(self) -> None:
+        self._http.close()
+        self.process.terminate()
+        self.process.communicate(timeout=PATIENCE)
+
+    def _sent(self, method: str, path: str, body: Any) -> http.client.HTTPResponse:
+        data = None if body is None else json.dumps(body)
+        self._http.request(method, path, data, self._headers)
+        return self._http.getresponse()
+
+
+def measure() -> Iterator[Row]:
+    """Raises OSError, RuntimeError where CLI or server cannot be started or fail."""
+    if not os.path.isdir(os.path.join(TESTS, "node_modules")):
+        raise RuntimeError("the CLI is not installed: make setup")
+    with ModelServer() as model, _both(model) as (direct, api):
+        model.will_play("hello", ["Hello."])
+        # No two alike, for the CLI ends a model that repeats itself.
+        words = random.Random(1)
+        model.will_play("long", [f"{words.getrandbits(40):x} " for _ in range(PIECES)])
+        for _ in range(WARM):
+            direct.turn("hello")
+            api.turn("hello")
+        yield from _turn_rows(direct, api)
+        yield from _rate_rows(direct, api)
+        yield from _memory_rows(api)
+
+
+@contextmanager
+def _both(model: ModelServer) -> Iterator[Tuple[Cli, Api]]:
+    with tempfile.TemporaryDirectory() as folder:
+        workspaces = [os.path.join(folder, name) for name in ("alone", "served")]
+        for each in workspaces:
+            os.mkdir(each)
+        direct = Cli(folder, workspaces[0], model)
+        try:
+            api = Api(folder, workspaces[1], model)
+            try:
+                yield direct, api
+            finally:
+                api.stop()
+        finally:
+            direct.stop()
+
+
+def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
+    alone, served, whole, busy = [], [], [], 0.0
+    for _ in range(TURNS):
+        alone.append(direct.turn("hello"))
+        before = _busy(api.process.pid)
+        served.append(api.turn("hello"))
+        busy += _busy(api.process.pid) - before
+        whole.append(1e3 * api.whole("hello"))
+    for name, at in ("to the first event", 0), ("to the end", 1):
+        those = [[1e3 * turn[at] for turn in turns] for turns in (alone, served)]
+        yield median_row(f"a turn {name}: CLI alone", those[0], " ms", 1)
+        yield median_row(f"a turn {name}: API, as SSE", those[1], " ms", 1)
+        more = [late - early for early, late in zip(*those)]
+        yield median_row(f"a turn {name}: what the API adds", more, " ms", 1)
+    yield median_row("a turn as one answer: API", whole, " ms", 1)
+    each = busy / TURNS
+    yield millisecond_row("a turn: the server's own time of a processor", each, "mean")
+
+
+def _rate_rows(direct: Cli, api: Api) -> Iterator[Row]:
+    """Pieces per second, from the first one on."""
+    longs = [direct.turn("long") for _ in range(ROUNDS)]
+    yield _rate_row("pieces of an answer: CLI alone", longs)
+    before = _busy(api.process.pid)
+    longs = [api.turn("long") for _ in range(ROUNDS)]
+    busy = _busy(api.process.pid) - before
+    yield _rate_row("pieces of an answer: API, as SSE", longs)
+    if busy:
+        most = sum(count for _, _, count in longs) / busy
+        yield Row("  what a processor's time of the server is good for", most, f"{most:,.0f}/s")
+
+
+def _rate_row(name: str, turns: List[Timing]) -> Row:
+    rates = [count / (end - first) for first, end, count in turns]
+    least = min(count for _, _, count in turns)
+    middle = statistics.median(rates)
+    detail = f"{spread(rates, '/s')}; {least:,} of {PIECES:,} came"
+    return Row(name, middle, f"{middle:,.0f}/s", detail)
+
+
+def _memory_rows(api: Api) -> Iterator[Row]:
+    """In mebibytes; of the conversations, what each one more takes."""
+    named = (("the server", api.process.pid), ("its CLI", api.agent()))
+    before = [_memory(pid) for _, pid in named]
+    if not all(before):
+        yield missing("memory of server and CLI", "this system does not tell it")
+        return
+    for _ in range(CONVERSATIONS):
+        session = api.post("/sessions", {})["sessionId"]
+        api.post("/chat", {"message": "hello", "sessionId": session})
+    for (name, pid), was in zip(named, before):
+        now = _memory(pid)
+        yield Row(f"memory of {name}", was, f"{was:,.0f} MiB", "after these turns")
+        each = (now - was) / CONVERSATIONS
+        detail = f"{CONVERSATIONS} of them, one turn each: {now:,.0f} MiB"
+        yield Row("  with each conversation", each, f"{each:,.2f} MiB", detail)
+
+
+def _memory(pid: int) -> float:
+    """Mebibytes that the process holds; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    except FileNotFoundError:
+        return 0.0
+
+
+def _busy(pid: int) -> float:
+    """Seconds that the process has had a processor; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    # In the manual of proc they are counted from 1 and from the process id on.
+    return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    print(render(list(measure())))

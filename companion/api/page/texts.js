@@ -1,0 +1,130 @@
+// What the page says by itself, in English and Chinese. What comes from the server is in the same
+// language, for every request names it.
+
+const TEXTS = {
+  workspace: ["Folder", "目录"],
+  model: ["Model", "模型"],
+  newConversation: ["New conversation", "新会话"],
+  tokenWanted: [
+    "This page needs the server's token. The server printed a link that has it when it was "
+      + "started; it also says in which file the token is.",
+    "此页面需要服务器的访问令牌。服务器启动时打印了带令牌的链接，以及令牌所在的文件。",
+  ],
+  tokenRefused: [
+    "The server did not take this token. It may belong to another server.",
+    "服务器不接受此令牌，它可能属于另一个服务器。",
+  ],
+  token: ["Token, or the whole link", "令牌或完整链接"],
+  open: ["Open", "打开"],
+  conversation: ["Conversation", "会话"],
+  message: ["Message", "消息"],
+  messageHint: [
+    "Ask Gemini. Enter sends, Shift+Enter begins a new line.",
+    "向 Gemini 提问。Enter 发送，Shift+Enter 换行。",
+  ],
+  send: ["Send", "发送"],
+  stop: ["Stop", "停止"],
+  you: ["You", "你"],
+  login: ["Login", "登录"],
+  close: ["Close", "关闭"],
+  kind: ["Kind", "方式"],
+  kindKey: ["Gemini API key", "Gemini API 密钥"],
+  kindVertex: ["Vertex AI", "Vertex AI"],
+  kindGoogle: ["Google account", "Google 账号"],
+  apiKey: ["API key", "API 密钥"],
+  project: ["Google Cloud project", "Google Cloud 项目"],
+  location: ["Location", "区域"],
+  save: ["Use this", "使用"],
+  logout: ["Log out", "退出登录"],
+  codeWanted: [
+    "Open the link, log in, and bring the code back that Google shows.",
+    "打开链接登录，然后把 Google 显示的授权码填在这里。",
+  ],
+  codeLink: ["Log in with Google", "使用 Google 登录"],
+  code: ["Code", "授权码"],
+  codeSend: ["Send the code", "提交授权码"],
+  loggedOut: ["Not logged in", "未登录"],
+  notComplete: ["Configured, but not logged in or refused", "已配置，但尚未登录或已被拒绝"],
+  verified: ["worked for the last message", "最近一次消息已验证"],
+  unverified: ["not tried yet", "尚未验证"],
+  thoughts: ["Thoughts", "思考"],
+  args: ["Arguments", "参数"],
+  result: ["Result", "结果"],
+  change: ["Change", "更改"],
+  pending: ["waits for you", "等待确认"],
+  executing: ["runs", "执行中"],
+  completed: ["done", "完成"],
+  failed: ["failed", "失败"],
+  called: ["called", "已调用"],
+  asks: ["Gemini waits for your decision.", "Gemini 正在等待你的决定。"],
+  works: ["Gemini is at work…", "Gemini 正在工作…"],
+  starts: ["The Gemini CLI starts…", "正在启动 Gemini CLI…"],
+  answered: ["The answer is complete.", "回答完成。"],
+  comesBack: ["The connection was lost; trying again…", "连接已断开，正在重试…"],
+  lost: [
+    "The connection to the server is lost. Is it still running?",
+    "与服务器的连接已断开。服务器还在运行吗？",
+  ],
+  earlier: [
+    "Earlier messages of this conversation are not shown any more; Gemini still knows them.",
+    "此会话更早的消息不再显示，但 Gemini 仍然记得。",
+  ],
+  forgotten: [
+    "The server knows the conversation no more, so a new one has begun. Send the message again.",
+    "服务器已没有此会话，因此开始了新会话。请重新发送消息。",
+  ],
+  tokens: ["Tokens: {0} in, {1} out", "令牌：输入 {0}，输出 {1}"],
+  diffCut: [
+    "{0} more lines of the change are not shown. Look at the file before you allow it.",
+    "更改中还有 {0} 行未显示。允许之前请查看文件。",
+  ],
+  diffCoarse: [
+    "The change is large: all that is replaced is shown first, then what replaces it.",
+    "更改较大：先显示所有被替换的行，再显示新的行。",
+  ],
+  lineCut: ["… {0} more characters", "… 还有 {0} 个字符"],
+  textCut: ["… {0} more characters are not shown.", "… 还有 {0} 个字符未显示。"],
+  unchanged: ["{0} lines unchanged", "{0} 行未更改"],
+  noEnd: ["(no line end)", "（无换行符）"],
+  nothing: ["Nothing changes.", "没有更改。"],
+  details: ["Details", "详情"],
+  // What to do about an error, by its code.
+  AUTH_NOT_SET: ["Choose how to log in, under “Login”.", "请在“登录”中配置认证。"],
+  AUTH_REQUIRED: ["Look at the key or the account under “Login”.", "请在“登录”中检查密钥或账号。"],
+  SESSION_BUSY: ["Wait for the answer, or stop it first.", "请等待回答结束，或先停止。"],
+  QUOTA_EXCEEDED: [
+    "Wait, choose another model, or use another key.",
+    "请稍候、选择其他模型或使用其他密钥。",
+  ],
+  NETWORK_ERROR: ["Look at the network connection and try again.", "请检查网络连接后重试。"],
+  STREAM_ERROR: ["Send the message again; the CLI is started anew.", "请重新发送；CLI 会重新启动。"],
+  CLIENT_NOT_INITIALIZED: [
+    "See whether `gemini` runs in a terminal; the server's log tells more.",
+    "请检查终端中能否运行 `gemini`；服务器日志有更多信息。",
+  ],
+  TIMED_OUT: ["Try again, perhaps with a smaller task.", "请重试，或尝试较小的任务。"],
+  PATH_REFUSED: [
+    "Choose a folder inside of those that the server was started with (--workspace, --root).",
+    "请选择服务器启动时指定的目录（--workspace、--root）之内的目录。",
+  ],
+};
+
+export const language = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
+
+/** The text of that name, or "" where there is none; {0}, {1} are filled in. */
+export function say(name, ...values) {
+  const found = Object.hasOwn(TEXTS, name) ? TEXTS[name][language === "zh" ? 1 : 0] : "";
+  return values.reduce((text, value, at) => text.replace(`{${at}}`, String(value)), found);
+}
+
+/** Puts texts into the elements that name them. */
+export function label(root) {
+  document.documentElement.lang = language;
+  for (const each of root.querySelectorAll("[data-text]")) each.textContent = say(each.dataset.text);
+  for (const each of root.querySelectorAll("[data-label]")) {
+    each.setAttribute("aria-label", say(each.dataset.label));
+  }
+  for (const each of root.querySelectorAll("[data-placeholder]")) {
+    each.placeholder = say(each.dataset.placeholder);
+  }
+}

@@ -1,0 +1,159 @@
+// Requests to the server and the streams of its events, with the token that opens it.
+
+import { language } from "./texts.js";
+
+// As many times a lost stream is taken up again, with longer and longer pauses (milliseconds).
+const PAUSES = [200, 500, 1000, 2000, 3000];
+const TOKEN = /^[A-Za-z0-9_-]{1,200}$/;
+const LAST = new Set(["complete", "error"]);
+
+/** The server refused something: `code` and `message` are its own. */
+export class Refused extends Error {
+  constructor(status, body) {
+    super(body.message || body.error || `HTTP ${status}`);
+    this.status = status;
+    this.code = body.code || "";
+    this.details = body.details || "";
+    this.data = body.data || {};
+  }
+}
+
+/** The server cannot be reached. */
+export class Lost extends Error {}
+
+// Browsers say so with an error that every bug of a page has, too.
+function lost(error) {
+  throw error instanceof TypeError ? new Lost(error.message) : error;
+}
+
+/** The token out of the address, a link or what was typed; "" where there is none. */
+export function tokenIn(text) {
+  const found = text.trim().split("#token=").pop();
+  return TOKEN.test(found) ? found : "";
+}
+
+/** Takes the token out of the address bar, where others could see it and history would keep it. */
+export function takeToken() {
+  if (!location.hash.startsWith("#token=")) return false;
+  const found = tokenIn(location.hash);
+  history.replaceState(null, "", location.pathname);
+  if (found) keepToken(found);
+  return Boolean(found);
+}
+
+export function keepToken(token) {
+  sessionStorage.setItem("token", token);
+}
+
+export function forgetToken() {
+  sessionStorage.removeItem("token");
+}
+
+export function hasToken() {
+  return Boolean(sessionStorage.getItem("token"));
+}
+
+function send(method, path, body, more = {}) {
+  const headers = {
+    "Authorization": `Bearer ${sessionStorage.getItem("token")}`,
+    "Accept-Language": language,
+    ...more,
+  };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const content = body === undefined ? undefined : JSON.stringify(body);
+  const options = { method, headers, body: content, cache: "no-store", redirect: "error" };
+  return fetch(path, options).catch(lost);
+}
+
+async function refusal(response) {
+  const text = await response.text().catch(lost);
+  try {
+    return new Refused(response.status, JSON.parse(text));
+  } catch (error) {
+    // Something between the page and the server answered.
+    if (error instanceof SyntaxError) return new Refused(response.status, {});
+    throw error;
+  }
+}
+
+/** What the server answers. Throws Refused and Lost. */
+export async function ask(method, path, body) {
+  const response = await send(method, path, body);
+  if (!response.ok) throw await refusal(response);
+  const answer = await response.json();
+  if (answer.success === false) throw new Refused(response.status, answer);
+  return answer;
+}
+
+export const get = (path) => ask("GET", path);
+export const post = (path, body = {}) => ask("POST", path, body);
+
+/** The events of a message, to their last one. Throws what `ask` does. */
+export function chat(body, noteLost) {
+  return follow(() => send("POST", "/chat", { ...body, stream: true }, sse()), "", noteLost);
+}
+
+/** The events of a turn that was begun before, from its first one. Throws what `ask` does. */
+export function replay(turnId, noteLost) {
+  return follow(() => resume(turnId, ""), turnId, noteLost);
+}
+
+const sse = (seen) => ({ "Accept": "text/event-stream", ...(seen && { "Last-Event-ID": seen }) });
+
+const resume = (turnId, seen) =>
+  send("GET", `/chat/${encodeURIComponent(turnId)}/events`, undefined, sse(seen));
+
+/** Reads a stream, and takes it up again where it was lost: after the last event that came. */
+async function* follow(begin, turnId, noteLost) {
+  let seen = "";
+  let tries = 0;
+  for (;;) {
+    try {
+      const response = await (seen ? resume(turnId, seen) : begin());
+      if (!response.ok) throw await refusal(response);
+      for await (const { id, event } of events(response.body)) {
+        seen = id;
+        turnId = id.split(".")[0];
+        tries = 0;
+        yield event;
+        if (LAST.has(event.type)) return;
+      }
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error;
+    }
+    // A message must not be said twice, so a turn without a name cannot be taken up.
+    if (!turnId || tries === PAUSES.length) throw new Lost();
+    noteLost();
+    await new Promise((done) => setTimeout(done, PAUSES[tries]));
+    tries += 1;
+  }
+}
+
+/** Server-sent events as objects. An event that was cut off by the stream's end is not one. */
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(lost);
+      if (done) return;
+      const frames = (rest + value).split("\n\n");
+      rest = frames.pop();
+      for (const frame of frames) {
+        const { id, data } = fields(frame);
+        if (data !== undefined) yield { id, event: JSON.parse(data) };
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function fields(frame) {
+  const found = {};
+  for (const line of frame.split("\n")) {
+    const at = line.indexOf(": ");
+    if (at > 0) found[line.slice(0, at)] = line.slice(at + 2);
+  }
+  return found;
+}

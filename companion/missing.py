@@ -1,0 +1,52 @@
+"""The sentence for a user whose editor lacks a library; imports none."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+SENTENCE = (
+    'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette (or'
+    ' "make install" once more, where you did that) and restart Sublime Text, or take the'
+    " stand-alone package, which needs no libraries: docs/install.md tells how."
+)
+
+
+def sentence(error: Exception) -> str:
+    """What to do about it; empty for a fault of our own, which is no library's."""
+    if isinstance(error, ImportError):
+        name = (error.name or str(error)).partition(".")[0]
+    elif isinstance(error, SyntaxError):
+        name = _library_at(error.filename or "")
+    else:
+        name = _importing(error)
+    if name in ("", __name__.partition(".")[0]):
+        return ""
+    is_absent = isinstance(error, ModuleNotFoundError)
+    return SENTENCE.format(name, "is missing" if is_absent else "does not fit")
+
+
+def _importing(error: Exception) -> str:
+    """The library that failed while it was imported, its top name; "" where our own code failed.
+
+    One for another Python does not only raise ImportError, but whatever its first lines meet.
+    """
+    found = ""
+    for frame, _line in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if name == __name__.partition(".")[0]:
+            found = ""
+        elif frame.f_code.co_name == "<module>":
+            found = name
+    return found
+
+
+def _library_at(path: str) -> str:
+    """The top name of the library that a file belongs to; "" where it is ours, or of none."""
+    folders = [folder for folder in sys.path if folder and path.startswith(folder + os.sep)]
+    if not folders:
+        return ""
+    folder = max(folders, key=len)
+    top = path[len(folder) + 1 :].partition(os.sep)[0]
+    return "" if __file__.startswith(os.path.join(folder, top)) else top.partition(".")[0]

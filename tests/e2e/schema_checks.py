@@ -1,0 +1,20 @@
+"""Our own check beside those of schemathesis; runs in its process, without the package."""
+
+from __future__ import annotations
+
+import schemathesis
+from schemathesis import GenerationMode
+
+# How the sentences begin that speak of the description and not of the disk or of the login.
+OF_THE_DESCRIPTION = ("The field ", "Expected the field ", "Expected at most ", "The body ")
+
+
+@schemathesis.check
+def refused_for_the_world_only(ctx, response, case) -> None:  # type: ignore[no-untyped-def]
+    """Where valid data may get 400, it is for what cannot be described."""
+    if response.status_code != 400 or case.meta is None:
+        return
+    if case.meta.generation.mode == GenerationMode.POSITIVE:
+        sentence = response.json()["message"]
+        if sentence.startswith(OF_THE_DESCRIPTION):
+            raise AssertionError(f"valid data were refused as invalid: {sentence}")

@@ -1,0 +1,106 @@
+"""The API's server inside of the headless editor: how it is set up, found and asked."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import time
+from typing import Any
+from unittest import mock
+
+from agent_case import MODEL, PROGRAM
+from editor import Editor
+
+START = "Gemini Companion: Start API Server"
+STOP = "Gemini Companion: Stop API Server"
+PATIENCE = 60
+# The real CLI, led to the local model by the environment that the editor keeps from it.
+WRAPPER = """
+process.env.GOOGLE_GEMINI_BASE_URL = %s;
+process.env.NO_PROXY = "127.0.0.1";
+process.argv.push("--model", %s);
+import(%s);
+"""
+
+
+def set_up(root: str, data: str, model_url: str) -> Any:
+    """What is to be patched while the editor is started: the folder `root` is the user's home, in
+    the editor's folder `data` are his settings."""
+    program = os.path.join(root, "gemini.js")
+    with open(program, "w") as file:
+        file.write(WRAPPER % tuple(map(json.dumps, (model_url, MODEL, PROGRAM))))
+    folder = os.path.join(data, "Packages", "User")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "GeminiCompanion.sublime-settings"), "w") as file:
+        json.dump({"api_port": 0, "cli_command": [program]}, file)
+    cache = os.path.join(root, "cache")
+    return mock.patch.dict(os.environ, XDG_CACHE_HOME=cache, HOME=root)
+
+
+class Served:
+    """The server after the command to start it."""
+
+    def __init__(self, editor: Editor) -> None:
+        """Raises AssertionError where the palette does not offer the command, or nothing comes."""
+        self.editor = editor
+        if not editor.do("choose_in_palette", START):
+            raise AssertionError("the palette does not offer it")
+        self.told = until(lambda: editor.do("api"))
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]{43})", self.told)
+        if found is None:
+            raise AssertionError(self.told)
+        self.port, self.token = int(found.group(1)), found.group(2)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        return json.loads(self.read(method, path, body).decode("utf-8"))
+
+    def read(self, method: str, path: str, body: Any = None) -> bytes:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Accept-Language": "en",
+        }
+        try:
+            connection.request(method, path, json.dumps(body or {}), headers)
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
+    def configure(self) -> None:
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+
+    def chat(self, message: str) -> str:
+        """The answer of the model."""
+        self.configure()
+        reply = self.ask("POST", "/chat", {"message": message})
+        if not reply["success"]:
+            raise AssertionError(reply)
+        return str(reply["response"])
+
+    @property
+    def pid(self) -> int:
+        """Of the CLI, which has to run."""
+        return int(self.ask("GET", "/status")["cli"]["pid"])
+
+
+def until(condition: Any) -> Any:
+    """What the condition gives once it is true. Raises AssertionError where it does not in time."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain")
+        time.sleep(0.02)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False

@@ -1,0 +1,111 @@
+"""schemathesis asks the server all that openapi.json allows, and what it does not.
+
+The same requests each time; with FUZZ=n, others each time, and n times as many at random. It has a
+virtual environment of its own, which `make test` makes where Python is new enough for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from model_server import ModelServer, call, thought  # noqa: E402
+from test_api_program import ProgramCase  # noqa: E402
+
+sys.path.insert(0, ROOT)
+
+from tools.setup import VENV, python_of  # noqa: E402
+
+SCHEMATHESIS = python_of(os.path.join(VENV, "schema"))
+RUN = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
+ROUNDS = int(os.environ.get("FUZZ", "1"))
+# Requests at random to each route, and sequences of several; what can be listed comes beside them.
+EXAMPLES = 10 * ROUNDS
+# Seconds for one run on a busy machine.
+PATIENCE = 120 * ROUNDS
+CONFIGURATION = ("schemathesis.toml", "schema_checks.py")
+CREDENTIALS = "^/auth/(config|clear|logout)$"
+KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+@unittest.skipUnless(os.path.exists(SCHEMATHESIS), "schemathesis is not installed: make test")
+class Described(ProgramCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = tempfile.mkdtemp(dir=self.root)
+        with open(os.path.join(self.workspace, "file.txt"), "w", encoding="utf-8") as file:
+            file.write("text\n")
+        os.mkdir(os.path.join(self.workspace, "folder"))
+
+    def asked(self, *arguments: str, phases: str = "coverage,fuzzing") -> None:
+        """A run. Raises AssertionError where something was found, or not everything was asked."""
+        configured, checks = (os.path.join(HERE, name) for name in CONFIGURATION)
+        address = f"http://127.0.0.1:{self.port}/openapi.json"
+        same = "--generation-deterministic" if ROUNDS == 1 else "--generation-database=none"
+        done = subprocess.run(
+            [SCHEMATHESIS, "-c", RUN, "--config-file", configured, "run", address, "--no-color"]
+            + ["--max-examples", str(EXAMPLES), same, "--phases", phases, *arguments],
+            cwd=self.folder,
+            env={**os.environ, "API_TOKEN": self.token, "SCHEMATHESIS_HOOKS": checks},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+        )
+        report = done.stdout.decode("utf-8", "replace")
+        selected = re.search(r"Selected: (\d+)/", report)
+        tested = re.search(r"Tested: (\d+)\n", report)
+        is_whole = selected and tested and selected.group(1) == tested.group(1)
+        if done.returncode or not is_whole:
+            raise AssertionError(report)
+
+    def ends_well(self, process: subprocess.Popen[str]) -> None:
+        process.terminate()
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertNotIn("Traceback", errors)
+
+    def test_it_finds_nothing_in_what_the_server_answers(self) -> None:
+        """Without what changes the credentials: everything else would end with them."""
+        with ModelServer() as model:
+            story = [thought("Looking", "around"), call("list_directory", dir_path=".")]
+            model.will_play("", story, ["Done."])
+            process = self.serve("--gemini-url", model.url, "--model", MODEL)
+            self.ask("POST", "/auth/config", KEY)
+            everything = "examples,coverage,fuzzing,stateful"
+            others = f"{CREDENTIALS}|/execute-command"
+            self.asked("--exclude-path-regex", others, phases=everything)
+            self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
+            self.ends_well(process)
+
+    def test_it_finds_nothing_in_credentials_that_come_and_go(self) -> None:
+        process = self.serve()
+        # A login starts a CLI of its own each time, which takes seconds.
+        self.asked("--include-path-regex", CREDENTIALS if ROUNDS == 1 else "^/auth/")
+        self.ends_well(process)
+
+    def test_it_finds_nothing_in_commands_that_are_switched_off(self) -> None:
+        self.serve()
+        self.asked("--include-path", "/execute-command")
+        self.assertEqual(os.listdir(self.workspace), ["file.txt", "folder"])
+
+    def test_it_finds_nothing_in_commands_that_are_switched_on(self) -> None:
+        # Whatever commands are made up, they find no other program.
+        programs = os.path.join(self.root, "programs")
+        os.mkdir(programs)
+        os.symlink(shutil.which("node") or "", os.path.join(programs, "node"))
+        process = self.serve("--allow-commands", variables={"PATH": programs})
+        self.asked("--include-path", "/execute-command")
+        self.ends_well(process)
+
+
+if __name__ == "__main__":
+    unittest.main()
