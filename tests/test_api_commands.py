@@ -162,12 +162,18 @@ class Commands(ApiTest):
         self.assertEqual(self.run_over("cat; echo done")["output"], "done\n")
 
     def test_the_environment_holds_none_of_the_servers_secrets(self) -> None:
-        secrets = {"GEMINI_API_KEY": "the-key", "AWS_SECRET_ACCESS_KEY": "other"}
+        secrets = {
+            "GEMINI_API_KEY": "the-key",
+            "AWS_SECRET_ACCESS_KEY": "other",
+            "https_proxy": "http://user:the-key@127.0.0.1:1",
+            "HTTP_PROXY": "http://127.0.0.1:2",
+        }
         with mock.patch.dict(os.environ, secrets):
             output = self.run_over("env")["output"]
         self.assertNotIn("the-key", output)
         self.assertNotIn("other", output)
         self.assertIn("PATH=", output)
+        self.assertIn("HTTP_PROXY=http://127.0.0.1:2", output)
 
     def test_what_is_no_command_is_refused(self) -> None:
         for command in ("", "   \n", "echo a\0b"):

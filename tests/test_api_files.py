@@ -222,6 +222,24 @@ class Writing(FilesTest):
         modes = [stat.S_IMODE(os.stat(self.path(it)).st_mode) for it in ("script", "new")]
         self.assertEqual(modes, [0o751, 0o666 & ~mask])
 
+    @unittest.skipUnless(hasattr(os, "getuid") and os.getuid() == 0, "only root gives files away")
+    def test_owner_and_group_stay(self) -> None:
+        os.chown(self.write("theirs", "x"), 1234, 1235)
+        os.chmod(self.path("theirs"), 0o4640)
+        self.write_over(self.path("theirs"))
+        status = os.stat(self.path("theirs"))
+        self.assertEqual((status.st_uid, status.st_gid), (1234, 1235))
+        self.assertEqual((stat.S_IMODE(status.st_mode), self.read("theirs")), (0o4640, b"new"))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_where_they_cannot_stay_nobody_else_gets_what_they_could_do(self) -> None:
+        no = PermissionError(1, "Operation not permitted")
+        for refused, mode in ([no, None], 0o675), ([no, no], 0o605):
+            os.chmod(self.write("shared", "x"), 0o6675)
+            with mock.patch.object(files.os, "chown", side_effect=refused):
+                self.assertEqual(self.write_over(self.path("shared")).status, 200)
+            self.assertEqual(stat.S_IMODE(os.stat(self.path("shared")).st_mode), mode)
+
     @needs_links
     def test_a_link_stays_one_and_what_it_leads_to_is_written(self) -> None:
         os.symlink(self.write("real", "old"), self.path("link"))

@@ -20,7 +20,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from api_support import PATIENCE, ApiTest  # noqa: E402
 from GeminiCompanion.companion.agent import events, failure  # noqa: E402
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.api import connection, dispatch, routes, server, state, website  # noqa: E402
+from GeminiCompanion.companion.api import (
+    connection,
+    dispatch,
+    routes,
+    schemas,
+    server,
+    state,
+    website,
+)  # noqa: E402
 from GeminiCompanion.companion.log import logger  # noqa: E402
 from GeminiCompanion.companion.private import NotPrivate  # noqa: E402
 
@@ -304,6 +312,41 @@ class Limits(ApiTest):
         strangers = [self.connect() for _ in range(server.MAX_CONNECTIONS + 10)]
         self.assertEqual(self.ask("GET", "/sessions").status, 200)
         self.assertEqual(strangers[0].recv(1), b"")
+
+    def begin_to_read(self, buffer: int) -> socket.socket:
+        """A connection with a large answer on its way, of which the kernel holds a part only."""
+        body = json.dumps({"path": self.write("large", "x" * schemas.MAX_FILE)}).encode()
+        client = socket.socket()
+        self.addCleanup(client.close)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        client.settimeout(PATIENCE)
+        client.connect(("127.0.0.1", self.server.port))
+        head = (
+            f"POST /read-file HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+            f"Authorization: Bearer {self.server.token}\r\nConnection: close\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        client.sendall(head.encode() + body)
+        return client
+
+    def test_who_takes_nothing_of_an_answer_is_not_waited_for(self) -> None:
+        with mock.patch.object(connection, "STALLED", 0.1):
+            client = self.begin_to_read(4096)
+            self.assertTrue(client.recv(100))
+            ends = time.monotonic() + PATIENCE
+            while self.server._server.connections and time.monotonic() < ends:
+                time.sleep(0.01)
+        self.assertFalse(self.server._server.connections)
+
+    def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
+        with mock.patch.object(connection, "STALLED", 0.5):
+            client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
+            for data in iter(lambda: client.recv(1 << 17), b""):
+                size += len(data)
+                while time.monotonic() < last + 0.01:
+                    time.sleep(0.001)
+                last = time.monotonic()
+        self.assertGreater(size, schemas.MAX_FILE)
 
     def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
         with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
+import tempfile
 import threading
 import unittest
 from typing import Any, Generator
@@ -40,9 +42,10 @@ class ApiServer(AdapterTestCase):
             self.said.append(sentence)
             tell(sentence)
 
-        cache = os.path.join(self.folder, "cache")
+        self.cache = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.cache, True)
         for patch in (
-            mock.patch.object(sublime_api.state, "default_folder", lambda environment: cache),
+            mock.patch.object(sublime_api.state, "default_folder", lambda environment: self.cache),
             mock.patch.object(plugin._host.editor, "tell", record),
             mock.patch.dict(os.environ, PATH=self.folder),
         ):
@@ -126,7 +129,7 @@ class ApiServer(AdapterTestCase):
 
     def test_the_panel_has_the_token_and_neither_log_nor_status_bar_has_it(self) -> Steps:
         url = yield from self.serve()
-        with open(os.path.join(self.folder, "cache", "token")) as file:
+        with open(os.path.join(self.cache, "token")) as file:
             token = file.read().strip()
         self.assertIn(f"{url}/#token={token}\n", self.panel())
         self.assertEqual(self.window.active_panel(), "output." + sublime_api.PANEL)

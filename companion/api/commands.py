@@ -15,6 +15,7 @@ from ..agent.home import INHERITED
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0
+PROXY = "_PROXY"
 # The two outputs, as their descriptors.
 OUTPUTS = (1, 2)
 # Bytes that are kept of each of the two outputs; the rest is read and dropped.
@@ -107,7 +108,7 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env={name: os.environ[name] for name in INHERITED if name in os.environ},
+            env=_environment(),
             start_new_session=sys.platform != "win32",
         )
     )
@@ -117,6 +118,14 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
         # It may run already, and asyncio would end its first process only.
         _end((await starting)[0])
         raise
+
+
+def _environment() -> dict[str, str]:
+    known = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    # Before the "@" of a proxy's address there is a password.
+    return {
+        name: it for name, it in known.items() if "@" not in it or not name.upper().endswith(PROXY)
+    }
 
 
 def _end(transport: asyncio.SubprocessTransport) -> None:

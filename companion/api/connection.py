@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -21,6 +22,9 @@ MAX_BODY = 6 * MAX_FILE + (1 << 20)
 BODY_TIME = 30.0
 # Seconds that a connection may idle between requests.
 IDLE = 75.0
+# Seconds in which a client has to take something of an answer that waits for it; what the kernel
+# holds for it, a few megabytes, is told of in large pieces only.
+STALLED = 60.0
 JSON = "application/json"
 # What libraries call a body that is none.
 UNNAMED = ("", "application/octet-stream")
@@ -37,7 +41,8 @@ _http_logger.addFilter(_is_worth_a_line)
 
 
 class Connection(web.RequestHandler):
-    """Answers what is no HTTP in the envelope of all answers, and does not quote it."""
+    """Answers what is no HTTP in the envelope of all answers, and does not quote it. Ends where its
+    client takes nothing of an answer."""
 
     def __init__(self, server: web.Server, language: str) -> None:
         super().__init__(
@@ -49,6 +54,34 @@ class Connection(web.RequestHandler):
             logger=_http_logger,
         )
         self._language = language
+        self._watch: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._look_no_more()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._look_no_more()
+        super().connection_lost(exc)
+
+    def _look(self, before: float = math.inf) -> None:
+        """Look from time to time whether less waits than `before`, in bytes."""
+        transport = self.transport
+        if transport is None:
+            return
+        waiting = transport.get_write_buffer_size()
+        if waiting >= before:
+            transport.abort()
+            return
+        self._watch = asyncio.get_running_loop().call_later(STALLED, self._look, waiting)
+
+    def _look_no_more(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
 
     def handle_error(
         self,

@@ -11,6 +11,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Iterator, Sequence
@@ -97,8 +98,9 @@ def read(roots: Roots, path: str) -> tuple[str, str]:
 
 
 def write(roots: Roots, path: str, content: str) -> str:
-    """Create or replace a file in one step, keeping its mode; the path of what was written. A link
-    stays, and what it leads to is replaced. Raises Refusal, and the file then is as it was."""
+    """Create or replace a file in one step, keeping its mode, owner and group; the path of what was
+    written. A link stays, and what it leads to is replaced. Raises Refusal, and the file then is as
+    it was."""
     data = content.encode("utf-8")
     if len(data) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
@@ -109,12 +111,11 @@ def write(roots: Roots, path: str, content: str) -> str:
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
             raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder)
-        mode = _mode_to_keep(real, path)
-        _replace(real, data, mode)
+        _replace(real, data, _status_to_keep(real, path))
     return real
 
 
-def _mode_to_keep(real: str, path: str) -> int | None:
+def _status_to_keep(real: str, path: str) -> os.stat_result | None:
     try:
         status = os.lstat(real)
     except FileNotFoundError:
@@ -123,24 +124,37 @@ def _mode_to_keep(real: str, path: str) -> int | None:
     # A new file in its place would need no permission to write the old one.
     if not os.access(real, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    return stat.S_IMODE(status.st_mode)
+    return status
 
 
-def _replace(real: str, data: bytes, mode: int | None) -> None:
+def _replace(real: str, data: bytes, old: os.stat_result | None) -> None:
     unfinished = os.path.join(os.path.dirname(real), f".{secrets.token_hex(8)}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
     # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
-    descriptor = os.open(unfinished, flags, 0o666 if mode is None else 0o600)
+    descriptor = os.open(unfinished, flags, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        if mode is not None:
-            os.chmod(unfinished, mode)
+        if old is not None:
+            os.chmod(unfinished, _own(unfinished, old))
         os.replace(unfinished, real)
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
+
+
+def _own(path: str, old: os.stat_result) -> int:
+    """Give a file of ours the owner and the group of the old one, as far as the system allows that;
+    the mode that it may have then. What the old group could do, no other group may."""
+    mode = stat.S_IMODE(old.st_mode)
+    if sys.platform == "win32":
+        return mode
+    for owner, kept in (old.st_uid, 0o7777), (-1, 0o1777):
+        with suppress(OSError):
+            os.chown(path, owner, old.st_gid)
+            return mode & kept
+    return mode & 0o1707
 
 
 def _check_kind(status: os.stat_result, path: str) -> None:

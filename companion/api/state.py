@@ -52,7 +52,7 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
         if _is_within(folder, root) or _is_within(root, folder):
             raise private.NotPrivate(
                 f"{folder} is to keep token and keys, and the files of {root} can be read by the"
-                " model. Name a folder apart from it with --state, or another --workspace."
+                " model. Work in a smaller folder, or keep those elsewhere (--state)."
             )
 
 

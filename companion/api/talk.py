@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from aiohttp import web
 
@@ -119,7 +119,7 @@ def _attached(desk: Desk, fields: Mapping[str, Any], workspace: str) -> list[str
 async def _whole(turn: Turn) -> Answer:
     """All that comes of a turn in one answer. Raises Refusal where it breaks off."""
     told: list[str] = []
-    calls: dict[str, dict[str, Any]] = {}
+    calls: list[dict[str, Any]] = []
     async for event in turn.events():
         body = event.body
         if isinstance(body, events.Content):
@@ -136,21 +136,24 @@ async def _whole(turn: Turn) -> Answer:
     raise RuntimeError("a turn ended without its last event")
 
 
-def _note(calls: dict[str, dict[str, Any]], body: events.Body) -> None:
-    """What an event tells of a call of a tool."""
+def _note(calls: list[dict[str, Any]], body: events.Body) -> None:
+    """What an event tells of a call of a tool. The model's API may give a later call the id of an
+    earlier one."""
     if isinstance(body, events.ToolCall):
-        calls[body.call_id] = {
-            "id": body.call_id,
-            "name": body.name,
-            "displayName": body.display_name,
-            "description": body.description,
-            "args": body.args,
-            "status": events.PENDING,
-        }
+        calls.append(
+            {
+                "id": body.call_id,
+                "name": body.name,
+                "displayName": body.display_name,
+                "description": body.description,
+                "args": body.args,
+                "status": events.PENDING,
+            }
+        )
     elif isinstance(body, events.ToolExecution):
-        calls[body.call_id]["status"] = body.status
+        _last(calls, body.call_id)["status"] = body.status
     elif isinstance(body, events.ToolResult):
-        calls[body.call_id].update(
+        _last(calls, body.call_id).update(
             args=body.args,
             result=body.result,
             displayResult=body.display_result,
@@ -159,16 +162,20 @@ def _note(calls: dict[str, dict[str, Any]], body: events.Body) -> None:
         )
 
 
+def _last(calls: list[dict[str, Any]], id: str) -> dict[str, Any]:
+    return next(call for call in reversed(calls) if call["id"] == id)
+
+
 def _answer(
-    turn: Turn, told: str, calls: Mapping[str, Mapping[str, Any]], last: events.Complete
+    turn: Turn, told: str, calls: Sequence[Mapping[str, Any]], last: events.Complete
 ) -> Answer:
     key = REASONS[last.reason]
-    if last.success and any(call.get("error") == UNATTENDED for call in calls.values()):
+    if last.success and any(call.get("error") == UNATTENDED for call in calls):
         key = "tools_rejected"
     body = {
         "response": told,
         "hasToolCalls": bool(calls),
-        "toolCalls": list(calls.values()),
+        "toolCalls": calls,
         "sessionId": turn.session_id,
         "turnId": turn.id,
         "reason": last.reason,

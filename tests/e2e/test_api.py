@@ -111,6 +111,21 @@ class Chat(ApiCase):
                 self.assertEqual(said(await stream.rest()), said_by_model)
 
     @on_loop
+    async def test_two_calls_with_one_id_are_both_told(self) -> None:
+        one, two = self.write("one", "1"), self.write("two", "2")
+        self.model.will_play(
+            "twice",
+            [call("read_file", id="same", file_path=one)],
+            [call("read_file", id="same", file_path=two)],
+            ["Done."],
+        )
+        body = {"message": "twice", "workspacePath": self.workspace}
+        calls = (await self.post("/chat", body))["toolCalls"]
+        self.assertEqual(len({it["id"] for it in calls}), 1)
+        self.assertEqual([it["status"] for it in calls], ["completed"] * 2)
+        self.assertEqual([it["args"]["file_path"] for it in calls], [one, two])
+
+    @on_loop
     async def test_attached_files_are_read_and_one_from_elsewhere_is_asked_about(self) -> None:
         inside = self.write("with space ä%20.txt", "the attached text")
         self.model.will_play("attached", ["Seen."])
