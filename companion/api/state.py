@@ -51,8 +51,9 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
     for root in roots:
         if _is_within(folder, root) or _is_within(root, folder):
             raise private.NotPrivate(
-                f"{folder} is to keep token and keys, and the files of {root} can be read by the"
-                " model. Work in a smaller folder, or keep those elsewhere (--state)."
+                f"{folder} keeps token and keys, and the model may read all that is in {root}; so"
+                " neither may lie within the other. Serve a smaller folder, or name another one for"
+                " the keys with --state."
             )
 
 
