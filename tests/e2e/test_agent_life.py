@@ -62,7 +62,7 @@ class Cancelling(AgentCase):
         turn.cancel()
         story = await self.rest(turn)
         self.assertLess(time.monotonic() - started, 2)
-        self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
+        self.assertEqual(story[-1].reason, events.CANCELLED)
         # The conversation was not lost over it.
         self.model.will_play("go on", ["Here."])
         self.assertEqual(text(await self.tell("go on")), "Here.")
