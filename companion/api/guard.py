@@ -53,8 +53,8 @@ class Guard:
 
     def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
         """What a browser asks before it lets a page send something; the same for all paths, for it
-        comes without the token."""
-        allowed = {**self.cors(headers), "Allow": METHODS}
+        comes without the token. So there is no `Allow`, which would have to be the path's own."""
+        allowed = self.cors(headers)
         if "Access-Control-Allow-Origin" not in allowed:
             return allowed
         allowed["Access-Control-Allow-Methods"] = METHODS
