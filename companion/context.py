@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Callable
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
@@ -82,10 +82,6 @@ class ContextStore:
         """A selection moved. Late word of a closed view must not bring its file back."""
         if file.view_id in self._files:
             self._files[file.view_id] = file
-
-    def rename(self, view_id: int, path: str) -> None:
-        if view_id in self._files:
-            self._files[view_id] = replace(self._files[view_id], path=path)
 
     def close(self, view_id: int) -> None:
         self._files.pop(view_id, None)

@@ -160,15 +160,8 @@ class ClosedAndRenamedViews(ContextTestCase):
         self.focus(1, "/a")
         self.store.close(1)
         self.store.select(OpenFile(1, "/a"))
-        self.store.rename(1, "/b")
         self.store.close(1)
         self.assertEqual(self.store.open_files(), [])
-
-    def test_a_renamed_file_keeps_place_cursor_and_stamp(self) -> None:
-        self.focus(1, "/a", cursor=Cursor(1, 1))
-        before = self.store.open_files()[0]
-        self.store.rename(1, "/new")
-        self.assertEqual(self.store.open_files(), [{**before, "path": "/new"}])
 
     def test_a_selection_may_bring_the_new_path_of_its_view(self) -> None:
         self.focus(1, "/a")
