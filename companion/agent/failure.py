@@ -35,7 +35,7 @@ AUTH_MARKS = (
     "API key not valid",
     "UNAUTHENTICATED",
     "default credentials",
-    "no longer supported",
+    "no longer supported for Gemini Code Assist",
     "API key is missing",
 )
 NETWORK_MARKS = ("terminated", "fetch failed", "ECONN", "ENOTFOUND", "ETIMEDOUT", "socket hang up")
