@@ -21,6 +21,7 @@ from .status import Status
 if TYPE_CHECKING:
     from .windows import Windows
 
+NAME = "GeminiCompanion"
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
 # reached only where something is wrong.
 JOIN = 2.0
@@ -45,19 +46,21 @@ class Companion:
         self._editor = editor
         self._pid = pid
         self._state_path = state_path
-        self._thread = threading.Thread(target=self._run, name="GeminiCompanion", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
+        self._before: list[threading.Thread] = []
         # A caller appends its call and then looks for the loop; the loop shows itself and then
         # drains: so no call is forgotten, and nobody needs a lock.
         self._calls: deque[Callable[[Windows], None]] = deque()
         self._wake: Callable[[], None] | None = None
 
     def start(self) -> None:
+        self._before = [it for it in threading.enumerate() if it.name == NAME]
         self._thread.start()
 
     def stop(self, join: float = JOIN) -> None:
-        """End sessions, sockets, files and thread; returns after `join` seconds at most."""
+        """End sessions, sockets, files and thread; waits for that `join` seconds at most."""
         self._post(lambda windows: windows.stop())
-        if self._thread.is_alive():
+        if join and self._thread.is_alive():
             self._thread.join(join)
 
     @property
@@ -130,6 +133,9 @@ class Companion:
     def _run(self) -> None:
         """The boundary of the thread: what gets here is our bug, or a library that is missing."""
         try:
+            # One that is still ending has the ports, and writes down what this one takes over.
+            for thread in self._before:
+                thread.join(JOIN)
             asyncio.run(self._serve())
         except Exception as error:
             self._end(missing.sentence(error) or STOPPED, error)

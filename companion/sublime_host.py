@@ -69,7 +69,8 @@ class Host:
         sublime_diff.forget_kept()
         companion, self.companion = self.companion, None
         if companion is not None:
-            companion.stop()
+            # Nobody waits here: the next companion does, on its own thread.
+            companion.stop(join=0)
 
     def quit(self) -> None:
         """The editor quits and its API is gone: take the files away with plain os calls."""

@@ -63,7 +63,7 @@ class Lifecycle(AdapterTestCase):
         port = int(plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
         self.assertEqual(threads(), ["GeminiCompanion"])
         plugin.plugin_unloaded()
-        self.assertEqual((own_files(), threads()), ([], []))
+        yield lambda: (own_files(), threads()) == ([], [])
         self.assertFalse(answers(port))
 
     def test_a_stream_ends_gracefully_when_the_package_is_unloaded(self) -> Steps:
@@ -139,7 +139,7 @@ class Lifecycle(AdapterTestCase):
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
         right.run_command("append", {"characters": "at the last moment\n"})
         plugin.plugin_unloaded()
-        self.assertIn("at the last moment", saved_state())
+        yield lambda: "at the last moment" in saved_state()
 
     def test_what_was_typed_while_it_was_unloaded_outlives_a_crash(self) -> Steps:
         cli = yield from self.connect()
@@ -177,7 +177,7 @@ class Lifecycle(AdapterTestCase):
         while not any(status.waiting for status in waiting) and time.monotonic() < deadline:
             asked.status(waiting.extend)
         plugin.plugin_unloaded()
-        self.assertEqual((own_files(), threads()), ([], []))
+        yield lambda: (own_files(), threads()) == ([], [])
         yield 50
         self.assertEqual(list(sublime_diff.diffs(self.window)), [])
 
