@@ -117,13 +117,20 @@ class Makefile(unittest.TestCase):
         with open(os.path.join(folder, "tools", "setup.py"), "w") as file:
             file.write("import sys; print(sys.argv[1], sys.executable)")
         python = os.path.join(folder, ".venv", "bin", "python")
+        # What this test itself was made with is no concern of that one.
+        alone = {name: it for name, it in os.environ.items() if not name.startswith(("MAKE", "MFL"))}
+        alone.pop("PYTHON", None)
         for is_made in (False, True):
             if is_made:
                 os.makedirs(os.path.dirname(python))
                 os.symlink(sys.executable, python)
             with self.subTest(is_made=is_made):
                 done = subprocess.run(
-                    ["make", "-s", "setup-python"], cwd=folder, capture_output=True, timeout=60
+                    ["make", "-s", "setup-python"],
+                    cwd=folder,
+                    env=alone,
+                    capture_output=True,
+                    timeout=60,
                 )
                 said = done.stdout.decode()
                 self.assertTrue(said.startswith("python "), done.stderr.decode())
