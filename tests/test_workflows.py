@@ -118,7 +118,9 @@ class Makefile(unittest.TestCase):
             file.write("import sys; print(sys.argv[1], sys.executable)")
         python = os.path.join(folder, ".venv", "bin", "python")
         # What this test itself was made with is no concern of that one.
-        alone = {name: it for name, it in os.environ.items() if not name.startswith(("MAKE", "MFL"))}
+        alone = {
+            name: it for name, it in os.environ.items() if not name.startswith(("MAKE", "MFL"))
+        }
         alone.pop("PYTHON", None)
         for is_made in (False, True):
             if is_made:
