@@ -61,8 +61,8 @@ test-rest:
 
 # The same as in the tests, but hours of it: other requests and other orders each time.
 fuzz: setup setup-schema
-	FUZZ=50 $(PY) -m pytest -s tests/test_fuzz.py tests/e2e/test_api_schema.py
-	FUZZ=50 $(PY) -O -m headless --exec tests/run.py -- tests/test_plugin_faults.py
+	FUZZ=50 $(PY) -m pytest -s tests/ide/test_fuzz.py tests/e2e/test_api_schema.py
+	FUZZ=50 $(PY) -O -m headless --exec tests/run.py -- tests/ui/faults_test.py
 
 # make soak MINUTES=60
 MINUTES ?= 1

@@ -17,11 +17,11 @@ import sublime_plugin
 for _name in [name for name in sys.modules if name.startswith(f"{__package__}.companion")]:
     del sys.modules[_name]
 
-from .companion import sublime_diff, sublime_terminal  # noqa: E402
-from .companion.status import Status  # noqa: E402
-from .companion.sublime_api import Api  # noqa: E402
-from .companion.sublime_host import SETTINGS, Host  # noqa: E402
-from .companion.sublime_kept import KeptDecisions  # noqa: E402
+from .companion.ide.status import Status  # noqa: E402
+from .companion.ui import diff_views, terminal  # noqa: E402
+from .companion.ui.api_server import Api  # noqa: E402
+from .companion.ui.host import SETTINGS, Host  # noqa: E402
+from .companion.ui.kept_decisions import KeptDecisions  # noqa: E402
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",
@@ -116,7 +116,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
 def _accept_instead_of_save(view: sublime.View, name: str) -> tuple[str, dict[str, Any]] | None:
     """A proposal has no file to save to; the user who saves it means that it is good."""
-    if name != "save" or not (sublime_diff.is_diff(view) or sublime_diff.is_original(view)):
+    if name != "save" or not (diff_views.is_diff(view) or diff_views.is_original(view)):
         return None
     window = view.window()
     if window is None or not sublime.load_settings(SETTINGS).get("accept_on_save", True):
@@ -129,10 +129,10 @@ class GeminiCompanionAcceptDiffCommand(sublime_plugin.WindowCommand):
     """Send the proposal as it stands now to the CLI, which writes the file."""
 
     def is_enabled(self) -> bool:
-        return sublime_diff.current(self.window) is not None
+        return diff_views.current(self.window) is not None
 
     def run(self) -> None:
-        view = sublime_diff.current(self.window)
+        view = diff_views.current(self.window)
         if view is not None:
             _host.accept(self.window, view)
 
@@ -141,10 +141,10 @@ class GeminiCompanionRejectDiffCommand(sublime_plugin.WindowCommand):
     """Tell the CLI that the file stays as it is."""
 
     def is_enabled(self) -> bool:
-        return sublime_diff.current(self.window) is not None
+        return diff_views.current(self.window) is not None
 
     def run(self) -> None:
-        view = sublime_diff.current(self.window)
+        view = diff_views.current(self.window)
         if view is not None:
             _host.decide(view, accept=False)
 
@@ -153,10 +153,10 @@ class GeminiCompanionReleaseDiffCommand(sublime_plugin.WindowCommand):
     """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
 
     def is_enabled(self) -> bool:
-        return sublime_diff.current(self.window) is not None
+        return diff_views.current(self.window) is not None
 
     def run(self) -> None:
-        view = sublime_diff.current(self.window)
+        view = diff_views.current(self.window)
         if view is not None:
             _host.release(view)
 
@@ -165,14 +165,14 @@ class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
     """Not for users: puts a waiting text into a new view of a diff."""
 
     def run(self, edit: sublime.Edit) -> None:
-        sublime_diff.fill(self.view, edit)
+        diff_views.fill(self.view, edit)
 
 
 class GeminiCompanionForgetEnvironmentCommand(sublime_plugin.TextCommand):
     """Not for users: run by Terminus on a terminal that got our variables."""
 
     def run(self, edit: sublime.Edit) -> None:
-        sublime_terminal.forget_environment(self.view)
+        terminal.forget_environment(self.view)
 
 
 class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Optional, Tuple
 
-from companion.editor import Editor, Proposal
+from companion.ide.editor import Editor, Proposal
 
 
 class FakeEditor(Editor):

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Iterator, List, Tuple
 from unittest import mock
 
-from companion.context import Cursor, OpenFile
-from companion.service import Companion
-from companion.workspace import DEBOUNCE
+from companion.ide.context import Cursor, OpenFile
+from companion.ide.service import Companion
+from companion.ide.workspace import DEBOUNCE
 
 from .fake_editor import FakeEditor
 from .peers import Peer, initialized

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from companion.service import Companion
+from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
 

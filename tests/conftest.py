@@ -22,7 +22,7 @@ settings.load_profile("steady")
 
 # The adapter's tests run inside an editor: tests/run.py.
 if importlib.util.find_spec("sublime") is None:
-    collect_ignore_glob = ["test_plugin*.py", "test_sublime_*.py"]
+    collect_ignore_glob = ["ui/*"]
 
 # The real CLI runs in a pseudo-terminal, and Windows has none of this kind.
 if importlib.util.find_spec("fcntl") is None:

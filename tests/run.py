@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 
@@ -11,12 +10,9 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
-    files = [
-        path for name in ("plugin", "sublime") for path in glob.glob(f"{HERE}/test_{name}*.py")
-    ]
     # With -O pytest warns that assert statements do nothing: these tests have none.
     options = ["-W", "ignore:assertions not in test modules"]
     # The fault handler wants a main thread's signals, and this thread is none.
     options += ["-p", "no:faulthandler", "-p", "no:cacheprovider"]
     options += ["--rootdir", os.path.dirname(HERE)]
-    sys.exit(pytest.main(options + (sys.argv[1:] or files)))
+    sys.exit(pytest.main(options + (sys.argv[1:] or [os.path.join(HERE, "ui")])))

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapping, TypeVar
 from unittest import mock
 
-from GeminiCompanion.companion import discovery
-from GeminiCompanion.companion.editor import Editor, EditorError, Proposal
+from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.editor import Editor, EditorError, Proposal
 
 # Seconds after which whatever is waited for will not come any more.
 PATIENCE = 20.0

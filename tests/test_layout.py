@@ -10,66 +10,34 @@ import unittest
 from typing import Iterator
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# docs/architecture.md, "The ladder".
-RANKS = {
-    "jsonrpc": 0, "context": 0, "status": 0, "editor": 0, "log": 0, "private": 0,
-    "excerpt": 0, "gate": 0, "aside": 0, "missing": 0,
-    "discovery": 1, "original": 1, "state": 1,
-    "sessions": 2, "unwritten": 2,
-    "mcp": 3,
-    "transport": 4,
-    "workspace": 5,
-    "windows": 6,
-    "service": 7,
-    "sublime_view": 8, "sublime_layout": 8, "sublime_terminal": 8,
-    "sublime_diff": 9,
-    "sublime_editor": 10, "sublime_kept": 10,
-    "sublime_host": 11,
-    "sublime_api": 14,
-    "plugin": 15,
-    "agent/events": 0, "agent/surrogates": 0, "agent/failure": 1,
-    "agent/wire": 1, "agent/home": 1, "agent/process": 1, "agent/recording": 1,
-    "agent/cli": 2, "agent/prompt": 2, "agent/auth": 2, "agent/acp": 2, "agent/calls": 2,
-    "agent/outcomes": 3, "agent/runner": 3,
-    "agent/turn": 4, "agent/login": 4,
-    "agent/conversation": 5,
-    "agent/agent": 6,
-    "api/texts": 0, "api/state": 1, "api/commands": 2,
-    "api/refusal": 2, "api/schemas": 4, "api/audience": 5,
-    "api/guard": 5, "api/forms": 5, "api/files": 5,
-    "api/exchange": 7,
-    "api/account": 8, "api/disk": 8, "api/openapi": 8, "api/stream": 8, "api/website": 8,
-    "api/connection": 8,
-    "api/talk": 9,
-    "api/routes": 10,
-    "api/dispatch": 11,
-    "api/server": 12,
-    "api/__main__": 13, "api/service": 13,
+# Who may use whom (docs/architecture.md, "The rooms").
+ROOMS = {
+    "base": set(),
+    "ide": {"base"},
+    "agent": {"base"},
+    "api": {"base", "agent"},
+    "ui": {"base", "ide", "agent", "api"},
 }  # fmt: skip
-# What the agent's and the API's modules may use of their neighbours: nouns that know nothing of the
-# companion. The API may use all of the agent.
-SHARED = {"jsonrpc", "log", "private", "gate", "aside", "missing"}
-FOLDERS = ("", "agent", "api")
-# The only way from the editor to the API, and what it leads to.
-DOOR, BEHIND_IT = "sublime_api", {"api/service", "api/state"}
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
-    "transport": 2, "sublime_editor": 1, "service": 2, "original": 1, "aside": 1, "windows": 1,
-    "agent/acp": 1, "agent/turn": 1, "api/dispatch": 1, "api/service": 1,
+    "base/background": 1,
+    "ide/transport": 2, "ide/service": 2, "ide/file_content": 1, "ide/windows": 1,
+    "agent/acp": 1, "agent/turn": 1,
+    "api/dispatch": 1, "api/service": 1,
+    "ui/editor": 1,
 }  # fmt: skip
-NEEDS_LIBRARIES = {"mcp", "transport", "workspace", "windows"}
 
 
 def modules() -> dict[str, ast.Module]:
     """The package's own modules by name, parsed as Python 3.8 reads them."""
     paths = {"plugin": os.path.join(ROOT, "plugin.py")}
-    for place in FOLDERS:
-        folder = os.path.join(ROOT, "companion", place)
-        prefix = place + "/" if place else ""
-        for name in os.listdir(folder):
+    top = os.path.join(ROOT, "companion")
+    for folder, _folders, names in os.walk(top):
+        place = os.path.relpath(folder, top).replace(os.sep, "/")
+        for name in names:
             if name.endswith(".py") and name != "__init__.py":
-                paths[prefix + name[:-3]] = os.path.join(folder, name)
+                paths[f"{place}/{name[:-3]}"] = os.path.join(folder, name)
     trees = {}
     for name, path in paths.items():
         with open(path, encoding="utf-8") as file:
@@ -89,19 +57,33 @@ def outside(tree: ast.Module) -> Iterator[str]:
 def inside(name: str, tree: ast.Module) -> Iterator[str]:
     """Every module of the package that the module imports, types only included."""
     here = [] if name == "plugin" else ["companion", *name.split("/")[:-1]]
+    known = modules()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             path = here[: len(here) - node.level + 1] + (node.module or "").split(".")
             place = "/".join(part for part in path[1:] if part)
-            if place in FOLDERS:
-                known = ("/".join(filter(None, (place, alias.name))) for alias in node.names)
-                yield from (module for module in known if module in RANKS)
-            else:
+            if place in known:
                 yield place
+            else:
+                names = (f"{place}/{alias.name}" for alias in node.names)
+                yield from (module for module in names if module in known)
 
 
-def place_of(name: str) -> str:
-    return name.rpartition("/")[0]
+def room_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """The modules of a circle of imports, if there is one."""
+    left = {name: set(used) for name, used in imports.items()}
+    while True:
+        free = [name for name, used in left.items() if not used]
+        if not free:
+            return sorted(left)
+        for name in free:
+            del left[name]
+        for used in left.values():
+            used.difference_update(free)
 
 
 class Layout(unittest.TestCase):
@@ -109,44 +91,35 @@ class Layout(unittest.TestCase):
         files = [name for name in os.listdir(ROOT) if name.endswith(".py")]
         self.assertEqual(files, ["plugin.py"])
 
-    def test_every_module_has_a_rank(self) -> None:
-        self.assertEqual(sorted(modules()), sorted(RANKS))
+    def test_every_module_stands_in_a_room(self) -> None:
+        self.assertEqual({room_of(name) for name in modules()} - {"plugin"}, set(ROOMS))
 
-    def test_imports_point_down_the_ladder(self) -> None:
+    def test_a_room_uses_only_those_it_may(self) -> None:
         for name, tree in modules().items():
             for imported in inside(name, tree):
-                if place_of(name) != place_of(imported) and imported in SHARED:
-                    continue
-                with self.subTest(f"{name} imports {imported}"):
-                    self.assertLess(RANKS[imported], RANKS[name])
-
-    def test_agent_and_companion_do_not_know_each_other_and_only_the_api_knows_both(self) -> None:
-        for name, tree in modules().items():
-            for imported in inside(name, tree):
-                if place_of(name) != place_of(imported):
+                if room_of(name) not in ("plugin", room_of(imported)):
                     with self.subTest(f"{name} imports {imported}"):
-                        is_shared = imported in SHARED and place_of(name) != ""
-                        is_agents = (place_of(name), place_of(imported)) == ("api", "agent")
-                        is_door = name == DOOR and imported in BEHIND_IT
-                        self.assertTrue(is_shared or is_agents or is_door)
+                        self.assertIn(room_of(imported), ROOMS[room_of(name)])
 
-    def test_only_the_adapter_knows_the_editor(self) -> None:
+    def test_no_imports_go_in_a_circle(self) -> None:
+        imports = {name: set(inside(name, tree)) for name, tree in modules().items()}
+        self.assertEqual(circle(imports), [])
+
+    def test_only_the_ui_knows_the_editor(self) -> None:
         for name, tree in modules().items():
-            if not name.startswith("sublime_") and name != "plugin":
+            if room_of(name) not in ("ui", "plugin"):
                 with self.subTest(name):
                     self.assertFalse({"sublime", "sublime_plugin"} & set(outside(tree)))
 
-    def test_each_library_has_one_importer_beside_the_api(self) -> None:
-        for library, importer in (("aiohttp", "transport"), ("jsonschema", "mcp")):
-            importers = [name for name, tree in modules().items() if library in outside(tree)]
-            self.assertEqual([it for it in importers if place_of(it) != "api"], [importer])
-
-    def test_in_the_api_one_module_checks_requests_and_few_know_the_http_library(self) -> None:
-        api = {name: set(outside(tree)) for name, tree in modules().items() if "api/" in name}
-        users = sorted(name[4:] for name, used in api.items() if "aiohttp" in used)
+    def test_each_library_has_few_importers(self) -> None:
+        importers = {
+            library: {name for name, tree in modules().items() if library in outside(tree)}
+            for library in ("aiohttp", "jsonschema")
+        }
         known = "connection dispatch exchange routes server stream talk website"
-        self.assertEqual(users, known.split())
-        self.assertEqual([name for name in api if "jsonschema" in api[name]], ["api/forms"])
+        api = {f"api/{name}" for name in known.split()}
+        self.assertEqual(importers["aiohttp"], api | {"ide/transport"})
+        self.assertEqual(importers["jsonschema"], {"ide/mcp", "api/validation"})
 
     def test_imports_within_the_package_are_relative(self) -> None:
         for name, tree in modules().items():
@@ -163,9 +136,7 @@ class Layout(unittest.TestCase):
             "import importlib; importlib.import_module('GeminiCompanion.companion.' + sys.argv[2])"
         )
         core = [
-            name.replace("/", ".")
-            for name in RANKS
-            if not name.startswith("sublime_") and name != "plugin"
+            name.replace("/", ".") for name in modules() if room_of(name) not in ("ui", "plugin")
         ]
         running = {
             name: subprocess.Popen([sys.executable, "-c", code, ROOT, name]) for name in core

@@ -14,9 +14,9 @@ import sys
 import tempfile
 from typing import Callable, Dict, List, Set, Tuple
 
-from . import libraries, package, places
-from .places import Machine, Place
+from . import libraries, package, sublime_folders
 from .record import Damaged, Record
+from .sublime_folders import Machine, Place
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAME = "GeminiCompanion"
@@ -127,7 +127,9 @@ class Installation:
         for host in self._place.hosts:
             names = libraries.wanted(host)
             if self._has(host, names):
-                self._said(False, "%s: %d libraries" % (places.library_folder(host), len(names)))
+                self._said(
+                    False, "%s: %d libraries" % (sublime_folders.library_folder(host), len(names))
+                )
                 continue
             self._tell("Fetching   %d libraries for Python %s ..." % (len(names), host))
             target = os.path.join(folder, host)
@@ -136,7 +138,7 @@ class Installation:
         return fetched
 
     def _has(self, host: str, names: List[str]) -> bool:
-        paths = self._record.paths(places.library_folder(host) + "/")
+        paths = self._record.paths(sublime_folders.library_folder(host) + "/")
         return (
             bool(paths)
             and self._record.libraries.get(host) == names
@@ -145,7 +147,7 @@ class Installation:
 
     def _put_libraries(self, fetched: Dict[str, Tuple[List[str], str]]) -> None:
         for host, (names, source) in fetched.items():
-            start = places.library_folder(host) + "/"
+            start = sublime_folders.library_folder(host) + "/"
             before = self._record.paths(start)
             kept, is_whole = self._put_distributions(start, source, names)
             self._remove([path for path in before if path not in kept])
@@ -220,14 +222,14 @@ def _content(folder: str, path: str) -> bytes:
 def main(arguments: List[str]) -> int:
     """The exit status; everything is said on standard output."""
     given = _parser().parse_args(arguments)
-    machine = places.here()
+    machine = sublime_folders.here()
     try:
-        place = places.find(machine, given.data, given.program)
+        place = sublime_folders.find(machine, given.data, given.program)
         if given.hosts:
             place = Place(place.data, place.program, tuple(given.hosts.split()), place.others)
         _describe(place)
         _act(given, place, machine)
-    except (places.NotFound, Refused, Incomplete, Damaged) as error:
+    except (sublime_folders.NotFound, Refused, Incomplete, Damaged) as error:
         print(error)
         return 1
     except libraries.Unavailable as error:

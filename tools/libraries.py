@@ -12,7 +12,7 @@ import tempfile
 from typing import Dict, List
 
 from . import closure
-from .places import Machine
+from .sublime_folders import Machine
 
 _GLIBC = ("manylinux1", "manylinux2014", "manylinux_2_17", "manylinux_2_28")
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}

@@ -19,8 +19,8 @@ import zipfile
 from typing import Dict, Set, Tuple
 
 from . import closure, libraries
-from .carry import carry, imports, with_fallback
-from .places import Machine
+from .sublime_folders import Machine
+from .vendor import carry, imports, with_fallback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIST = os.path.join(ROOT, "dist")
@@ -30,9 +30,9 @@ STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 FOLDER = "carried"
 API = "connection dispatch exchange routes server stream talk website"
 USERS = {
-    "companion/transport.py": ("aiohttp",),
-    "companion/mcp.py": ("jsonschema",),
-    "companion/api/forms.py": ("jsonschema",),
+    "companion/ide/transport.py": ("aiohttp",),
+    "companion/ide/mcp.py": ("jsonschema",),
+    "companion/api/validation.py": ("jsonschema",),
     **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }
 NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'

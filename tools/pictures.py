@@ -69,7 +69,7 @@ def play(name: str) -> None:
 
     sys.path.insert(0, ROOT)
     from GeminiCompanion import plugin  # type: ignore[import-not-found]
-    from GeminiCompanion.tests.fake_cli import FakeCli  # type: ignore[import-not-found]
+    from GeminiCompanion.tests.fake_cli import FakeCli
 
     window = sublime.active_window()
     path = os.path.join(window.folders()[0], "shop.py")

@@ -15,8 +15,8 @@ from typing import Callable, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion import sublime_view
-from GeminiCompanion.companion.context import MAX_SELECTION_UNITS
+from GeminiCompanion.companion.ide.context import MAX_SELECTION_UNITS
+from GeminiCompanion.companion.ui import views
 
 TABS = (1, 100, 10000)
 # Code points, all ASCII, of the file that is selected from and of the selections.
@@ -79,7 +79,7 @@ def _events(view: sublime.View, size: int) -> List[float]:
     listener = plugin.GeminiCompanionListener()
     view.sel().clear()
     view.sel().add(sublime.Region(0, size))
-    file = sublime_view.describe(view)
+    file = views.describe(view)
     if file is None or len(file.selected_text) != min(size, MAX_SELECTION_UNITS):
         raise RuntimeError("the editor does not select what it was told to")
     seconds: List[float] = []

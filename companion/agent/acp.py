@@ -12,8 +12,8 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any, Mapping, Sequence
 
-from .. import jsonrpc
-from ..log import logger
+from ..base import jsonrpc
+from ..base.log import logger
 from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
 from .surrogates import clean

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, AsyncIterator, Mapping, Sequence
 
-from .. import jsonrpc, private
-from ..log import logger
+from ..base import jsonrpc, private_files
+from ..base.log import logger
 from . import events, failure, outcomes, prompt
 from .acp import Client, Listener
 from .auth import GOOGLE, AuthStatus, Credentials, Store
@@ -65,7 +65,7 @@ class Agent(Listener):
     """
 
     def __init__(self, options: Options) -> None:
-        private.make_folder(options.state)
+        private_files.make_folder(options.state)
         self._options = options
         self._home = Home(os.path.join(options.state, "home"), options.trusts_workspaces)
         self._store = Store(options.state)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Mapping
 
-from .. import private
+from ..base import private_files
 from .failure import VALIDATION_ERROR, AgentError
 
 API_KEY, GOOGLE, VERTEX = "gemini-api-key", "oauth-personal", "vertex-ai"
@@ -113,7 +113,7 @@ class Store:
         return credentials
 
     def save(self, credentials: Credentials) -> None:
-        private.write(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
+        private_files.write(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
 
     def clear(self) -> None:
         with suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import Any, Mapping
 
-from .. import private
+from ..base import private_files
 from .surrogates import clean
 
 # What a program needs of its surroundings. Everything else stays out: the agent's tools can show
@@ -48,8 +48,8 @@ class Home:
         Anew each time, for the CLI adds the kind of login to them: started with it and without a
         valid login it would wait for a person before it said a word.
         """
-        private.make_folder(self.folder)
-        private.make_folder(self.settings_folder)
+        private_files.make_folder(self.folder)
+        private_files.make_folder(self.settings_folder)
         settings: dict[str, Any] = {
             # The output of commands reaches the protocol only without a terminal of their own.
             "tools": {"shell": {"enableInteractiveShell": False}},
@@ -62,9 +62,9 @@ class Home:
             "privacy": {"usageStatisticsEnabled": False},
         }
         # Where the CLI's search for variables ends, which would go on in the folders above.
-        private.write(os.path.join(self.folder, ".env"), b"")
+        private_files.write(os.path.join(self.folder, ".env"), b"")
         data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
-        private.write(os.path.join(self.settings_folder, "settings.json"), data)
+        private_files.write(os.path.join(self.settings_folder, "settings.json"), data)
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """All that the agent's process sees; `more` wins."""

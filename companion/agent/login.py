@@ -11,16 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Mapping
 
-from .. import jsonrpc
+from ..base import jsonrpc
 from .acp import Client, Listener
 from .auth import Credentials
-from .failure import (
-    AUTH_REQUIRED,
-    NETWORK_ERROR,
-    OAUTH_INIT_FAILED,
-    VALIDATION_ERROR,
-    AgentError,
-)
+from .failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
 from .runner import Runner
 
 # Seconds that the CLI waits for the code.

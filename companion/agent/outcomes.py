@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from .. import jsonrpc
+from ..base import jsonrpc
 from . import events
 from .calls import Call, read
 from .failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError

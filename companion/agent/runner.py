@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .. import private
-from ..log import logger
+from ..base import private_files
+from ..base.log import logger
 from .acp import Client, Listener
 from .auth import GOOGLE, Credentials
 from .failure import (
@@ -81,7 +81,7 @@ class Runner:
                 {**credentials.environment, **self._launch.environment}
             )
             process = await Process.start(self._command, environment, self._home.folder)
-        except private.NotPrivate as error:
+        except private_files.NotPrivate as error:
             raise AgentError(CLIENT_NOT_INITIALIZED, str(error)) from error
         except OSError as error:
             raise AgentError(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, AsyncIterator, Callable, Mapping, Sequence
 
-from .. import jsonrpc
-from ..log import logger
+from ..base import jsonrpc
+from ..base.log import logger
 from . import calls, failure
 from .acp import Session
 from .calls import Call

@@ -18,8 +18,8 @@ from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
 from ..agent.turn import Limits
-from ..log import logger
-from ..private import NotPrivate
+from ..base.log import logger
+from ..base.private_files import NotPrivate
 from . import state
 from .guard import ANY
 from .server import Server, Settings, options

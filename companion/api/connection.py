@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ..agent.failure import VALIDATION_ERROR
-from ..log import logger
+from ..base.log import logger
 from .exchange import encoded, refused
 from .refusal import REQUEST_TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Refusal
 from .schemas import MAX_FILE

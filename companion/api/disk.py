@@ -7,7 +7,7 @@ import asyncio
 from typing import Callable, TypeVar
 
 from ..agent.failure import VALIDATION_ERROR
-from ..aside import aside
+from ..base.background import aside
 from . import commands, files
 from .exchange import Answer, Asked, Desk
 from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal

@@ -8,7 +8,7 @@ from typing import Any, Callable, Mapping
 from aiohttp import web
 
 from ..agent.failure import INTERNAL_ERROR, AgentError
-from ..log import logger
+from ..base.log import logger
 from .connection import body_of
 from .exchange import Asked, Desk, Route, encoded, refused
 from .guard import Guard

@@ -12,12 +12,12 @@ from aiohttp import web
 
 from ..agent import wire
 from ..agent.agent import Agent
-from .audience import Audience
 from .files import Roots
-from .forms import Form
+from .listeners import Audience
 from .refusal import Refusal
 from .schemas import Schema
 from .texts import say
+from .validation import Form
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from aiohttp import web
 from .. import __version__
 from . import account, disk, openapi, schemas, talk, website
 from .exchange import Answer, Asked, Desk, Route
-from .forms import Form
 from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
 from .schemas import many, record, reference
+from .validation import Form
 
 # What most of those may meet that talk with the agent.
 AGENT = (400, 401, 403, 404, 409, 429, 500)

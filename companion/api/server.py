@@ -18,14 +18,14 @@ from aiohttp import web
 
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
-from ..gate import Gate, Strangers
+from ..base.admission import Gate, Strangers
 from . import state, website
-from .audience import Audience
 from .connection import Connection, as_request
 from .dispatch import Dispatcher
 from .exchange import Desk
 from .files import Roots
 from .guard import Guard
+from .listeners import Audience
 from .refusal import TOO_MANY, Refusal
 from .routes import Table
 from .texts import CHINESE

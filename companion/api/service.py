@@ -16,13 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
-from .. import missing
 from ..agent import cli
 from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
-from ..log import logger
-from ..private import NotPrivate
+from ..base import import_errors
+from ..base.log import logger
+from ..base.private_files import NotPrivate
 
 if TYPE_CHECKING:
     from .server import Server
@@ -134,7 +134,7 @@ class Service:
         except (Refused, NotPrivate) as error:
             self._end(str(error))
         except Exception as error:
-            self._end(missing.sentence(error) or STOPPED, error)
+            self._end(import_errors.sentence(error) or STOPPED, error)
         finally:
             self.serving = self._server = self._wake = None
             self._is_over = True

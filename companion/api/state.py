@@ -9,7 +9,7 @@ import stat
 import sys
 from typing import Mapping, Sequence
 
-from .. import private
+from ..base import private_files
 
 NAME = "gemini-companion-api"
 TOKEN_FILE, AGENT_FOLDER = "token", "agent"
@@ -38,11 +38,11 @@ def prepare(folder: str) -> None:
     is empty or was made here. Raises OSError, NotPrivate."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     if os.path.isdir(folder) and not _is_ours(folder):
-        raise private.NotPrivate(
+        raise private_files.NotPrivate(
             f"{folder} is to be closed to everybody else, and has other things in it. Name an empty"
             " folder with --state, or one that is still to be made."
         )
-    private.make_folder(folder)
+    private_files.make_folder(folder)
 
 
 def check_apart(folder: str, roots: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
     what is there can be read over the API, and by the model without asking. Raises OSError."""
     for root in roots:
         if _is_within(folder, root) or _is_within(root, folder):
-            raise private.NotPrivate(
+            raise private_files.NotPrivate(
                 f"{folder} keeps token and keys, and the model may read all that is in {root}; so"
                 " neither may lie within the other. Serve a smaller folder, or name another one for"
                 " the keys with --state."
@@ -65,7 +65,7 @@ def token_of(folder: str) -> str:
     if kept:
         return kept
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    private.write(path, (token + "\n").encode("ascii"))
+    private_files.write(path, (token + "\n").encode("ascii"))
     return token
 
 
@@ -82,7 +82,7 @@ def _is_within(path: str, folder: str) -> bool:
 def _is_ours(folder: str) -> bool:
     """Whether nothing else is in it; or else the token, as closed as it is only here."""
     names = os.listdir(folder)
-    strange = [it for it in names if it not in OURS and not it.startswith(private.UNFINISHED)]
+    strange = [it for it in names if it not in OURS and not it.startswith(private_files.UNFINISHED)]
     return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""
 
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from ..agent import wire
 from ..agent.events import Event
 from ..agent.turn import Turn
-from ..log import logger
+from ..base.log import logger
 from .exchange import Asked, Desk, encoded
 from .refusal import TURN_NOT_FOUND, Refusal
 

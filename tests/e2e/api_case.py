@@ -19,7 +19,6 @@ import json
 import os
 import shutil
 import socket
-import sys
 import tempfile
 from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator, Mapping
@@ -32,9 +31,7 @@ from GeminiCompanion.companion.agent.auth import Credentials
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
-sys.path.insert(0, os.path.dirname(HERE))
-
-from api_contract import Contract  # noqa: E402
+from tests.api.contract import Contract
 
 # Seconds in which a client may come back, in tests.
 GRACE = 0.5

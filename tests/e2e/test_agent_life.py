@@ -15,13 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
 from GeminiCompanion.companion.agent import conversation, events, failure  # noqa: E402
 from GeminiCompanion.companion.agent import turn as turn_module  # noqa: E402
-from GeminiCompanion.companion.agent.auth import (  # noqa: E402
-    API_KEY,
-    GOOGLE,
-    VERTEX,
-    Credentials,
-)
-from GeminiCompanion.companion.agent.events import (  # noqa: E402
+from GeminiCompanion.companion.agent.auth import API_KEY, GOOGLE, VERTEX, Credentials
+from GeminiCompanion.companion.agent.events import (
     Content,
     Error,
     Thought,

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
 from GeminiCompanion.companion.agent import events, failure  # noqa: E402
-from GeminiCompanion.companion.agent.events import (  # noqa: E402
+from GeminiCompanion.companion.agent.events import (
     Content,
     Error,
     Thought,

@@ -19,11 +19,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import KEY, on_loop  # noqa: E402
 from aiohttp import ClientConnectionError  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, data, said, types  # noqa: E402
-from api_contract import Contract  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
 from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
 from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
+
+from tests.api.contract import Contract  # noqa: E402
 
 
 class Chat(ApiCase):

@@ -1,0 +1,72 @@
+"""What a request brings, checked against its schema; the refusals tell the field and what was
+expected, never the value. The only importer of jsonschema beside `mcp`."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from jsonschema import Draft7Validator, ValidationError
+
+from ..agent.failure import VALIDATION_ERROR
+from ..base import jsonrpc
+from .refusal import Refusal
+from .schemas import Schema
+
+
+class Form:
+    """What one route takes."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._validator = Draft7Validator(schema)
+
+    def check(self, value: Any) -> dict[str, Any]:
+        """The fields that are given. Raises Refusal."""
+        if not isinstance(value, dict):
+            raise Refusal(VALIDATION_ERROR, "body_no_object")
+        problem = next(self._validator.iter_errors(value), None)
+        if problem is not None:
+            raise _refusal(problem)
+        return {name: value[name] for name in value if value[name] is not None}
+
+    def read(self, body: bytes) -> dict[str, Any]:
+        """The fields of a body of JSON; no body at all counts as an empty object. Raises
+        Refusal."""
+        try:
+            return self.check(jsonrpc.load(body) if body else {})
+        except jsonrpc.RpcError as error:
+            raise Refusal(VALIDATION_ERROR, "body_no_json", reason=error.message) from None
+
+    def of_query(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """The fields of a query, which are all texts. Raises Refusal."""
+        value = dict(pairs)
+        known = [name for name, _text in pairs if name in self.schema["properties"]]
+        twice = next((name for name in known if known.count(name) > 1), None)
+        if twice is not None:
+            raise Refusal(VALIDATION_ERROR, "field_twice", field=twice)
+        return self.check(value)
+
+
+def _refusal(problem: ValidationError) -> Refusal:
+    kind = str(problem.validator)
+    wanted: Any = problem.validator_value
+    rules: Any = problem.schema
+    given: Any = problem.instance
+    field = ".".join(map(str, problem.absolute_path))
+    if kind == "required":
+        field = next(name for name in wanted if name not in given)
+        return Refusal(VALIDATION_ERROR, "field_missing", field=field)
+    if kind == "enum":
+        expected = ", ".join(value for value in wanted if value is not None)
+        return Refusal(VALIDATION_ERROR, "field_value", field=field, expected=expected)
+    if kind == "minLength":
+        return Refusal(VALIDATION_ERROR, "field_short", field=field)
+    if kind in ("maxLength", "maxItems"):
+        return Refusal(VALIDATION_ERROR, "field_long", field=field, limit=wanted)
+    if kind in ("minimum", "maximum"):
+        low, high = rules.get("minimum"), rules.get("maximum")
+        return Refusal(VALIDATION_ERROR, "field_number", field=field, low=low, high=high)
+    if kind == "pattern":
+        return Refusal(VALIDATION_ERROR, "field_letters", field=field)
+    expected = wanted if isinstance(wanted, str) else wanted[0]
+    return Refusal(VALIDATION_ERROR, "field_type", field=field, expected=expected)

@@ -1,0 +1,1 @@
+"""What everything stands on; knows neither Gemini CLI nor Sublime Text."""

@@ -1,0 +1,172 @@
+"""The present content of a file, read from disk to be shown beside a proposal; writes nothing."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+import stat
+import threading
+import time
+from concurrent import futures
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Callable
+
+from ..base.log import logger
+from .editor import EditorError
+
+# Bytes from which only the beginning of a file is read into a view, and the bytes of that.
+LARGE = 2 * 1024 * 1024
+BEGINNING = 64 * 1024
+# Bytes read at a time.
+CHUNK = 1024 * 1024
+CUT = "only the beginning"
+# Seconds after which a file is given up: a drive behind a network that is gone says nothing.
+PATIENCE = 10.0
+LATE = "The file cannot be read in time."
+
+# Byte order marks in the order in which one could be mistaken for another.
+_MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True)
+class Original:
+    """What stands on disk. `text` has `\\n` line ends whatever the file has (contract B2.16).
+
+    `exists` is False for a new file. `note` is a sentence where the text is not there, or only its
+    beginning; `warning` one where the CLI would damage the file; `traits` are what an edit has to
+    keep and a view does not show, such as "CRLF". `digest` is that of the bytes, empty where there
+    are none: equal ones say that the file is as it was.
+    """
+
+    text: str
+    exists: bool
+    note: str = ""
+    warning: str = ""
+    traits: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `text` is the beginning only."""
+        return CUT in self.traits
+
+
+def read(path: str) -> Original:
+    """Read the file at an absolute path.
+
+    Raises EditorError for what can never become a text file (a folder, a device); whatever else
+    is wrong becomes a note, for an error would fail the CLI's edit (contract B1.6).
+    """
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "a device"
+            raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
+        with open(path, "rb") as file:
+            original = _read(file)
+    except FileNotFoundError:
+        return Original("", exists=False)
+    except OSError as error:
+        return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
+    except UnicodeEncodeError:
+        note = "The file cannot be read: this system's encoding lacks a letter of its name."
+        return Original("", exists=True, note=note)
+    if os.access(path, os.W_OK):
+        return original
+    return replace(original, traits=original.traits + ("read-only",))
+
+
+def read_or_note(path: str) -> Original:
+    """The same, with a note for what can never become a text file either."""
+    try:
+        return read(path)
+    except EditorError as error:
+        return Original("", exists=True, note=str(error))
+
+
+def in_time(read: Callable[[str], Original], path: str) -> Original:
+    """What one of the two above gives, or a note after PATIENCE seconds: a thread of its own waits
+    on for what may never come. Raises EditorError."""
+    outcome: futures.Future[Original] = futures.Future()
+
+    def run() -> None:
+        """The boundary of the thread: whoever waits for the file hears of every failure."""
+        try:
+            outcome.set_result(read(path))
+        except EditorError as error:
+            outcome.set_exception(error)
+        except Exception:
+            logger.exception("a file could not be read")
+            note = "The file cannot be read; the log of Gemini Companion tells more."
+            outcome.set_result(Original("", exists=True, note=note))
+
+    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
+    try:
+        return outcome.result(PATIENCE)
+    except futures.TimeoutError:
+        return Original("", exists=True, note=LATE)
+
+
+def _read(file: BinaryIO) -> Original:
+    """Bit by bit, for a large one would hold up every other thread; and as far as the file went in
+    the beginning: some grow all the time, those of /proc have no size and may have no end."""
+    size, end = os.fstat(file.fileno()).st_size, time.monotonic() + PATIENCE
+    digest, data = hashlib.sha256(), bytearray()
+    for chunk in iter(lambda: file.read(min(CHUNK, size - file.tell())), b""):
+        digest.update(chunk)
+        if size <= LARGE or not data:
+            data += chunk
+        if time.monotonic() > end:
+            return Original("", exists=True, note=LATE)
+    if not size and file.read(1):
+        return Original("", exists=True, note="The file does not say how large it is.")
+    whole = size <= LARGE
+    original = _decode(bytes(data if whole else data[:BEGINNING]), whole)
+    if not whole and not original.note:
+        note = f"The file has {size} bytes; only its beginning is shown."
+        original = replace(original, note=note, traits=original.traits + (CUT,))
+    return replace(original, digest=digest.hexdigest())
+
+
+def _decode(data: bytes, whole: bool) -> Original:
+    mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        # The CLI keeps UTF-8's mark as the first character (contract B2.17), and so does this.
+        text = decoder.decode(data[0 if encoding == "utf-8" else len(mark) :], final=whole)
+    except UnicodeDecodeError:
+        if b"\0" in data:
+            note = f"The file is binary; {len(data)} bytes." if whole else "The file is binary."
+            return Original("", exists=True, note=note, warning=note)
+        mark, encoding, text = b"", "", data.decode("latin-1")
+    warning, traits = "", _traits(text, whole)
+    if encoding != "utf-8":
+        name = encoding[:6].upper() or "an encoding other than UTF-8"
+        warning, traits = f"The file is in {name}.", (name,) + traits
+    elif mark:
+        traits = ("BOM",) + traits
+    return Original(unix(text), exists=True, warning=warning, traits=traits)
+
+
+def _traits(text: str, whole: bool) -> tuple[str, ...]:
+    """Of line ends."""
+    windows, all_ends = text.count("\r\n"), text.count("\n")
+    found = []
+    if windows:
+        found.append("CRLF" if windows == all_ends else "mixed line ends")
+    if text.count("\r") > windows:
+        found.append("CR")
+    if whole and text and not text.endswith(("\n", "\r")):
+        found.append("no final line end")
+    return tuple(found)
+
+
+def unix(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,0 +1,288 @@
+"""The Model Context Protocol as tables of methods and tools; knows no HTTP and no editor.
+
+Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
+tools is in contract B1.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, Mapping
+
+from jsonschema import Draft7Validator, ValidationError
+
+from .. import __version__
+from ..base.jsonrpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Message,
+    Notification,
+    Request,
+    RpcError,
+    encode,
+    encode_result,
+    kind,
+)
+from ..base.log import logger
+from ..base.truncated_json import Excerpt
+from .editor import EditorError
+from .sessions import Session
+
+VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+# What the clients of today speak (contract B3.28); they accept any revision they know.
+DEFAULT_VERSION = "2025-06-18"
+# A client that sends no header speaks the revision that had none (MCP, "Protocol Version Header").
+HEADERLESS_VERSION = "2025-03-26"
+# The one revision with batches; 2025-06-18 took them out.
+BATCH_VERSION = "2025-03-26"
+# From this revision on, bad arguments are the tool's error and no longer the protocol's.
+ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+EMPTY = encode({})
+SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
+
+
+class Desk:
+    """Where the tools' work is done; a workspace is one."""
+
+    async def open_diff(self, session: Session, path: str, content: str) -> None:
+        """Show the diff; `content` is an Excerpt where it is too long to be edited here. Raises
+        EditorError."""
+        raise NotImplementedError
+
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
+        """Close the diff and give its text, None where there is none. Unless the user has `decided`
+        in the client, nobody is going to use the text. Raises EditorError."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One row of `tools/list`, with what runs it: `run(desk, session, arguments)` gives the
+    content of the result, or raises EditorError."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[list[dict[str, Any]]]]
+
+    def listing(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+        }
+
+
+def _text(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+async def _open_diff(
+    desk: Desk, session: Session, arguments: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    await desk.open_diff(session, _path(arguments), arguments["newContent"])
+    return []
+
+
+async def _close_diff(
+    desk: Desk, session: Session, arguments: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    # Present after a decision in the terminal, absent from a CLI that leaves (contract B1.9).
+    decided = arguments.get("suppressNotification") is True
+    content = await desk.close_diff(session, _path(arguments), decided)
+    # The CLI parses this text as JSON and takes the member `content` (contract B1.1); an object
+    # without it says that there was nothing to close.
+    return _text(encode({} if content is None else {"content": content}).decode("ascii"))
+
+
+def _path(arguments: Mapping[str, Any]) -> str:
+    path: str = arguments["filePath"]
+    if isinstance(path, Excerpt):
+        raise EditorError(f"Expected filePath to be a path; got {len(path)} characters and more.")
+    if "\0" in path or not os.path.isabs(path):
+        raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
+    return path
+
+
+def _object_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+_FILE_PATH = {"type": "string", "minLength": 1, "description": "Absolute path of the file."}
+
+# Exactly these two, or the CLI takes the editor for one without diffs (contract B3.31).
+TOOLS = (
+    Tool(
+        "openDiff",
+        "Show a proposed text of a file beside its present one, for the user to edit, accept or"
+        " reject. Answers at once; the decision follows as ide/diffAccepted or ide/diffRejected.",
+        _object_of(
+            {
+                "filePath": _FILE_PATH,
+                "newContent": {"type": "string", "description": "The whole proposed text."},
+            },
+            ["filePath", "newContent"],
+        ),
+        _open_diff,
+    ),
+    Tool(
+        "closeDiff",
+        "Close the diff of a file without a decision; answers with the proposal's text as the user"
+        ' left it, as JSON: {"content": "..."}.',
+        _object_of(
+            {
+                "filePath": _FILE_PATH,
+                "suppressNotification": {
+                    "type": "boolean",
+                    "description": "Whether the user has decided in the client. If not, what he"
+                    " changed stays open in the editor. No notification follows either way.",
+                },
+            },
+            ["filePath"],
+        ),
+        _close_diff,
+    ),
+)
+
+
+class _Arguments:
+    """What one tool takes. Its schema asks for names, types and "not empty" and nothing else, so
+    jsonschema, the dearest part of a call, sees good arguments of one shape only once."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._validator = Draft7Validator(schema)
+        self._good: set[object] = set()
+
+    def problem(self, arguments: Any) -> ValidationError | None:
+        shape = _shape(arguments)
+        if shape in self._good:
+            return None
+        problem = next(self._validator.iter_errors(arguments), None)
+        if problem is None:
+            self._good.add(shape)
+        return problem
+
+
+def _shape(arguments: Any) -> object:
+    if not isinstance(arguments, dict):
+        return type(arguments)
+    return tuple((name, type(value), not value) for name, value in arguments.items())
+
+
+_TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
+_TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
+
+
+def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
+    """The protocol version for a new session, and the result of `initialize`. Raises RpcError."""
+    wanted = request.params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise RpcError(
+            INVALID_PARAMS,
+            f'Expected "protocolVersion" to be a string; got {kind(wanted)}.',
+            request.id,
+        )
+    version = wanted if wanted in VERSIONS else DEFAULT_VERSION
+    capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
+    result = {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": SERVER_INFO,
+    }
+    return version, result
+
+
+async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
+    """The bytes that answer the message, or None where it wants no answer."""
+    if isinstance(message, Request):
+        try:
+            return encode_result(message.id, await _answer(message, desk, session))
+        except RpcError as error:
+            return RpcError(error.code, error.message, message.id).encode()
+    if isinstance(message, Notification):
+        logger.debug("%s", message.method)
+    return None
+
+
+async def _answer(request: Request, desk: Desk, session: Session) -> bytes:
+    method = _METHODS.get(request.method)
+    if method is None:
+        raise RpcError(
+            METHOD_NOT_FOUND,
+            "Expected one of the methods {}; got {!r}.".format(", ".join(_METHODS), request.method),
+        )
+    return await method(request.params, desk, session)
+
+
+async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+    return EMPTY
+
+
+async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+    return _TOOL_LIST
+
+
+async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+    if params.get("level") not in LOG_LEVELS:
+        raise RpcError(
+            INVALID_PARAMS,
+            'Expected "level" to be one of {}; got {!r}.'.format(
+                ", ".join(LOG_LEVELS), params.get("level")
+            ),
+        )
+    return EMPTY
+
+
+async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
+    name, arguments = params.get("name"), params.get("arguments", {})
+    if not isinstance(name, str) or name not in _TOOLS:
+        raise RpcError(
+            INVALID_PARAMS,
+            "Expected one of the tools {}; got {!r}.".format(", ".join(_TOOLS), name),
+        )
+    tool, expected = _TOOLS[name]
+    problem = expected.problem(arguments)
+    if problem is not None:
+        return _bad_arguments(tool, problem, session)
+    try:
+        return encode({"content": await tool.run(desk, session, arguments)})
+    except EditorError as error:
+        return _tool_error(str(error))
+
+
+def _tool_error(sentence: str) -> bytes:
+    return encode({"content": _text(sentence), "isError": True})
+
+
+def _bad_arguments(tool: Tool, problem: ValidationError, session: Session) -> bytes:
+    sentence = f"{tool.name}: {_describe(problem)}."
+    if session.protocol_version >= ARGUMENT_ERRORS_ARE_RESULTS_SINCE:
+        return _tool_error(sentence)
+    raise RpcError(INVALID_PARAMS, sentence)
+
+
+def _describe(problem: ValidationError) -> str:
+    where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
+    if str(problem.validator) == "type":
+        # The library's sentence would quote the value, which may be the text of a file.
+        expected = problem.validator_value
+        return f"expected {where} to be of type {expected}; got {kind(problem.instance)}"
+    return f"{where}: {problem.message}"
+
+
+_METHODS: dict[str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[bytes]]] = {
+    "ping": _ping,
+    "tools/list": _list_tools,
+    "tools/call": _call_tool,
+    "logging/setLevel": _set_level,
+}

@@ -1,0 +1,156 @@
+"""The API's server in the editor: at most one, for the folders of the window that started it.
+
+All of it runs on the UI thread, unless a method says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+
+import sublime
+
+from ..api import state
+from ..api.service import Service, Serving, Wish
+from . import views
+from .editor import SETTINGS, SublimeEditor
+
+PANEL = "gemini_companion_api"
+# Where the package's resources have the files of the web page.
+PAGE = f"Packages/{__name__.partition('.')[0]}/companion/api/page/"
+NO_FOLDER = "Open the folder of your project first: the API server works in it."
+NO_PORT = '"api_port" in the settings has to be a whole number from 0 to 65535.'
+
+
+class Api:
+    """The commands ask and use this; until the start and after the stop it does nothing."""
+
+    def __init__(self, editor: SublimeEditor) -> None:
+        self._editor = editor
+        self._service: Service | None = None
+        # The one that asked for it: its panel says where the server is.
+        self._window: sublime.Window | None = None
+
+    def can_start(self, window: sublime.Window) -> bool:
+        """Another window may always ask: it is told where the server runs."""
+        return not self._is_running or window != self._window
+
+    @property
+    def can_stop(self) -> bool:
+        service = self._service
+        return service is not None and self._is_running and not service.is_stopping
+
+    def start(self, window: sublime.Window) -> None:
+        """Serve the window's folders."""
+        if self._is_running:
+            self._editor.tell(self._where())
+            return
+        folders, port = views.folders(window), _port()
+        if not folders:
+            self._editor.tell(NO_FOLDER)
+        elif port is None:
+            self._editor.tell(NO_PORT)
+        else:
+            self._serve(window, folders, port)
+
+    def stop(self) -> None:
+        if self._service is not None and self.can_stop:
+            self._editor.tell("The API server is being stopped ...")
+            self._service.stop()
+
+    def unload(self) -> None:
+        """The package goes: end it, and tell nobody. The thread needs nothing of the package."""
+        service, self._service = self._service, None
+        self._close_panel()
+        if service is not None:
+            service.stop()
+
+    def quit(self) -> None:
+        """The editor quits and its API is gone."""
+        service, self._service = self._service, None
+        if service is not None:
+            service.quit()
+
+    def text(self) -> str:
+        """A line for the status; empty where there is no server."""
+        serving = self._service.serving if self._service is not None else None
+        return f"Gemini CLI API: {serving.url}, for {serving.workspace}\n" if serving else ""
+
+    @property
+    def _is_running(self) -> bool:
+        return self._service is not None and self._service.is_running
+
+    def _serve(self, window: sublime.Window, folders: tuple[str, ...], port: int) -> None:
+        # The folder of `python -m companion.api`, and not one in Sublime's cache: token and login
+        # stay the same for the user's other programs, whoever starts the server.
+        folder = state.default_folder(os.environ)
+
+        def told() -> None:
+            """On the service's thread."""
+            sublime.set_timeout(lambda: self._told(service), 0)
+
+        service = Service(Wish(folder, folders, port, _command(), page), told)
+        self._service, self._window = service, window
+        self._editor.tell("The API server is being started ...")
+        service.start()
+
+    def _told(self, service: Service) -> None:
+        if service is not self._service:
+            return
+        serving = service.serving
+        if serving is not None:
+            self._show(serving)
+            self._editor.tell(f"The Gemini CLI API listens at {serving.url}.")
+        elif not service.is_running:
+            self._service = None
+            self._close_panel()
+            self._editor.tell(service.problem or "The API server has stopped.")
+
+    def _show(self, serving: Serving) -> None:
+        """Where the server is, in a panel: the log must not have the token."""
+        window = self._window
+        if window is None or not window.is_valid():
+            return
+        lines = (
+            f"The Gemini CLI API listens at {serving.url}, for {serving.workspace}.",
+            f"Its token is in {serving.token_file}.",
+            f"Its page, for you alone: {serving.url}/#token={serving.token}",
+            'To end it, run "Gemini Companion: Stop API Server" from the command palette.',
+        )
+        panel = window.create_output_panel(PANEL)
+        panel.run_command("append", {"characters": "\n".join(lines) + "\n"})
+        window.run_command("show_panel", {"panel": "output." + PANEL})
+
+    def _close_panel(self) -> None:
+        window, self._window = self._window, None
+        if window is not None and window.is_valid():
+            window.destroy_output_panel(PANEL)
+
+    def _where(self) -> str:
+        service = self._service
+        serving = service.serving if service is not None else None
+        if serving is None:
+            return "The API server is being started or stopped; try again in a moment."
+        return (
+            f"The Gemini CLI API already listens at {serving.url}, for {serving.workspace}. To have"
+            ' it for this window, run "Gemini Companion: Stop API Server" first.'
+        )
+
+
+def page() -> dict[str, bytes]:
+    """The files of the web page by name; any thread. A package in a zip has no folder."""
+    paths = [path for path in sublime.find_resources("*") if path.startswith(PAGE)]
+    return {path[len(PAGE) :]: sublime.load_binary_resource(path) for path in paths}
+
+
+def _port() -> int | None:
+    """None where the setting makes no sense."""
+    port = sublime.load_settings(SETTINGS).get("api_port")
+    if not isinstance(port, int) or isinstance(port, bool):
+        return None
+    return port if 0 <= port < 1 << 16 else None
+
+
+def _command() -> tuple[str, ...]:
+    command = sublime.load_settings(SETTINGS).get("cli_command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    return tuple(words) or ("gemini",)

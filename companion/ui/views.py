@@ -1,0 +1,75 @@
+"""Reading views and windows into the core's values; changes nothing in the editor."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+import sublime
+
+from ..ide.context import MAX_SELECTION_UNITS, Cursor, OpenFile
+
+
+def describe(view: sublime.View) -> OpenFile | None:
+    """The view as an open file; None for whatever has no file of its own: panels, overlays,
+    terminals, diffs, untitled buffers (none of these has a file name).
+
+    The cost does not depend on the size of the file or of the selection.
+    """
+    path = view.file_name()
+    if path is None or view.element() is not None:
+        return None
+    return OpenFile(view.id(), path, cursor(view), selected_text(view))
+
+
+def cursor(view: sublime.View) -> Cursor | None:
+    """The caret of the first selection, in 1-based lines and 1-based UTF-16 units; None where
+    there is no selection."""
+    selection = view.sel()
+    if len(selection) == 0:
+        return None
+    row, column = view.rowcol_utf16(selection[0].b)
+    return Cursor(row + 1, column + 1)
+
+
+def selected_text(view: sublime.View) -> str:
+    """The selections joined by line breaks, MAX_SELECTION_UNITS UTF-16 units at most.
+
+    Only what fits is read out of the editor: no code point is less than one unit.
+    """
+    left = MAX_SELECTION_UNITS
+    texts: list[str] = []
+    # Every text costs at least two units, itself and a line break.
+    for region in islice(view.sel(), MAX_SELECTION_UNITS // 2):
+        if left <= 0:
+            break
+        if not region.empty():
+            end = min(region.end(), region.begin() + left)
+            text = clamp_utf16(view.substr(sublime.Region(region.begin(), end)), left)
+            texts.append(text)
+            left -= utf16_length(text) + 1
+    return "\n".join(texts)
+
+
+def utf16_length(text: str) -> int:
+    """The length in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def clamp_utf16(text: str, units: int) -> str:
+    """The longest beginning of at most `units` UTF-16 code units; splits no surrogate pair.
+
+    >>> clamp_utf16("a\\U0001f600b", 2)
+    'a'
+    """
+    if text.isascii():
+        return text[:units]
+    cut = text.encode("utf-16-le", "surrogatepass")[: 2 * units]
+    if len(cut) == 2 * units and 0xD8 <= cut[-1] <= 0xDB:
+        cut = cut[:-2]
+    return cut.decode("utf-16-le", "surrogatepass")
+
+
+def folders(window: sublime.Window) -> tuple[str, ...]:
+    """The window's folders, as absolute paths."""
+    return tuple(os.path.abspath(folder) for folder in window.folders())

@@ -1,0 +1,587 @@
+"""Who may talk to the API, and what everybody else gets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+import socket
+import stat
+import sys
+import time
+import unittest
+from datetime import datetime, timezone
+from typing import AsyncIterator
+from unittest import mock
+
+from GeminiCompanion.companion.agent import events, failure
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.api import (
+    connection,
+    dispatch,
+    routes,
+    schemas,
+    server,
+    state,
+    website,
+)
+from GeminiCompanion.companion.base.log import logger
+from GeminiCompanion.companion.base.private_files import NotPrivate
+
+from .support import PATIENCE, ApiTest
+
+CONFIGURED = "https://app.example.com"
+
+
+def said(data: bytes) -> dict[str, str]:
+    """The JSON at the end of a raw answer."""
+    return json.loads(data.partition(b"\r\n\r\n")[2].decode("utf-8"))
+
+
+def rest_of(client: socket.socket) -> bytes:
+    """All that comes until the server ends the connection."""
+    return b"".join(iter(lambda: client.recv(4096), b""))
+
+
+class Guarded(ApiTest):
+    def test_every_route_but_the_open_ones_wants_the_token(self) -> None:
+        for route in routes.API:
+            path = route.path.replace("{turnId}", "x")
+            with self.subTest(f"{route.method} {path}"):
+                body = {} if route.method == "POST" else None
+                reply = self.ask(route.method, path, body, {"Authorization": ""})
+                if route.path == "/status":
+                    self.assertEqual(reply.status, 200)
+                    continue
+                self.refused(reply, 401, "UNAUTHORIZED")
+                self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
+
+    def test_the_open_routes_are_the_status_and_the_page(self) -> None:
+        known = (*routes.API, *routes.pages(list(website.read())))
+        paths = {route.path for route in known if route.is_open}
+        self.assertEqual({it for it in paths if "." not in it}, {"/", "/status"})
+        self.assertNotIn("/openapi.json", paths)
+
+    def test_any_other_token_is_none(self) -> None:
+        token = self.server.token
+        for given in (
+            "Bearer", "Bearer ", f"Bearer {token}x", f"Bearer {token[:-1]}", token,
+            f"Basic {token}", "Bearer \u00e4", f"Bearer {token} {token}",
+        ):  # fmt: skip
+            with self.subTest(given):
+                reply = self.ask("GET", "/auth/status", headers={"Authorization": given})
+                self.refused(reply, 401, "UNAUTHORIZED")
+
+    def test_a_token_in_the_address_is_none(self) -> None:
+        for name in ("token", "access_token"):
+            path = f"/auth/status?{name}={self.server.token}"
+            self.refused(self.ask("GET", path, headers={"Authorization": ""}), 401, "UNAUTHORIZED")
+
+    def test_the_schemes_name_is_read_in_either_case(self) -> None:
+        headers = {"Authorization": f"bearer {self.server.token}"}
+        self.assertEqual(self.ask("GET", "/auth/status", headers=headers).status, 200)
+
+    def test_before_the_token_all_paths_have_the_same_methods(self) -> None:
+        own = {"Authorization": "", "Origin": self.server.url}
+        for path in ("/chat", "/status", "/chat/x/events", "/nowhere"):
+            told = self.ask("OPTIONS", path, headers=own).headers
+            self.assertEqual(told["Access-Control-Allow-Methods"], "GET, POST, OPTIONS")
+            self.assertNotIn("Allow", told)
+
+    def test_a_stranger_does_not_learn_what_paths_and_methods_there_are(self) -> None:
+        for method, path in (("GET", "/nowhere"), ("DELETE", "/chat"), ("POST", "/status")):
+            reply = self.ask(method, path, headers={"Authorization": ""})
+            self.refused(reply, 401, "UNAUTHORIZED")
+
+    def test_any_other_host_is_refused_even_for_the_status(self) -> None:
+        port = self.server.port
+        for host in ("example.com", f"example.com:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0"):
+            with self.subTest(host):
+                reply = self.ask("GET", "/status", headers={"Host": host})
+                self.refused(reply, 403, "FORBIDDEN")
+
+    def test_all_loopback_names_are_the_server(self) -> None:
+        for name in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]"):
+            headers = {"Host": f"{name}:{self.server.port}"}
+            self.assertEqual(self.ask("GET", "/status", headers=headers).status, 200)
+
+    def test_it_listens_on_the_loopback_address_only(self) -> None:
+        places = [each.getsockname()[0] for each in self.server._acceptor.sockets]
+        self.assertEqual(places, ["127.0.0.1"])
+
+    def test_pages_of_other_origins_are_refused_whatever_they_know(self) -> None:
+        for origin in ("https://example.com", "null", f"https://127.0.0.1:{self.server.port}"):
+            for method, path in (("GET", "/status"), ("POST", "/auth/clear"), ("OPTIONS", "/chat")):
+                with self.subTest(f"{origin} {method} {path}"):
+                    reply = self.ask(method, path, headers={"Origin": origin})
+                    self.refused(reply, 403, "FORBIDDEN")
+                    self.assertNotIn("Access-Control-Allow-Origin", reply.headers)
+
+    def test_its_own_page_may_talk_to_it(self) -> None:
+        reply = self.ask("GET", "/auth/status", headers={"Origin": self.server.url})
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(reply.headers["Access-Control-Allow-Origin"], self.server.url)
+        self.assertEqual(reply.headers["Vary"], "Origin")
+
+    def test_a_request_that_is_no_json_is_refused_and_does_nothing(self) -> None:
+        body = json.dumps({"path": self.path("made"), "content": "x"}).encode()
+        for kind in ("text/plain", "", "application/x-www-form-urlencoded", "application/jsonp"):
+            with self.subTest(kind):
+                reply = self.ask("POST", "/write-file", body, {"Content-Type": kind})
+                self.refused(reply, 415, "UNSUPPORTED_MEDIA_TYPE")
+        self.assertFalse(os.path.exists(self.path("made")))
+
+    def test_a_form_without_fields_is_no_json_either(self) -> None:
+        headers = {"Content-Type": "text/plain"}
+        reply = self.ask("POST", "/auth/clear", b"", headers)
+        self.refused(reply, 415, "UNSUPPORTED_MEDIA_TYPE")
+
+    def test_who_has_nothing_to_say_needs_no_body(self) -> None:
+        self.assertEqual(self.ask("POST", "/auth/clear").status, 200)
+        headers = {"Content-Type": "application/octet-stream"}
+        self.assertEqual(self.ask("POST", "/auth/clear", b"", headers).status, 200)
+        self.assertEqual(self.ask("POST", "/auth/clear", b"{}", headers).status, 415)
+
+    def test_a_charset_may_stand_beside_the_type(self) -> None:
+        headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+        self.assertEqual(self.ask("POST", "/auth/clear", {}, headers).status, 200)
+
+    def test_a_compressed_body_is_refused_unread(self) -> None:
+        reply = self.ask("POST", "/auth/clear", b"\x1f\x8b", {"Content-Encoding": "gzip"})
+        self.refused(reply, 415, "UNSUPPORTED_MEDIA_TYPE")
+
+    def test_a_path_that_there_is_not_is_told_as_everything_else(self) -> None:
+        self.refused(self.ask("GET", "/nowhere"), 404, "NOT_FOUND")
+        self.refused(self.ask("GET", "/chat/x/y/z"), 404, "NOT_FOUND")
+
+    def test_another_method_is_told_which_there_are(self) -> None:
+        for path, allowed in (("/chat", "POST"), ("/status", "GET"), ("/chat/x/events", "GET")):
+            reply = self.ask("PUT", path, {})
+            self.refused(reply, 405, "METHOD_NOT_ALLOWED")
+            self.assertEqual(reply.headers["Allow"], f"{allowed}, OPTIONS")
+
+    def test_the_head_of_an_answer_can_be_had_alone(self) -> None:
+        reply = self.ask("HEAD", "/status")
+        self.assertEqual((reply.status, reply.data), (200, b""))
+
+    def test_no_answer_is_kept_or_guessed_at_by_a_browser(self) -> None:
+        for path in ("/status", "/nowhere", "/openapi.json"):
+            headers = self.ask("GET", path).headers
+            self.assertEqual(headers["Cache-Control"], "no-store")
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+
+    def test_the_page_is_open_and_can_load_nothing_from_elsewhere(self) -> None:
+        reply = self.ask("GET", "/", headers={"Authorization": ""})
+        self.assertEqual(reply.status, 200)
+        self.assertIn(b"<!doctype html>", reply.data.lower())
+        policy = reply.headers["Content-Security-Policy"]
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertEqual(reply.headers["X-Content-Type-Options"], "nosniff")
+        self.assertNotIn(self.server.token.encode(), reply.data)
+
+    def test_the_page_may_come_from_elsewhere_as_out_of_a_packed_package(self) -> None:
+        page = {"index.html": b"<!doctype html>packed", "page.js": b"1"}
+        server = self.another_server(page=page)
+        for path, kind in (
+            ("/", "text/html"),
+            ("/index.html", "text/html"),
+            ("/page.js", "text/j"),
+        ):
+            reply = self.ask("GET", path, headers={"Authorization": ""}, server=server)
+            self.assertEqual(reply.data, page[path[1:] or "index.html"])
+            self.assertTrue(reply.headers["Content-Type"].startswith(kind))
+        server = self.another_server(page={})
+        self.refused(self.ask("GET", "/", server=server), 404, "NOT_FOUND")
+
+    def test_nothing_beside_the_page_can_be_read(self) -> None:
+        for path in ("/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "/server.py"):
+            self.refused(self.ask("GET", path), 404, "NOT_FOUND")
+
+
+class Limits(ApiTest):
+    def test_a_body_that_says_it_is_too_large_is_refused_at_once(self) -> None:
+        headers = {"Content-Length": str(connection.MAX_BODY + 1)}
+        reply = self.ask("POST", "/auth/clear", b"{", headers)
+        self.refused(reply, 413, "TOO_LARGE")
+        self.assertEqual(reply.headers["Connection"], "close")
+
+    def test_a_body_that_does_not_say_it_is_refused_when_it_is(self) -> None:
+        with mock.patch.object(connection, "MAX_BODY", 1 << 20):
+            client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+            self.addCleanup(client.close)
+            headers = {
+                "Authorization": f"Bearer {self.server.token}",
+                "Content-Type": "application/json",
+            }
+            pieces = iter([b" " * (1 << 19)] * 3)
+            client.request("POST", "/auth/clear", pieces, headers, encode_chunked=True)
+            response = client.getresponse()
+            self.assertEqual((response.status, json.load(response)["code"]), (413, "TOO_LARGE"))
+
+    def test_a_body_that_does_not_come_is_given_up(self) -> None:
+        with mock.patch.object(connection, "BODY_TIME", 0.1):
+            reply = self.ask("POST", "/auth/clear", b"{", {"Content-Length": "2"})
+        self.refused(reply, 408, "REQUEST_TIMEOUT")
+
+    def test_a_client_that_asks_before_it_sends_is_told_to_go_on(self) -> None:
+        client = self.connect()
+        head = (
+            f"POST /auth/clear HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+            f"Authorization: Bearer {self.server.token}\r\nContent-Type: application/json\r\n"
+            "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        )
+        client.sendall(head.encode())
+        self.assertTrue(client.recv(100).startswith(b"HTTP/1.1 100"))
+        client.sendall(b"{}")
+        self.assertIn(b" 200 ", client.recv(1000))
+
+    def test_what_is_no_http_gets_the_envelope_and_is_not_quoted(self) -> None:
+        client = self.connect()
+        with self.assertLogs(logger, "DEBUG") as logs:
+            logger.info("the only line")
+            client.sendall(b"secret \x00 nonsense\r\n\r\n")
+            data = rest_of(client)
+        self.assertTrue(data.startswith(b"HTTP/1.1 400") or data.startswith(b"HTTP/1.0 400"), data)
+        self.assertEqual(said(data)["code"], "VALIDATION_ERROR")
+        self.assertNotIn("secret", data.decode() + "".join(logs.output))
+
+    def begin(self, *more: str) -> socket.socket:
+        """A connection with a request on it whose body is still to come."""
+        client = self.connect()
+        lines = (
+            "POST /auth/clear HTTP/1.1",
+            f"Host: 127.0.0.1:{self.server.port}",
+            f"Authorization: Bearer {self.server.token}",
+            "Content-Type: application/json",
+            *more,
+        )
+        client.sendall("\r\n".join((*lines, "", "")).encode())
+        return client
+
+    def test_a_client_that_leaves_within_its_body_is_no_failure_of_ours(self) -> None:
+        with self.assertLogs(logger, "DEBUG") as logs:
+            logger.info("the only line")
+            for _ in range(3):
+                client = self.begin("Content-Length: 100")
+                client.sendall(b"{")
+                client.close()
+            ends = time.monotonic() + PATIENCE
+            while self.server._server.connections and time.monotonic() < ends:
+                time.sleep(0.01)
+        self.assertFalse(self.server._server.connections)
+        self.assertNotIn("Traceback", "".join(logs.output))
+        self.assertNotIn("ERROR", "".join(logs.output))
+
+    def test_a_body_in_broken_pieces_is_refused_and_no_failure_of_ours(self) -> None:
+        with self.assertLogs(logger, "DEBUG") as logs:
+            logger.info("the only line")
+            # Some releases of the library never tell of it.
+            with mock.patch.object(connection, "BODY_TIME", 0.5):
+                client = self.begin("Transfer-Encoding: chunked")
+                client.sendall(b"secret\r\n{}\r\n0\r\n\r\n")
+                data = rest_of(client)
+        self.assertIn(data[9:12], (b"400", b"408"), data)
+        self.assertFalse(said(data)["success"])
+        self.assertNotIn("Traceback", "".join(logs.output))
+
+    def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
+        with mock.patch.object(server, "MAX_CONNECTIONS", 1):
+            held = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+            self.addCleanup(held.close)
+            held.request("GET", "/sessions", None, {"Authorization": f"Bearer {self.server.token}"})
+            held.getresponse().read()
+            self.refused(self.ask("GET", "/sessions"), 503, "TOO_MANY")
+            self.assertEqual(self.ask("GET", "/status", headers={"Authorization": ""}).status, 200)
+
+    def test_as_many_as_may_have_the_token_may_come_at_the_same_moment(self) -> None:
+        another = self.another_server()
+        head = (
+            f"GET /sessions HTTP/1.1\r\nHost: 127.0.0.1:{another.port}\r\nConnection: close\r\n"
+            f"Authorization: Bearer {another.token}\r\n\r\n"
+        )
+        clients = [self.connect(another) for _ in range(server.MAX_CONNECTIONS)]
+        for client in clients:
+            client.sendall(head.encode())
+        answers = [rest_of(client)[:12] for client in clients]
+        self.assertEqual(answers, [b"HTTP/1.1 200"] * len(clients))
+
+    def test_many_strangers_cost_the_oldest_of_them_and_nobody_else(self) -> None:
+        strangers = [self.connect() for _ in range(server.MAX_CONNECTIONS + 10)]
+        self.assertEqual(self.ask("GET", "/sessions").status, 200)
+        self.assertEqual(strangers[0].recv(1), b"")
+
+    def begin_to_read(self, buffer: int) -> socket.socket:
+        """A connection with a large answer on its way, of which the kernel holds a part only."""
+        body = json.dumps({"path": self.write("large", "x" * schemas.MAX_FILE)}).encode()
+        client = socket.socket()
+        self.addCleanup(client.close)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        client.settimeout(PATIENCE)
+        client.connect(("127.0.0.1", self.server.port))
+        head = (
+            f"POST /read-file HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+            f"Authorization: Bearer {self.server.token}\r\nConnection: close\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        client.sendall(head.encode() + body)
+        return client
+
+    def test_who_takes_nothing_of_an_answer_is_not_waited_for(self) -> None:
+        with mock.patch.object(connection, "STALLED", 0.1):
+            client = self.begin_to_read(4096)
+            self.assertTrue(client.recv(100))
+            ends = time.monotonic() + PATIENCE
+            while self.server._server.connections and time.monotonic() < ends:
+                time.sleep(0.01)
+        self.assertFalse(self.server._server.connections)
+
+    def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
+        with mock.patch.object(connection, "STALLED", 0.5):
+            client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
+            for data in iter(lambda: client.recv(1 << 17), b""):
+                size += len(data)
+                while time.monotonic() < last + 0.01:
+                    time.sleep(0.001)
+                last = time.monotonic()
+        self.assertGreater(size, schemas.MAX_FILE)
+
+    def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
+        with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):
+            with self.assertLogs(logger, "ERROR") as logs:
+                reply = self.ask("GET", "/sessions")
+        self.refused(reply, 500, "INTERNAL_ERROR")
+        self.assertNotIn("inner", reply.data.decode())
+        self.assertIn("KeyError", "".join(logs.output))
+
+
+class Texts(ApiTest):
+    """What cannot be encoded as it is."""
+
+    HALF = "bad \ud83d half"
+
+    def test_an_error_with_half_a_character_is_told(self) -> None:
+        error = AgentError(failure.GEMINI_ERROR, self.HALF, self.HALF)
+        with mock.patch.object(self.server.agent, "sessions", side_effect=error):
+            reply = self.ask("GET", "/sessions")
+        self.refused(reply, 500, "GEMINI_ERROR")
+        self.assertEqual((reply["message"], reply["details"]), ("bad ? half", "bad ? half"))
+
+    def test_half_a_character_takes_no_event_from_a_stream(self) -> None:
+        bodies = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
+        time = datetime.now(timezone.utc)
+
+        async def told(_after: int) -> AsyncIterator[events.Event]:
+            for number, body in enumerate(bodies, 1):
+                yield events.Event(number, time, "session", "turn", body)
+
+        turn = mock.Mock(id="turn", is_over=True, events=told)
+        for accepted in ("text/event-stream", "application/x-ndjson"):
+            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+                reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})
+            self.assertEqual(reply.data.count(b"bad ? half"), 2, reply)
+
+    def test_a_refusal_that_cannot_be_told_is_a_bug_like_others(self) -> None:
+        broken = mock.Mock(side_effect=[KeyError("inner"), {"code": "INTERNAL_ERROR"}])
+        with mock.patch.object(dispatch, "refused", broken), self.assertLogs(logger, "ERROR"):
+            server = self.server
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            self.addCleanup(client.close)
+            client.request("GET", "/nowhere", None, {"Authorization": f"Bearer {server.token}"})
+            response = client.getresponse()
+            self.assertEqual(
+                (response.status, json.load(response)["code"]), (500, "INTERNAL_ERROR")
+            )
+
+
+class Configured(ApiTest):
+    api = {"origins": frozenset([CONFIGURED + "/"])}
+
+    def test_a_configured_page_may_talk_to_it_with_the_token(self) -> None:
+        headers = {"Origin": CONFIGURED}
+        reply = self.ask("GET", "/auth/status", headers=headers)
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(reply.headers["Access-Control-Allow-Origin"], CONFIGURED)
+        reply = self.ask("GET", "/auth/status", headers={**headers, "Authorization": ""})
+        self.refused(reply, 401, "UNAUTHORIZED")
+
+    def test_a_browser_that_asks_first_is_told_what_it_may_send(self) -> None:
+        asked = {
+            "Origin": CONFIGURED,
+            "Authorization": "",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        reply = self.ask("OPTIONS", "/chat", headers=asked)
+        self.assertEqual((reply.status, reply.data), (204, b""))
+        self.assertEqual(reply.headers["Access-Control-Allow-Origin"], CONFIGURED)
+        self.assertIn("POST", reply.headers["Access-Control-Allow-Methods"])
+        self.assertIn("Authorization", reply.headers["Access-Control-Allow-Headers"])
+
+    def test_other_pages_stay_refused(self) -> None:
+        headers = {"Origin": CONFIGURED + ".example.net"}
+        self.refused(self.ask("GET", "/status", headers=headers), 403, "FORBIDDEN")
+
+
+class AnyPage(ApiTest):
+    api = {"origins": frozenset(["*"])}
+
+    def test_even_then_nobody_gets_in_without_the_token(self) -> None:
+        headers = {"Origin": "https://example.com", "Authorization": ""}
+        self.refused(self.ask("POST", "/chat", {}, headers), 401, "UNAUTHORIZED")
+        headers.pop("Authorization")
+        reply = self.ask("GET", "/auth/status", headers=headers)
+        self.assertEqual(reply.headers["Access-Control-Allow-Origin"], "https://example.com")
+
+
+class Log(ApiTest):
+    api = {"allows_commands": True}
+
+    def test_it_holds_neither_token_nor_key_nor_what_files_hold(self) -> None:
+        path = self.write("a.txt", "what-the-file-holds")
+        # All loggers there are, those of the library included.
+        with self.assertLogs(level=logging.DEBUG) as theirs, self.assertLogs(logger, 1) as ours:
+            logging.getLogger().info("at least one line")
+            logger.info("at least one line")
+            self.ask("POST", "/read-file", {"path": path})
+            self.ask("POST", "/write-file", {"path": path, "content": "what-was-written"})
+            self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-secret"})
+            self.ask("POST", "/execute-command", {"command": "echo what-was-said"})
+            self.ask("POST", "/chat", {"message": "what-the-user-said"})
+            self.ask("POST", "/auth/clear")
+        lines = "".join(theirs.output + ours.output)
+        for secret in (
+            "what-the-file-holds", "what-was-written", "the-secret", "what-was-said",
+            "what-the-user-said", self.server.token,
+        ):  # fmt: skip
+            self.assertNotIn(secret, lines)
+
+    def test_no_answer_holds_the_key(self) -> None:
+        key = {"authType": "gemini-api-key", "apiKey": "the-secret-key"}
+        told = [self.ask("POST", "/auth/config", key), self.ask("GET", "/auth/status")]
+        told.append(self.ask("GET", "/status"))
+        told.append(self.ask("POST", "/chat", {"message": "x"}))
+        for reply in told:
+            self.assertNotIn("the-secret-key", reply.data.decode())
+        self.assertTrue(told[1]["data"]["hasApiKey"])
+
+
+class Language(ApiTest):
+    def test_chinese_is_spoken_unless_english_is_asked_for(self) -> None:
+        for accepted, message in (
+            ("", "服务器运行正常"),
+            ("zh-CN,en;q=0.5", "服务器运行正常"),
+            ("fr", "服务器运行正常"),
+            ("en-US,en;q=0.9,zh;q=0.8", "The server is running."),
+            ("en;q=nonsense", "服务器运行正常"),
+        ):
+            reply = self.ask("GET", "/status", headers={"Accept-Language": accepted})
+            self.assertEqual(reply["message"], message, accepted)
+
+    def test_the_operator_can_choose_english_for_who_does_not_say(self) -> None:
+        server = self.another_server(language="en")
+        reply = self.ask("GET", "/nowhere", headers={"Accept-Language": ""}, server=server)
+        self.assertEqual(reply["message"], "There is nothing at /nowhere.")
+
+
+class State(ApiTest):
+    def test_a_folder_that_the_model_could_read_is_refused_and_not_made(self) -> None:
+        inside = self.path("sub")
+        os.mkdir(inside)
+        around = os.path.join(self.root, "around")
+        os.makedirs(os.path.join(around, "agent", "home"))
+        for folder, root in (
+            (self.path(".cache/api"), self.workspace),
+            (self.workspace, self.workspace),
+            (os.path.join(inside, "..", "state"), self.workspace),
+            (os.path.join(self.root, "state"), os.path.abspath(os.sep)),
+            (around, os.path.join(around, "agent", "home")),
+        ):
+            with self.subTest(folder=folder, root=root):
+                with self.assertRaisesRegex(NotPrivate, "--state"):
+                    self.another_server(folder, roots=[inside, root])
+        self.assertEqual(os.listdir(self.workspace), ["sub"])
+
+    @unittest.skipIf(sys.platform == "win32", "links want a right there")
+    def test_no_link_leads_it_into_a_root(self) -> None:
+        link = os.path.join(self.root, "link")
+        os.symlink(self.workspace, link)
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(os.path.join(link, "state"))
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(self.path("state"), roots=[link])
+        self.assertFalse(os.path.exists(self.path("state")))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_a_folder_with_other_things_in_it_is_refused_and_stays_open(self) -> None:
+        folder = os.path.join(self.root, "shared")
+        os.mkdir(folder)
+        os.chmod(folder, 0o755)
+        for name in ("theirs", "token"):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write("theirs")
+        with self.assertRaisesRegex(NotPrivate, "--state"):
+            self.another_server(folder)
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o755)
+        with open(os.path.join(folder, "token"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "theirs")
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+    def test_an_empty_one_and_one_of_ours_are_taken_and_closed(self) -> None:
+        folder = os.path.join(self.root, "empty")
+        os.mkdir(folder)
+        for _ in range(2):
+            os.chmod(folder, 0o755)
+            self.another_server(folder)
+            self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+            with open(os.path.join(folder, ".DS_Store"), "w", encoding="ascii"):
+                pass
+
+
+@unittest.skipIf(sys.platform == "win32", "Windows has no such modes")
+class Token(ApiTest):
+    def test_only_the_user_can_read_it(self) -> None:
+        path = self.server.token_file
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read().strip(), self.server.token)
+
+    def test_it_is_kept_between_starts(self) -> None:
+        folder = os.path.dirname(self.server.token_file)
+        self.assertEqual(self.another_server(folder).token, self.server.token)
+
+    def test_another_server_has_another_one(self) -> None:
+        self.assertNotEqual(self.another_server().token, self.server.token)
+
+    def test_one_that_others_could_have_read_or_that_is_none_is_replaced(self) -> None:
+        for spoil in (
+            lambda path: os.chmod(path, 0o644),
+            lambda path: open(path, "w").close(),
+            lambda path: os.replace(path, path + "x") or os.symlink(path + "x", path),
+        ):
+            folder = os.path.join(self.root, "spoiled")
+            state.prepare(folder)
+            first = state.token_of(folder)
+            path = os.path.join(folder, state.TOKEN_FILE)
+            spoil(path)
+            second = state.token_of(folder)
+            self.assertNotEqual(first, second)
+            self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600)
+
+    def test_it_lies_where_the_platform_keeps_such_things(self) -> None:
+        home = os.path.expanduser("~")
+        for platform, variables, expected in (
+            ("linux", {}, os.path.join(home, ".cache")),
+            ("linux", {"XDG_CACHE_HOME": "/c"}, "/c"),
+            ("linux", {"XDG_CACHE_HOME": "c"}, os.path.join(home, ".cache")),
+            ("darwin", {}, os.path.join(home, "Library", "Caches")),
+            ("win32", {"LOCALAPPDATA": "/local"}, "/local"),
+        ):
+            folder = state.default_folder(variables, platform)
+            self.assertEqual(folder, os.path.join(expected, "gemini-companion-api"))
+
+
+if __name__ == "__main__":
+    unittest.main()

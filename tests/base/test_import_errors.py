@@ -1,0 +1,120 @@
+"""A plugin host that lacks libraries: one sentence for the user, and no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+# Runs inside the editor, once the companion's thread has ended: what the user sees.
+LOOK = """
+import json, sys, threading
+import sublime
+from headless.running import current
+import GeminiCompanion.plugin as plugin
+
+for thread in threading.enumerate():
+    if thread.name == "GeminiCompanion":
+        thread.join(20)
+
+window, seen = sublime.active_window(), threading.Event()
+window.run_command("gemini_companion_status")
+sublime.set_timeout(seen.set, 0)
+seen.wait(20)
+panel = window.find_output_panel("gemini_companion")
+json.dump(
+    {
+        "running": plugin._host.is_running,
+        "bar": current().status_message,
+        "panel": panel.substr(sublime.Region(0, panel.size())) if panel else "",
+        "log": plugin._host.log.lines(),
+    },
+    open(sys.argv[1], "w"),
+)
+"""
+# The same of the API's server, once its thread has ended, too.
+SERVE = """
+window = sublime.active_window()
+window.run_command("gemini_companion_start_api_server")
+for thread in threading.enumerate():
+    if thread.name == "GeminiCompanion API":
+        thread.join(20)
+
+# Who tells something crosses to the editor's thread twice.
+for _ in range(2):
+    crossed = threading.Event()
+    sublime.set_timeout(crossed.set, 0)
+    crossed.wait(20)
+"""
+NEEDED = ("Package Control: Satisfy Libraries", "stand-alone package", "docs/install.md")
+
+
+class Missing(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = os.path.realpath(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        bare = os.path.join(cls.folder, "bare")
+        base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+        subprocess.check_call([base, "-m", "venv", "--without-pip", bare])
+        parts = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+        cls.python = os.path.join(bare, *parts)
+
+    def see(self, look: str = LOOK, **modules: str) -> tuple[dict[str, Any], str]:
+        """What the user sees of an editor that has these modules only, and its console."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for name, text in {**modules, "look": look}.items():
+            path = os.path.join(folder, name + ".py")
+            with open(path, "w") as file:
+                file.write(text)
+        answer = os.path.join(folder, "answer.json")
+        command = [self.python, "-m", "headless", folder, "--data", os.path.join(folder, "data")]
+        command += ["--package", ROOT, "--exec", os.path.join(folder, "look.py"), "--", answer]
+        environment = {**os.environ, "PYTHONPATH": folder, "TMPDIR": folder}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=60, check=True
+        )
+        with open(answer, encoding="utf-8") as file:
+            return json.load(file), (done.stdout + done.stderr).decode()
+
+    def check(self, start: str, seen: dict[str, Any], console: str) -> None:
+        self.assertFalse(seen["running"])
+        self.assertTrue(seen["bar"].startswith("Gemini Companion: " + start), seen["bar"])
+        for words in NEEDED:
+            self.assertIn(words, seen["bar"])
+        self.assertEqual("Gemini Companion: " + seen["panel"], seen["bar"] + "\n")
+        self.assertNotIn("Traceback", console + "".join(seen["log"]))
+        self.assertEqual(console.count(start), 1, console)
+        self.assertEqual("".join(seen["log"]).count(start), 1)
+
+    def test_without_any_library_one_sentence_says_what_to_do(self) -> None:
+        seen, console = self.see()
+        self.assertRegex(seen["bar"], 'The library "(aiohttp|jsonschema)" is missing')
+        self.check('The library "', seen, console)
+
+    def test_the_apis_server_tells_the_same(self) -> None:
+        begin, mark, end = LOOK.partition("window, seen =")
+        seen, _console = self.see(begin + SERVE + mark + end)
+        self.assertIn('Gemini Companion: The library "aiohttp" is missing.', seen["bar"])
+        for words in NEEDED:
+            self.assertIn(words, seen["bar"])
+        self.assertTrue(any('"aiohttp" is missing' in line for line in seen["log"]))
+
+    def test_a_library_that_another_one_lacks_is_told_by_its_own_name(self) -> None:
+        self.check('The library "attr" is missing.', *self.see(jsonschema="import attr.validators"))
+
+    def test_a_library_that_is_too_old_is_told_to_be_so(self) -> None:
+        old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass\n"
+        self.check('The library "jsonschema" does not fit.', *self.see(jsonschema=old))
+
+    def test_a_library_for_another_python_is_told_however_it_fails(self) -> None:
+        for text in ("from abc import ABCMeta\nABCMeta['other']\n", "def f(:\n", "len.other\n"):
+            with self.subTest(text):
+                seen, console = self.see(jsonschema=text)
+                self.check('The library "jsonschema" does not fit.', seen, console)

@@ -1,0 +1,406 @@
+"""Discovery files: where they are, who may read them, when they go."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import stat
+import sys
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.discovery import Advertisement, Publication
+
+from ..support import temp_folder
+
+POSIX = sys.platform != "win32"
+ROOT = POSIX and os.geteuid() == 0
+# Above what any system gives out, so that no process has it.
+DEAD = 2**30
+# The pattern by which the CLI knows a discovery file, as its own source spells it.
+CLI_PATTERN = r"^gemini-ide-server-(\d+)(-\d+)?\.json$"
+
+
+def permissions(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+class DiscoveryTestCase(unittest.TestCase):
+    """`self.temp` is the temp folder, `self.folder` that of the discovery files, not yet there."""
+
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.folder = os.path.join(self.temp, "gemini", "ide")
+
+    def write(self, name: str, text: str = "{}") -> str:
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def port(self, listening: bool) -> int:
+        """A port that is taken until the test ends, and answers or refuses."""
+        taken = socket.socket()
+        self.addCleanup(taken.close)
+        taken.bind(("127.0.0.1", 0))
+        if listening:
+            taken.listen(1)
+        number: int = taken.getsockname()[1]
+        return number
+
+
+class TheTempFolder(unittest.TestCase):
+    def tmpdir(self, **variables: str) -> str:
+        with mock.patch.dict(os.environ, variables):
+            for name in {"TMPDIR", "TMP", "TEMP"} - set(variables):
+                os.environ.pop(name, None)
+            return discovery.node_tmpdir()
+
+    @unittest.skipUnless(POSIX, "a rule of Unix")
+    def test_tmpdir_comes_before_tmp_and_tmp_before_temp(self) -> None:
+        self.assertEqual(self.tmpdir(TMPDIR="/x", TMP="/y", TEMP="/z"), "/x")
+        self.assertEqual(self.tmpdir(TMP="/y", TEMP="/z"), "/y")
+        self.assertEqual(self.tmpdir(TEMP="/z"), "/z")
+
+    @unittest.skipUnless(POSIX, "a rule of Unix")
+    def test_without_variables_it_is_slash_tmp(self) -> None:
+        self.assertEqual(self.tmpdir(), "/tmp")
+
+    @unittest.skipUnless(POSIX, "a rule of Unix")
+    def test_an_empty_variable_counts_as_none(self) -> None:
+        self.assertEqual(self.tmpdir(TMPDIR="", TMP="/y"), "/y")
+
+    @unittest.skipUnless(POSIX, "a rule of Unix")
+    def test_one_slash_at_the_end_goes_but_the_root_stays(self) -> None:
+        self.assertEqual(self.tmpdir(TMPDIR="/x/"), "/x")
+        self.assertEqual(self.tmpdir(TMPDIR="/x//"), "/x/")
+        self.assertEqual(self.tmpdir(TMPDIR="/"), "/")
+
+    @unittest.skipUnless(POSIX, "a rule of Unix")
+    def test_a_folder_that_does_not_exist_is_not_replaced_by_another(self) -> None:
+        self.assertEqual(self.tmpdir(TMPDIR="/no/such/folder"), "/no/such/folder")
+
+    @unittest.skipIf(POSIX, "a rule of Windows")
+    def test_on_windows_temp_comes_before_tmp_and_tmpdir_means_nothing(self) -> None:
+        self.assertEqual(self.tmpdir(TMPDIR="C:\\x", TMP="C:\\y", TEMP="C:\\z\\"), "C:\\z")
+        self.assertEqual(self.tmpdir(TMPDIR="C:\\x", TMP="C:\\y"), "C:\\y")
+
+
+class WhatAFileSays(DiscoveryTestCase):
+    def content(self, advertisement: Advertisement) -> Any:
+        with open(Publication(advertisement).paths[0], "rb") as file:
+            return json.loads(file.read())
+
+    def test_it_names_port_workspace_token_and_editor(self) -> None:
+        self.assertEqual(
+            self.content(Advertisement(DEAD, 4711, "secret", ("/a",))),
+            {
+                "port": 4711,
+                "workspacePath": "/a",
+                "authToken": "secret",
+                "ideInfo": {"name": "sublimetext", "displayName": "Sublime Text"},
+            },
+        )
+
+    def test_several_folders_are_joined_as_in_the_path_variable(self) -> None:
+        content = self.content(Advertisement(DEAD, 1, "t", ("/a b", "/ü", "/c")))
+        self.assertEqual(content["workspacePath"], os.pathsep.join(["/a b", "/ü", "/c"]))
+
+    def test_without_folders_the_workspace_is_an_empty_string(self) -> None:
+        self.assertEqual(self.content(Advertisement(DEAD, 1, "t"))["workspacePath"], "")
+
+    def test_its_name_has_pid_and_port_as_the_cli_expects(self) -> None:
+        path = Publication(Advertisement(123, 456, "t")).paths[0]
+        self.assertEqual(path, os.path.join(self.folder, "gemini-ide-server-123-456.json"))
+        self.assertRegex(os.path.basename(path), CLI_PATTERN)
+
+
+class WhoMayReadIt(DiscoveryTestCase):
+    def open_umask(self) -> None:
+        self.addCleanup(os.umask, os.umask(0))
+
+    @unittest.skipUnless(POSIX, "permissions of Unix")
+    def test_both_folders_and_the_file_are_the_users_alone(self) -> None:
+        self.open_umask()
+        path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
+        self.assertEqual(permissions(path), 0o600)
+        self.assertEqual(permissions(self.folder), 0o700)
+        self.assertEqual(permissions(os.path.dirname(self.folder)), 0o700)
+
+    @unittest.skipUnless(POSIX, "permissions of Unix")
+    def test_the_file_is_closed_to_others_before_its_first_byte_is_written(self) -> None:
+        self.open_umask()
+        born: list[tuple[int, int]] = []
+        system_open = os.open
+
+        def watched_open(path: Any, flags: int, *mode: int, **more: Any) -> int:
+            descriptor = system_open(path, flags, *mode, **more)
+            if os.path.dirname(os.fspath(path)) == self.folder:
+                status = os.fstat(descriptor)
+                born.append((stat.S_IMODE(status.st_mode), status.st_size))
+            return descriptor
+
+        with mock.patch.object(os, "open", watched_open):
+            Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(born, [(0o600, 0)])
+
+    def test_it_takes_its_name_only_when_it_is_whole(self) -> None:
+        seen: list[tuple[str, bytes]] = []
+        system_replace = os.replace
+
+        def watched_replace(source: str, target: str) -> None:
+            with open(source, "rb") as file:
+                seen.append((os.path.basename(source), file.read()))
+            self.assertFalse(os.path.exists(target))
+            system_replace(source, target)
+
+        advertisement = Advertisement(DEAD, 1, "t", ("/a",))
+        with mock.patch.object(os, "replace", watched_replace):
+            Publication(advertisement)
+        ((name, data),) = seen
+        self.assertNotRegex(name, CLI_PATTERN)
+        self.assertNotRegex(name, "gemini-ide-server")
+        self.assertEqual(data, advertisement.encode())
+        self.assertEqual(os.listdir(self.folder), [advertisement.name])
+
+    @unittest.skipUnless(POSIX, "permissions of Unix")
+    def test_a_folder_of_ours_that_others_can_enter_is_closed_to_them(self) -> None:
+        os.makedirs(self.folder)
+        os.chmod(self.folder, 0o777)
+        os.chmod(os.path.dirname(self.folder), 0o755)
+        Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(permissions(self.folder), 0o700)
+        self.assertEqual(permissions(os.path.dirname(self.folder)), 0o700)
+
+
+class WhereItMayNotBe(DiscoveryTestCase):
+    def refused(self, *parts: str) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(publication.paths, ())
+        for part in parts:
+            self.assertIn(part, publication.problem)
+
+    @unittest.skipUnless(POSIX, "links need rights on Windows")
+    def test_a_link_in_place_of_either_folder_is_refused(self) -> None:
+        elsewhere = os.path.join(self.temp, "elsewhere")
+        os.mkdir(elsewhere)
+        os.symlink(elsewhere, os.path.join(self.temp, "gemini"))
+        self.refused(os.path.join(self.temp, "gemini"), "should be a folder")
+        os.unlink(os.path.join(self.temp, "gemini"))
+        os.mkdir(os.path.join(self.temp, "gemini"))
+        os.symlink(elsewhere, self.folder)
+        self.refused(self.folder, "should be a folder")
+        self.assertEqual(os.listdir(elsewhere), [])
+
+    def test_a_file_in_place_of_a_folder_is_refused(self) -> None:
+        open(os.path.join(self.temp, "gemini"), "w").close()
+        self.refused("should be a folder", "remove it")
+
+    @unittest.skipUnless(ROOT, "only root can give a folder away")
+    def test_a_folder_of_another_user_is_refused(self) -> None:
+        os.makedirs(self.folder)
+        os.chown(self.folder, 12345, -1)
+        self.refused(self.folder, "another user", "TMPDIR")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_temp_folder_that_is_not_there_is_refused_with_the_reason(self) -> None:
+        missing = os.path.join(self.temp, "none")
+        with mock.patch.dict(os.environ, {"TMPDIR": missing, "TEMP": missing}):
+            with mock.patch.object(discovery, "SHARED_TMPDIR", missing):
+                self.refused("could not be written", missing)
+
+    def test_what_stands_in_the_files_place_is_not_followed_by_half_a_file(self) -> None:
+        os.makedirs(os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
+        self.refused("could not be written")
+        self.assertEqual(os.listdir(self.folder), [Advertisement(DEAD, 1, "t").name])
+
+    @unittest.skipUnless(POSIX, "links need rights on Windows")
+    def test_a_link_in_the_files_place_is_replaced_and_not_followed(self) -> None:
+        victim = os.path.join(self.temp, "victim")
+        open(victim, "w").close()
+        os.makedirs(self.folder)
+        os.symlink(victim, os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
+        path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
+        self.assertFalse(os.path.islink(path))
+        self.assertEqual(os.path.getsize(victim), 0)
+
+
+class SeveralFolders(DiscoveryTestCase):
+    """The CLI may have another environment than the editor."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.shared = os.path.join(self.temp, "shared")
+        os.mkdir(self.shared)
+        shared = mock.patch.object(discovery, "SHARED_TMPDIR", self.shared)
+        shared.start()
+        self.addCleanup(shared.stop)
+
+    def test_the_file_stands_in_each_of_them_and_goes_from_each(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        folders = [self.folder, os.path.join(self.shared, "gemini", "ide")]
+        self.assertEqual([os.path.dirname(path) for path in publication.paths], folders)
+        self.assertEqual([os.path.isfile(path) for path in publication.paths], [True, True])
+        publication.remove()
+        self.assertEqual([os.listdir(folder) for folder in folders], [[], []])
+
+    def test_one_folder_under_two_names_holds_one_file(self) -> None:
+        with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, ".")):
+            self.assertEqual(discovery.folders(), [self.folder])
+
+    def test_a_second_folder_that_is_not_there_is_not_made(self) -> None:
+        with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, "none")):
+            self.assertEqual(discovery.folders(), [self.folder])
+
+    def test_what_is_wrong_with_the_second_folder_does_not_alarm_the_user(self) -> None:
+        open(os.path.join(self.shared, "gemini"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual((len(publication.paths), publication.problem), (1, ""))
+
+    def test_what_is_wrong_with_the_first_is_told_though_the_second_has_the_file(self) -> None:
+        open(os.path.join(self.temp, "gemini"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(len(publication.paths), 1)
+        self.assertIn("should be a folder", publication.problem)
+
+    def test_all_of_them_are_swept(self) -> None:
+        paths = Publication(Advertisement(DEAD, self.port(listening=False), "t")).paths
+        self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(paths))
+
+
+class ChangeAndRemoval(DiscoveryTestCase):
+    def test_other_folders_are_written_under_the_same_name(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
+        publication.change_folders(("/b",))
+        with open(publication.paths[0]) as file:
+            self.assertEqual(json.load(file)["workspacePath"], "/b")
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_the_same_folders_are_not_written_again(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
+        os.unlink(publication.paths[0])
+        publication.change_folders(("/a",))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_that_somebody_swept_away_comes_back(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        shutil.rmtree(os.path.dirname(self.folder))
+        publication.renew()
+        self.assertTrue(os.path.exists(publication.paths[0]))
+
+    def test_a_file_that_could_not_be_written_is_written_once_that_is_possible(self) -> None:
+        obstacle = os.path.join(self.temp, "gemini")
+        open(obstacle, "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        os.unlink(obstacle)
+        publication.renew()
+        self.assertEqual(publication.problem, "")
+        self.assertEqual(len(publication.paths), 1)
+
+    def test_where_nothing_is_missing_nothing_is_written(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        with mock.patch.object(os, "replace", side_effect=OSError):
+            publication.renew()
+        self.assertEqual(publication.problem, "")
+
+    def test_a_removed_file_is_gone_and_may_be_removed_again(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        publication.remove()
+        publication.remove()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_all_files_of_one_editor_go_together_and_no_others(self) -> None:
+        for pid, port in ((5, 1), (5, 2), (55, 1)):
+            Publication(Advertisement(pid, port, "t"))
+        self.write("gemini-ide-server-5.json")
+        self.write("notes-5-1.json")
+        discovery.remove_all(5)
+        self.assertEqual(
+            sorted(os.listdir(self.folder)),
+            ["gemini-ide-server-5.json", "gemini-ide-server-55-1.json", "notes-5-1.json"],
+        )
+
+    def test_to_remove_all_where_there_is_no_folder_is_no_error(self) -> None:
+        discovery.remove_all(5)
+        self.assertFalse(os.path.exists(self.folder))
+
+
+class TheSweep(DiscoveryTestCase):
+    def name(self, pid: int, port: int) -> str:
+        return f"gemini-ide-server-{pid}-{port}.json"
+
+    def test_a_file_goes_whose_editor_is_dead_and_whose_port_refuses(self) -> None:
+        path = self.write(self.name(DEAD, self.port(listening=False)))
+        self.assertEqual(discovery.sweep(os.getppid()), [path])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_stays_whose_port_answers(self) -> None:
+        self.write(self.name(DEAD, self.port(listening=True)))
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    @unittest.skipUnless(POSIX, "on Windows the port alone decides")
+    def test_a_file_stays_whose_editor_lives(self) -> None:
+        self.write(self.name(os.getpid(), self.port(listening=False)))
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_files_that_this_editor_left_behind_go_but_its_live_ones_stay(self) -> None:
+        left = self.write(self.name(os.getppid(), self.port(listening=False)))
+        self.write(self.name(os.getppid(), self.port(listening=True)))
+        self.assertEqual(discovery.sweep(os.getppid()), [left])
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_numbers_that_are_no_process_and_no_port_count_as_dead(self) -> None:
+        self.write(self.name(10**30, 0))
+        self.write(self.name(10**30, 70000))
+        self.assertEqual(len(discovery.sweep(os.getppid())), 2)
+
+    def test_files_of_other_names_stay(self) -> None:
+        port = self.port(listening=False)
+        names = [
+            f"gemini-ide-server-{DEAD}.json",
+            f"gemini-ide-server-{DEAD}-{port}.json.bak",
+            f"x-gemini-ide-server-{DEAD}-{port}.json",
+            f"qwen-{DEAD}-{port}.json",
+            ".unfinished",
+            f".unfinished-{DEAD}-",
+        ]
+        for name in names:
+            self.write(name)
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+    @unittest.skipUnless(POSIX, "on Windows no process can be asked whether it lives")
+    def test_a_half_written_file_goes_when_its_writer_is_dead(self) -> None:
+        dead = self.write(f".unfinished-{DEAD}-0123abcd")
+        alive = self.write(f".unfinished-{os.getpid()}-0123abcd")
+        self.assertEqual(discovery.sweep(os.getppid()), [dead])
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(alive)])
+
+    @unittest.skipUnless(POSIX, "links need rights on Windows")
+    def test_links_and_folders_stay(self) -> None:
+        port = self.port(listening=False)
+        os.makedirs(os.path.join(self.folder, self.name(DEAD, port)))
+        os.symlink("/no/such/file", os.path.join(self.folder, self.name(DEAD + 1, port)))
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(len(os.listdir(self.folder)), 2)
+
+    @unittest.skipUnless(ROOT, "only root can give a file away")
+    def test_files_of_another_user_stay(self) -> None:
+        os.chown(self.write(self.name(DEAD, self.port(listening=False))), 12345, -1)
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_where_there_is_no_folder_there_is_nothing_to_sweep(self) -> None:
+        self.assertEqual(discovery.sweep(os.getppid()), [])
+
+    @unittest.skipUnless(POSIX, "links need rights on Windows")
+    def test_a_folder_that_cannot_be_read_is_no_error(self) -> None:
+        os.symlink("gemini", os.path.join(self.temp, "gemini"))
+        self.assertEqual(discovery.sweep(os.getppid()), [])

@@ -1,0 +1,215 @@
+"""What the user typed outlives every stop, start and change of windows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import time
+import unittest
+from dataclasses import replace
+from typing import Any, Awaitable, Callable, Mapping
+from unittest import mock
+
+from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
+from GeminiCompanion.companion.ide.windows import Windows
+
+from ..support import FakeEditor, temp_folder
+
+PID = 2**30
+WINDOWS = "GeminiCompanion.companion.ide.windows"
+Step = Callable[[Windows], Awaitable[Any]]
+
+
+def accepted(path: str, text: str = "typed\n") -> str:
+    params = {"filePath": path, "content": text}
+    return json.dumps({"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": params})
+
+
+class OutlivingTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
+        self.editor = FakeEditor()
+        self.environments: Mapping[int, Mapping[str, str]] = {}
+        patch = mock.patch(WINDOWS + ".SAVE_DELAY", 0.01)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def saved(self, folder: str, **more: Any) -> SavedWorkspace:
+        kept = SavedWorkspace(
+            (folder,), 0, "token " + folder, (), (accepted(folder + "/a"),), time.time()
+        )
+        return replace(kept, **more)
+
+    def run_with(self, step: Step) -> None:
+        """One run of the companion, in which the step is taken once it is ready."""
+
+        def told(environments: Mapping[int, Mapping[str, str]]) -> None:
+            self.environments = environments or self.environments
+
+        async def run() -> None:
+            ready = asyncio.Event()
+            windows = Windows(self.editor, PID, told, self.path)
+            running = asyncio.ensure_future(windows.run(ready.set))
+            await ready.wait()
+            await step(windows)
+            windows.stop()
+            await running
+
+        asyncio.run(asyncio.wait_for(run(), 30))
+
+    def load(self) -> dict[tuple[str, ...], SavedWorkspace]:
+        found, problem = saved_state.load(self.path)
+        self.assertEqual(problem, "")
+        return {each.folders: each for each in found}
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        while not condition():
+            await asyncio.sleep(0.005)
+
+    def ports(self) -> dict[int, str]:
+        return {id: it["GEMINI_CLI_IDE_SERVER_PORT"] for id, it in self.environments.items()}
+
+
+class StopsAndStarts(OutlivingTestCase):
+    def test_a_stop_before_the_server_is_there_loses_nothing(self) -> None:
+        saved_state.save(self.path, [self.saved("/a"), self.saved("/b")])
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+
+        self.run_with(step)
+        self.assertEqual(self.load()[("/a",)].undelivered, (accepted("/a/a"),))
+        self.assertEqual(self.load()[("/b",)].undelivered, (accepted("/b/a"),))
+
+    def test_without_a_port_decisions_are_kept_all_the_same(self) -> None:
+        saved_state.save(self.path, [self.saved("/a")])
+
+        async def step(windows: Windows) -> None:
+            with mock.patch("socket.create_server", side_effect=OSError(24, "Too many")):
+                windows.set_windows({1: ("/a",)})
+                await self.until(lambda: self.editor.told)
+            windows.accept_diff(1, "session", "/a/b", "mine\n")
+            self.assertEqual({text for _, text in windows.kept(1)}, {"typed\n", "mine\n"})
+
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            self.run_with(step)
+        kept = [json.loads(it)["params"]["content"] for it in self.load()[("/a",)].undelivered]
+        self.assertEqual(kept, ["typed\n", "mine\n"])
+
+    def test_windows_with_the_same_folders_keep_their_own_ports(self) -> None:
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",), 2: ("/a",)})
+            await self.until(lambda: len(self.environments) == 2)
+
+        self.run_with(step)
+        before = self.ports()
+        for order in ({1: ("/a",), 2: ("/a",)}, {2: ("/a",), 1: ("/a",)}):
+
+            async def again(windows: Windows, order: Any = order) -> None:
+                self.environments = {}
+                windows.set_windows(order)
+                await self.until(lambda: len(self.environments) == 2)
+
+            self.run_with(again)
+            self.assertEqual(self.ports(), before)
+
+    def test_a_port_that_somebody_else_has_now_costs_the_token(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            saved_state.save(self.path, [self.saved("/a", port=port)])
+
+            async def step(windows: Windows) -> None:
+                windows.set_windows({1: ("/a",)})
+                await self.until(lambda: self.environments)
+
+            self.run_with(step)
+        self.assertNotEqual(self.ports()[1], str(port))
+        self.assertNotEqual(self.environments[1]["GEMINI_CLI_IDE_AUTH_TOKEN"], "token /a")
+
+    def test_a_state_that_cannot_be_read_is_told(self) -> None:
+        saved_state.save(self.path, [self.saved("/a")])
+        with open(self.path, "ab") as file:
+            file.write(b"{half a li")
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            self.assertEqual(windows.kept(1), (("/a/a", "typed\n"),))
+
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            self.run_with(step)
+        self.assertIn(saved_state.UNREAD, self.editor.told[0])
+
+    def test_a_full_disk_is_tried_again_until_it_takes_something(self) -> None:
+        real = os.replace
+
+        async def step(windows: Windows) -> None:
+            with mock.patch("os.replace", side_effect=OSError(28, "No space")):
+                windows.set_windows({1: ("/a",)})
+                await self.until(lambda: any("No space" in it for it in self.editor.told))
+            self.assertFalse(os.path.exists(self.path))
+            await self.until(lambda: os.path.exists(self.path))
+
+        with mock.patch(WINDOWS + ".TICK", 0.02), self.assertLogs("GeminiCompanion", "ERROR"):
+            self.run_with(step)
+        self.assertIs(os.replace, real)
+
+    def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            await self.until(lambda: self.environments and windows._saving is not None)
+            await self.until(lambda: windows._saving is None or windows._saving.done())
+            await self.until(lambda: windows._save_timer is None)
+            self.stamp = os.stat(self.path).st_mtime_ns
+            if change:
+                windows.accept_diff(1, "session", "/a/b", "mine\n")
+
+        for change in (False, True):
+            with self.subTest(change=change):
+                self.run_with(step)
+                self.assertEqual(os.stat(self.path).st_mtime_ns != self.stamp, change)
+
+
+class OtherWindows(OutlivingTestCase):
+    def test_a_window_that_gets_the_folder_later_has_what_was_kept_there(self) -> None:
+        session = SavedSession("id", "2025-06-18", 3, (), ((3, accepted("/a/told")),))
+        unwritten = (("/a/b", "unwritten\n", time.time()),)
+        saved_state.save(self.path, [self.saved("/a", sessions=(session,), unwritten=unwritten)])
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ()})
+            self.assertEqual(windows.kept(1), ())
+            windows.set_windows({1: ("/b", "/a")})
+            kept = {path for path, _ in windows.kept(1)}
+            self.assertEqual(kept, {"/a/a", "/a/told"})
+
+        self.run_with(step)
+        self.assertEqual(len(self.load()[("/b", "/a")].undelivered), 2)
+        self.assertEqual(len(self.load()[("/b", "/a")].unwritten), 1)
+        self.assertFalse(self.load()[("/a",)].has_texts)
+
+    def test_what_was_kept_elsewhere_stays_where_it_is(self) -> None:
+        saved_state.save(self.path, [self.saved("/a")])
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/ab", "/a/deeper")})
+            self.assertEqual(windows.kept(1), ())
+
+        self.run_with(step)
+        self.assertTrue(self.load()[("/a",)].has_texts)
+
+    def test_a_closed_window_leaves_what_nobody_took_to_the_next_one(self) -> None:
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            await self.until(lambda: self.environments)
+            windows.accept_diff(1, "session", "/a/b", "mine\n")
+            windows.set_windows({})
+            await self.until(lambda: self.load().get(("/a",)) and not windows._tasks)
+            windows.set_windows({2: ("/a",)})
+            self.assertEqual(windows.kept(2), (("/a/b", "mine\n"),))
+
+        self.run_with(step)
+        self.assertTrue(self.load()[("/a",)].has_texts)

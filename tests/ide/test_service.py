@@ -1,0 +1,389 @@
+"""The companion as the editor holds it: from start to stop, called from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.context import OpenFile
+from GeminiCompanion.companion.ide.editor import Proposal
+from GeminiCompanion.companion.ide.service import JOIN, Companion
+from GeminiCompanion.companion.ide.status import Status
+
+from ..support import Client, FakeEditor, temp_folder, wait_for
+
+# Above what any system gives out, so that no process has it.
+PID = 2**30
+PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+# Makes the package importable in another interpreter, as conftest.py does it here.
+PACKAGE = """
+import sys, threading, types
+package = types.ModuleType("GeminiCompanion")
+package.__path__ = [sys.argv[1]]
+sys.modules["GeminiCompanion"] = package
+"""
+
+
+class ServiceTestCase(unittest.TestCase):
+    """`self.companion` is made and not started; it is stopped when the test ends."""
+
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.folder = os.path.join(self.temp, "gemini", "ide")
+        self.editor = FakeEditor()
+        self.companion = self.make()
+
+    def make(self) -> Companion:
+        companion = Companion(self.editor, PID)
+        self.addCleanup(companion.stop)
+        return companion
+
+    def start(self, *windows: int) -> None:
+        self.companion.start()
+        self.companion.set_windows({it: (f"/{it}",) for it in windows})
+        wait_for(lambda: set(self.companion.environments) == set(windows))
+
+    def files(self) -> list[str]:
+        return os.listdir(self.folder) if os.path.isdir(self.folder) else []
+
+    def client(self, window_id: int) -> Client:
+        environment = self.companion.environments[window_id]
+        port = int(environment["GEMINI_CLI_IDE_SERVER_PORT"])
+        client = Client(port, environment["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        client.initialize()
+        return client
+
+    def threads(self) -> list[str]:
+        return [it.name for it in threading.enumerate() if it.name == "GeminiCompanion"]
+
+    def file(self, view_id: int, name: str) -> OpenFile:
+        path = os.path.join(self.temp, name)
+        open(path, "w").close()
+        return OpenFile(view_id, path)
+
+
+class StartAndStop(ServiceTestCase):
+    def test_from_start_to_discovery_file(self) -> None:
+        self.start(1)
+        (name,) = self.files()
+        with open(os.path.join(self.folder, name)) as file:
+            found = json.load(file)
+        client = Client(found["port"], found["authToken"])
+        client.initialize()
+        self.assertEqual(client.call("ping")["result"], {})
+        self.assertEqual(found["workspacePath"], "/1")
+
+    def test_the_thread_has_a_name_and_keeps_no_editor_from_quitting(self) -> None:
+        self.start(1)
+        (thread,) = [it for it in threading.enumerate() if it.name == "GeminiCompanion"]
+        self.assertTrue(thread.daemon)
+
+    def test_stop_leaves_no_thread_no_socket_no_file_and_no_environment(self) -> None:
+        before = set(threading.enumerate())
+        self.start(1, 2)
+        clients = [self.client(1), self.client(2)]
+        with clients[0].stream() as stream:
+            stream.next()
+            self.companion.stop()
+            self.assertTrue(stream.ended())
+        self.assertEqual(self.threads(), [])
+        wait_for(lambda: set(threading.enumerate()) <= before)
+        self.assertEqual(self.files(), [])
+        self.assertEqual(self.companion.environments, {})
+        for client in clients:
+            with socket.socket() as probe:
+                probe.settimeout(5)
+                self.assertNotEqual(probe.connect_ex(("127.0.0.1", client.port)), 0)
+
+    @unittest.skipUnless(sys.platform == "linux", "elsewhere open files cannot be listed")
+    def test_stop_leaves_no_open_file(self) -> None:
+        # A first round, for what libraries open once and keep.
+        self.start(1)
+        self.companion.stop()
+        before = len(os.listdir("/proc/self/fd"))
+        self.companion = self.make()
+        self.start(1, 2)
+        with self.client(1).stream() as stream:
+            stream.next()
+            self.companion.stop()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+    def test_it_can_be_made_and_stopped_any_number_of_times(self) -> None:
+        for number in range(10):
+            self.companion = self.make()
+            self.start(number)
+            self.companion.stop()
+        self.assertEqual((self.threads(), self.files(), self.editor.told), ([], [], []))
+
+    def test_a_second_stop_does_nothing(self) -> None:
+        self.start(1)
+        self.companion.stop()
+        self.companion.stop()
+        self.assertEqual(self.editor.told, [])
+
+    def test_a_companion_that_was_never_started_can_be_stopped(self) -> None:
+        self.companion.stop()
+        self.companion.start()
+        wait_for(lambda: not self.threads())
+        self.assertEqual(self.files(), [])
+
+    def test_a_stop_right_after_the_start_ends_it_all_the_same(self) -> None:
+        self.companion.start()
+        self.companion.set_windows({1: ()})
+        self.companion.stop(10)
+        self.assertEqual((self.threads(), self.files()), ([], []))
+
+    def test_a_stop_waits_no_longer_than_it_is_told(self) -> None:
+        self.start(1)
+        blocked = threading.Event()
+
+        def block(statuses: tuple[Status, ...]) -> None:
+            blocked.wait(20)
+
+        self.companion.status(block)
+        began = time.monotonic()
+        self.companion.stop(0.05)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual(self.threads(), ["GeminiCompanion"])
+        blocked.set()
+        wait_for(lambda: not self.threads())
+
+    def test_an_editor_that_never_answers_does_not_hold_up_the_stop(self) -> None:
+        class DeafEditor(FakeEditor):
+            async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+                asked.set()
+                await asyncio.Event().wait()
+
+        asked = threading.Event()
+        self.editor = DeafEditor()
+        self.companion = self.make()
+        self.start(1)
+        client = self.client(1)
+        arguments = {"filePath": PATH, "newContent": ""}
+        params = {"name": "openDiff", "arguments": arguments}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        head = client.head(Content_Length=str(len(body)))
+        with client.send_raw(head + body.encode()):
+            self.assertTrue(asked.wait(20))
+            began = time.monotonic()
+            self.companion.stop()
+            self.assertLess(time.monotonic() - began, JOIN)
+        self.assertEqual((self.threads(), self.files()), ([], []))
+
+    def test_a_cli_that_reads_nothing_does_not_hold_up_the_stop(self) -> None:
+        self.start(1)
+        client = self.client(1)
+        with client.stream() as stream:
+            stream.next()
+            text = "x" * 10_000_000
+            self.companion.accept_diff(1, client.session_id, PATH, text)
+            self.companion.stop()
+        self.assertEqual((self.threads(), self.files()), ([], []))
+
+
+class Calls(ServiceTestCase):
+    def status(self) -> tuple[Status, ...]:
+        found: list[tuple[Status, ...]] = []
+        self.companion.status(found.append)
+        wait_for(lambda: found)
+        return found[0]
+
+    def test_calls_before_the_start_are_kept_in_order(self) -> None:
+        self.companion.set_windows({1: (), 2: ()})
+        self.companion.focus_file(1, self.file(1, "a"))
+        self.companion.focus_file(1, self.file(2, "b"))
+        self.companion.close_file(1)
+        self.companion.set_windows({1: ("/1",)})
+        self.companion.start()
+        wait_for(lambda: set(self.companion.environments) == {1})
+        with self.client(1).stream() as stream:
+            event = stream.next()
+            files = event.message["params"]["workspaceState"]["openFiles"]
+        self.assertEqual([os.path.basename(file["path"]) for file in files], ["b"])
+
+    def test_calls_after_the_stop_do_nothing(self) -> None:
+        self.start(1)
+        self.companion.stop()
+        answers: list[Any] = []
+        self.companion.set_windows({1: ()})
+        self.companion.set_trusted(True)
+        self.companion.add_file(1, self.file(1, "a"))
+        self.companion.focus_file(1, self.file(1, "a"))
+        self.companion.select(1, self.file(1, "a"))
+        self.companion.close_file(1)
+        self.companion.accept_diff(1, "s", PATH, "text")
+        self.companion.reject_diff(1, "s", PATH)
+        self.companion.status(answers.append)
+        self.assertEqual((answers, self.files(), self.threads()), ([], [], []))
+        self.assertEqual(self.editor.told, [])
+
+    def test_calls_of_many_threads_all_arrive(self) -> None:
+        answers: list[Any] = []
+
+        def call() -> None:
+            for _ in range(200):
+                self.companion.status(answers.append)
+
+        threads = [threading.Thread(target=call) for _ in range(5)]
+        for thread in threads[:3]:
+            thread.start()
+        self.start(1)
+        for thread in threads[3:]:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        wait_for(lambda: len(answers) == 1000)
+
+    def test_calls_while_it_stops_raise_nothing(self) -> None:
+        self.start(1)
+        together = threading.Barrier(4)
+        failures: list[BaseException] = []
+
+        def call() -> None:
+            together.wait(20)
+            try:
+                for _ in range(2000):
+                    self.companion.set_trusted(None)
+            except BaseException as error:
+                failures.append(error)
+                raise
+
+        threads = [threading.Thread(target=call) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        together.wait(20)
+        self.companion.stop(20)
+        for thread in threads:
+            thread.join(20)
+        self.assertEqual((failures, self.threads()), ([], []))
+
+    def test_a_reply_that_asks_again_each_time_leaves_the_others_their_turn(self) -> None:
+        def again(statuses: tuple[Status, ...]) -> None:
+            self.companion.status(again)
+
+        self.companion.status(again)
+        self.start(1)
+        self.assertEqual(len(self.status()), 1)
+        self.companion.stop(20)
+        self.assertEqual(self.threads(), [])
+
+    def test_a_status_comes_from_every_window(self) -> None:
+        self.start(1, 2)
+        self.assertEqual([it.folders for it in self.status()], [("/1",), ("/2",)])
+
+    def test_files_and_decisions_reach_the_cli(self) -> None:
+        self.start(1)
+        client = self.client(1)
+        with client.stream() as stream:
+            stream.next()
+            self.companion.focus_file(1, self.file(1, "a"))
+            event = stream.next()
+            (file,) = event.message["params"]["workspaceState"]["openFiles"]
+            self.assertIs(file["isActive"], True)
+            client.tool("openDiff", filePath=PATH, newContent="x")
+            self.assertEqual(self.status()[0].waiting, 1)
+            self.companion.reject_diff(1, client.session_id, PATH)
+            event = stream.next()
+            self.assertEqual(event.message["params"], {"filePath": PATH})
+
+    def test_a_window_that_closes_is_no_longer_in_the_environments(self) -> None:
+        self.start(1, 2)
+        self.companion.set_windows({2: ("/2",)})
+        wait_for(lambda: set(self.companion.environments) == {2})
+        wait_for(lambda: len(self.files()) == 1)
+
+
+class Failures(ServiceTestCase):
+    def output(self, program: str, *arguments: str) -> str:
+        """What the program prints in an interpreter of its own that has the package."""
+        if "python" not in os.path.basename(sys.executable):
+            self.skipTest("an editor's host is no interpreter that could be started")
+        command = [sys.executable, "-c", PACKAGE + program, ROOT, *arguments]
+        return subprocess.run(command, stdout=subprocess.PIPE, timeout=60).stdout.decode()
+
+    def test_a_failure_of_the_thread_is_logged_and_told_with_what_to_do(self) -> None:
+        broken = mock.patch.object(discovery, "sweep", side_effect=ZeroDivisionError("the reason"))
+        with self.assertLogs(log.logger, "ERROR") as logs, broken:
+            self.companion.start()
+            # From 3.13 on a thread counts as alive for a moment after it is listed no longer.
+            wait_for(lambda: not self.companion.is_running)
+        self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
+        (sentence,) = self.editor.told
+        self.assertIn("Gemini Companion: Show Log", sentence)
+        self.assertIn("Gemini Companion: Restart", sentence)
+        self.companion.set_windows({1: ()})
+        self.companion.stop()
+        self.assertEqual(self.files(), [])
+
+    def test_a_call_that_fails_is_logged_and_keeps_no_other_from_its_turn(self) -> None:
+        def broken(statuses: tuple[Status, ...]) -> None:
+            raise ZeroDivisionError("the reason")
+
+        heard: list[tuple[Status, ...]] = []
+        with self.assertLogs(log.logger, "ERROR") as logs:
+            self.start(1)
+            self.companion.status(broken)
+            self.companion.status(heard.append)
+            wait_for(lambda: heard)
+        self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
+
+    def end(self, module: str) -> str:
+        """What is told and logged where the module cannot be imported."""
+        program = """
+sys.modules[sys.argv[2]] = None
+from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.ide.editor import Editor
+from GeminiCompanion.companion.ide.service import Companion
+class Teller(Editor):
+    async def open_diff(self, window_id, proposal): pass
+    async def close_diff(self, window_id, session_id, path, decided=True): pass
+    async def restore_text(self, window_id, session_id, path, saved): pass
+    def set_orphaned(self, window_id, session_id, orphaned): pass
+    def tell(self, sentence): print("told:", sentence)
+recent = log.start("info")
+companion = Companion(Teller(), 1)
+companion.set_windows({1: ()})
+companion.start()
+for thread in threading.enumerate():
+    if thread.name == "GeminiCompanion":
+        thread.join(20)
+print("problem:", companion.problem)
+print("log:", *recent.lines())
+"""
+        return self.output(program, module)
+
+    def test_a_library_that_is_missing_is_told_by_name_with_what_to_do(self) -> None:
+        # The last is one that only aiohttp asks for.
+        for name in ("aiohttp", "jsonschema", "multidict"):
+            with self.subTest(name):
+                said = self.end(name)
+                for start in ("told: ", "problem: "):
+                    self.assertIn(f'{start}The library "{name}" is missing.', said)
+                self.assertIn("Satisfy Libraries", said)
+                self.assertRegex(said, f"log: .* ERROR The library .*{name}")
+                self.assertNotIn("Traceback", said)
+
+    def test_a_module_of_our_own_that_is_missing_is_our_bug_and_no_library(self) -> None:
+        said = self.end("GeminiCompanion.companion.ide.sessions")
+        self.assertIn("told: It stopped working", said)
+        self.assertIn("problem: It stopped working", said)
+        self.assertRegex(said, "(?s)log: .*Traceback.*GeminiCompanion.companion.ide.sessions")
+
+    def test_importing_the_service_brings_in_no_library(self) -> None:
+        program = """
+import GeminiCompanion.companion.ide.service
+print(sorted({"aiohttp", "jsonschema"} & set(sys.modules)))
+"""
+        self.assertEqual(self.output(program).strip(), "[]")

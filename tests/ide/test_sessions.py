@@ -1,0 +1,532 @@
+"""Sessions, their streams, and what is kept for whom."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from typing import Any, AsyncIterator
+from unittest import mock
+
+from GeminiCompanion.companion.ide.sessions import (
+    ABSENT,
+    GRACE,
+    LEAP,
+    MAX_REPLAY,
+    MAX_SESSIONS,
+    Event,
+    Session,
+    Sessions,
+    Stream,
+    StreamEnded,
+    UnknownSession,
+)
+
+from ..support import Clock, in_loop
+
+# Decisions, as only these are saved.
+ONE, TWO, THREE, FOUR = (b'{"params":{"filePath":"/%d"}}' % number for number in range(1, 5))
+
+
+async def next_of(stream: Stream) -> bytes:
+    """The message of the next event, which has to be there already."""
+    event = await stream.next(0.001)
+    return b"(silence)" if event is None else event.message
+
+
+class OneSession(unittest.TestCase):
+    def setUp(self) -> None:
+        self.session = Session("s", "2025-06-18")
+
+    @in_loop
+    async def test_events_come_in_order_with_ids_that_count_from_one(self) -> None:
+        stream = self.session.attach(None)
+        for message in (b"a", b"b", b"c"):
+            self.session.send(message)
+        events = [await stream.next(1) for _ in range(3)]
+        self.assertEqual(
+            [(it.id, it.message) for it in events if it], [(1, b"a"), (2, b"b"), (3, b"c")]
+        )
+
+    @in_loop
+    async def test_a_waiting_stream_wakes_when_something_is_sent(self) -> None:
+        stream = self.session.attach(None)
+        waiting = asyncio.ensure_future(stream.next(60))
+        await asyncio.sleep(0)
+        self.session.send(b"a")
+        event = await asyncio.wait_for(waiting, 5)
+        self.assertEqual(event and event.message, b"a")
+
+    @in_loop
+    async def test_silence_gives_none_and_the_stream_goes_on(self) -> None:
+        clock = Clock()
+        stream = self.session.attach(None)
+        waiting = asyncio.ensure_future(stream.next(20))
+        await clock.advance(0)
+        await clock.advance(19)
+        self.assertFalse(waiting.done())
+        await clock.advance(2)
+        self.assertIsNone(waiting.result())
+        self.session.send(b"a")
+        self.assertEqual(await next_of(stream), b"a")
+
+    @in_loop
+    async def test_what_was_sent_before_the_first_stream_waits_for_it(self) -> None:
+        self.session.send(b"decision")
+        self.assertEqual(self.session.undelivered(), [b"decision"])
+        self.assertEqual(await next_of(self.session.attach(None)), b"decision")
+
+    @in_loop
+    async def test_of_several_passing_events_only_the_newest_is_kept(self) -> None:
+        self.session.send(b"old", passing=True)
+        self.session.send(b"decision")
+        self.session.send(b"new", passing=True)
+        stream = self.session.attach(None)
+        self.assertEqual(
+            [await next_of(stream) for _ in range(3)], [b"decision", b"new", b"(silence)"]
+        )
+
+    def test_a_passing_event_is_never_an_undelivered_decision(self) -> None:
+        self.session.send(b"context", passing=True)
+        self.session.send(b"decision")
+        self.assertEqual(self.session.undelivered(), [b"decision"])
+
+    @in_loop
+    async def test_an_event_is_delivered_only_when_the_next_one_is_asked_for(self) -> None:
+        self.session.send(b"a")
+        stream = self.session.attach(None)
+        self.assertEqual(await next_of(stream), b"a")
+        self.assertEqual(self.session.undelivered(), [b"a"])
+        self.assertEqual(await next_of(stream), b"(silence)")
+        self.assertEqual(self.session.undelivered(), [])
+
+    @in_loop
+    async def test_an_ended_stream_gives_what_waits_and_then_says_so(self) -> None:
+        stream = self.session.attach(None)
+        self.session.send(b"a")
+        stream.end()
+        self.session.send(b"b")
+        self.assertEqual([await next_of(stream), await next_of(stream)], [b"a", b"b"])
+        with self.assertRaises(StreamEnded):
+            await stream.next(60)
+
+    @in_loop
+    async def test_ending_wakes_a_stream_that_waits(self) -> None:
+        waiting = asyncio.ensure_future(self.session.attach(None).next(60))
+        await asyncio.sleep(0)
+        if self.session.stream is not None:
+            self.session.stream.end()
+        with self.assertRaises(StreamEnded):
+            await asyncio.wait_for(waiting, 5)
+
+
+class Withdrawal(unittest.TestCase):
+    """What waits to be said can be changed until it is said."""
+
+    @in_loop
+    async def test_what_no_stream_took_is_replaced_under_its_own_id(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"a")
+        session.send(b"b")
+        self.assertTrue(session.replace(b"a", b"c"))
+        stream = session.attach(None)
+        self.assertEqual([await next_of(stream) for _ in range(2)], [b"c", b"b"])
+
+    @in_loop
+    async def test_what_was_said_is_not_replaced(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(b"a")
+        stream = session.attach(None)
+        await next_of(stream)
+        await next_of(stream)
+        self.assertFalse(session.replace(b"a", b"c"))
+
+
+class Resumption(unittest.TestCase):
+    def setUp(self) -> None:
+        self.session = Session("s", "2025-06-18")
+
+    async def read(self, last_event_id: int | None) -> list[bytes]:
+        """All that a new stream gives before it is silent."""
+        stream = self.session.attach(last_event_id)
+        messages: list[bytes] = []
+        while True:
+            event = await stream.next(0.001)
+            if event is None:
+                return messages
+            messages.append(event.message)
+
+    @in_loop
+    async def test_a_second_stream_replaces_the_first(self) -> None:
+        first = self.session.attach(None)
+        second = self.session.attach(None)
+        with self.assertRaises(StreamEnded):
+            await first.next(60)
+        self.session.send(b"a")
+        self.assertEqual(await next_of(second), b"a")
+
+    @in_loop
+    async def test_a_replaced_stream_leaves_everything_to_its_successor(self) -> None:
+        first = self.session.attach(None)
+        self.session.send(b"a")
+        second = self.session.attach(None)
+        self.session.send(b"b")
+        with self.assertRaises(StreamEnded):
+            await first.next(60)
+        self.assertEqual(self.session.undelivered(), [b"a", b"b"])
+        self.assertEqual([await next_of(second), await next_of(second)], [b"a", b"b"])
+
+    @in_loop
+    async def test_a_stream_that_says_what_it_saw_gets_exactly_what_it_missed(self) -> None:
+        for message in (b"1", b"2", b"3", b"4"):
+            self.session.send(message)
+        self.assertEqual(await self.read(None), [b"1", b"2", b"3", b"4"])
+        self.assertEqual(await self.read(2), [b"3", b"4"])
+        self.assertEqual(await self.read(4), [])
+
+    @in_loop
+    async def test_a_stream_that_says_nothing_gets_nothing_twice(self) -> None:
+        self.session.send(b"1")
+        await self.read(None)
+        self.session.send(b"2")
+        self.assertEqual(await self.read(None), [b"2"])
+
+    @in_loop
+    async def test_an_id_that_was_never_given_counts_as_none(self) -> None:
+        self.session.send(b"1")
+        await self.read(None)
+        self.session.send(b"2")
+        for id in (0, 99, -1):
+            with self.subTest(id=id):
+                self.assertEqual(await next_of(self.session.attach(id)), b"2")
+
+    @in_loop
+    async def test_a_resumed_stream_gets_one_context_and_that_the_newest(self) -> None:
+        self.session.send(b"decision")
+        self.session.send(b"old", passing=True)
+        await self.read(None)
+        self.session.send(b"new", passing=True)
+        self.assertEqual(await self.read(1), [b"new"])
+
+    @in_loop
+    async def test_old_decisions_are_forgotten_only_once_they_were_delivered(self) -> None:
+        count = MAX_REPLAY + 10
+        messages = [b"%d" % number for number in range(1, count + 1)]
+        for message in messages:
+            self.session.send(message)
+        self.assertEqual(await self.read(None), messages)
+        self.assertEqual(await self.read(1), messages[-MAX_REPLAY:])
+
+
+class Restoration(unittest.TestCase):
+    """A session that was saved at one moment and went on, until the editor crashed."""
+
+    async def read(self, session: Session, last_event_id: int | None) -> list[Event]:
+        stream = session.attach(last_event_id)
+        return [event async for event in self.all_of(stream)]
+
+    async def all_of(self, stream: Stream) -> AsyncIterator[Event]:
+        event = await stream.next(0.001)
+        while event is not None:
+            yield event
+            event = await stream.next(0.001)
+
+    async def messages(self, session: Session, last_event_id: int | None) -> list[bytes]:
+        return [event.message for event in await self.read(session, last_event_id)]
+
+    @in_loop
+    async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
+        session = Session("s", "2025-06-18")
+        for message in (ONE, TWO, THREE, FOUR):
+            session.send(message)
+        await self.read_two(session)
+        for seen, missed in ((None, [THREE, FOUR]), (2, [THREE, FOUR]), (3, [FOUR]), (4, [])):
+            with self.subTest(seen=seen):
+                restored = Session.restored(session.saved())
+                restored.send(b"new")
+                self.assertEqual(await self.messages(restored, seen), missed + [b"new"])
+
+    async def read_two(self, session: Session) -> None:
+        stream = session.attach(None)
+        for _ in range(2):
+            await next_of(stream)
+        session.delivered(2)
+
+    @in_loop
+    async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(ONE)
+        saved = session.saved()
+        for _ in range(3):
+            session.send(b"context", passing=True)
+            *_, seen = await self.read(session, None)
+        restored = Session.restored(saved)
+        restored.send(b"new")
+        self.assertEqual(await self.messages(restored, seen.id), [b"new"])
+        self.assertEqual(restored.undelivered(), [])
+
+    @in_loop
+    async def test_ids_grow_over_every_crash(self) -> None:
+        session, seen = Session("s", "2025-06-18"), 0
+        for _ in range(5):
+            saved = session.saved()
+            for decision in (ONE, TWO, THREE):
+                session.send(decision)
+                *_, event = await self.read(session, seen)
+                self.assertGreater(event.id, seen)
+                seen = event.id
+            session = Session.restored(saved)
+
+    @in_loop
+    async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
+        session = Session("s", "2025-06-18")
+        session.send(ONE)
+        restored = Session.restored(session.saved())
+        for id in (-1, 2 * LEAP):
+            with self.subTest(id=id):
+                self.assertEqual(await next_of(restored.attach(id)), ONE)
+
+
+class AllSessions(unittest.TestCase):
+    """`self.ended` are the sessions that `on_end` was told of."""
+
+    def setUp(self) -> None:
+        self.ended: list[Session] = []
+        self.sessions = Sessions(self.ended.append)
+
+    @in_loop
+    async def test_every_session_has_an_id_of_its_own_that_nobody_can_guess(self) -> None:
+        ids = {self.sessions.open("2025-06-18").id for _ in range(20)}
+        self.assertEqual(len(ids), 20)
+        for id in ids:
+            # Visible ASCII, as the protocol wants it, of at least 122 random bits.
+            self.assertRegex(id, "^[!-~]{31,}$")
+
+    @in_loop
+    async def test_a_session_is_found_by_its_id_and_keeps_its_protocol_version(self) -> None:
+        session = self.sessions.open("2025-11-25")
+        self.assertIs(self.sessions.get(session.id), session)
+        self.assertEqual(session.protocol_version, "2025-11-25")
+
+    @in_loop
+    async def test_an_unknown_id_and_none_are_unknown_sessions(self) -> None:
+        for id in (None, "", "other"):
+            with self.subTest(id=id), self.assertRaises(UnknownSession):
+                self.sessions.get(id)
+
+    @in_loop
+    async def test_an_ended_session_is_unknown_and_told_once(self) -> None:
+        session = self.sessions.open("2025-06-18")
+        self.sessions.end(session.id)
+        self.sessions.end(session.id)
+        with self.assertRaises(UnknownSession):
+            self.sessions.get(session.id)
+        self.assertEqual(self.ended, [session])
+
+    @in_loop
+    async def test_a_broadcast_reaches_every_session_and_keeps_their_decisions(self) -> None:
+        one, two = self.sessions.open("2025-06-18"), self.sessions.open("2025-06-18")
+        one.send(b"decision")
+        self.sessions.broadcast(b"context")
+        first = one.attach(None)
+        self.assertEqual([await next_of(first), await next_of(first)], [b"decision", b"context"])
+        self.assertEqual(await next_of(two.attach(None)), b"context")
+
+    @in_loop
+    async def test_ending_all_ends_every_stream(self) -> None:
+        streams = [self.sessions.open("2025-06-18").attach(None) for _ in range(3)]
+        self.sessions.end_all()
+        self.assertEqual(len(self.sessions), 0)
+        for stream in streams:
+            with self.assertRaises(StreamEnded):
+                await stream.next(60)
+
+    @in_loop
+    async def test_an_end_is_told_when_the_stream_has_had_its_last_word(self) -> None:
+        session = self.sessions.open("2025-06-18")
+        stream = session.attach(None)
+        session.send(b"decision")
+        self.sessions.end(session.id)
+        self.assertEqual(self.ended, [])
+        self.assertEqual(await next_of(stream), b"decision")
+        with self.assertRaises(StreamEnded):
+            await stream.next(60)
+        self.sessions.detach(session, stream)
+        self.assertEqual(self.ended, [session])
+        self.assertEqual(session.undelivered(), [])
+
+    @in_loop
+    async def test_too_many_sessions_cost_the_one_that_was_silent_longest(self) -> None:
+        clock = Clock()
+        sessions = []
+        for _ in range(MAX_SESSIONS):
+            sessions.append(self.sessions.open("2025-06-18"))
+            await clock.advance(0.1)
+        sessions[0].attach(None)
+        self.sessions.get(sessions[1].id)
+        self.sessions.open("2025-06-18")
+        self.assertEqual(self.ended, [sessions[2]])
+        self.assertEqual(len(self.sessions), MAX_SESSIONS)
+
+    @in_loop
+    async def test_where_all_have_streams_the_oldest_makes_room_all_the_same(self) -> None:
+        clock = Clock()
+        streams = []
+        for _ in range(MAX_SESSIONS):
+            streams.append(self.sessions.open("2025-06-18").attach(None))
+            await clock.advance(0.1)
+        self.sessions.open("2025-06-18")
+        self.assertEqual(len(self.sessions), MAX_SESSIONS)
+        with self.assertRaises(StreamEnded):
+            await streams[0].next(60)
+
+
+class Grace(unittest.TestCase):
+    """How long a session lives of which nothing is heard."""
+
+    def setUp(self) -> None:
+        self.ended: list[Session] = []
+        self.sessions = Sessions(self.ended.append)
+
+    @in_loop
+    async def test_a_session_without_a_stream_ends_after_the_grace_time(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        await clock.advance(GRACE - 1)
+        self.assertEqual(self.ended, [])
+        await clock.advance(2)
+        self.assertEqual(self.ended, [session])
+        self.assertEqual(len(self.sessions), 0)
+
+    @in_loop
+    async def test_each_request_begins_the_grace_time_anew(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        for _ in range(5):
+            await clock.advance(GRACE - 1)
+            self.sessions.get(session.id)
+        self.assertEqual(self.ended, [])
+        await clock.advance(GRACE + 1)
+        self.assertEqual(self.ended, [session])
+
+    @in_loop
+    async def test_a_session_lives_as_long_as_its_stream(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        stream = session.attach(None)
+        await clock.advance(100 * GRACE)
+        self.assertEqual(self.ended, [])
+        self.sessions.detach(session, stream)
+        await clock.advance(GRACE - 1)
+        self.assertEqual(self.ended, [])
+        await clock.advance(2)
+        self.assertEqual(self.ended, [session])
+
+    @in_loop
+    async def test_a_stream_that_was_replaced_takes_nothing_with_it(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        first = session.attach(None)
+        second = session.attach(None)
+        self.sessions.detach(session, first)
+        self.assertIs(session.stream, second)
+        await clock.advance(2 * GRACE)
+        self.assertEqual(self.ended, [])
+
+    @in_loop
+    async def test_a_stream_that_comes_back_in_time_saves_its_session(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        self.sessions.detach(session, session.attach(None))
+        await clock.advance(GRACE - 1)
+        session.attach(None)
+        await clock.advance(GRACE)
+        self.assertEqual(self.ended, [])
+
+    @in_loop
+    async def test_after_the_computer_slept_nobody_counts_as_away(self) -> None:
+        clock = Clock()
+        self.sessions.open("2025-06-18")
+        await clock.advance(GRACE - 1)
+        self.sessions.woke_up()
+        await clock.advance(GRACE - 1)
+        self.assertEqual(self.ended, [])
+        await clock.advance(2)
+        self.assertEqual(len(self.ended), 1)
+
+    @in_loop
+    async def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
+        Clock()
+        stream = self.sessions.open("2025-06-18").attach(None)
+        waiting = asyncio.ensure_future(stream.next(60))
+        await asyncio.sleep(0)
+        self.sessions.woke_up()
+        self.assertIsNone(await asyncio.wait_for(waiting, 5))
+
+    @in_loop
+    async def test_a_session_is_said_to_be_absent_once_it_has_been_away_for_some_seconds(
+        self,
+    ) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        stream = session.attach(None)
+        await clock.advance(100)
+        sessions.detach(session, stream)
+        await clock.advance(ABSENT - 1)
+        self.assertEqual(absent, [])
+        await clock.advance(2)
+        self.assertEqual(absent, [session])
+
+    @in_loop
+    async def test_a_session_whose_stream_comes_back_soon_is_not_said_to_be_absent(self) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        sessions.detach(session, session.attach(None))
+        await clock.advance(ABSENT - 1)
+        session.attach(None)
+        await clock.advance(2)
+        self.assertEqual(absent, [])
+
+    @in_loop
+    async def test_a_client_that_only_posts_is_said_to_be_absent_once_it_is_silent(self) -> None:
+        clock = Clock()
+        absent: list[Session] = []
+        sessions = Sessions(self.ended.append, absent.append)
+        session = sessions.open("2025-06-18")
+        await clock.advance(ABSENT - 1)
+        sessions.get(session.id)
+        await clock.advance(2)
+        self.assertEqual(absent, [])
+        await clock.advance(ABSENT)
+        self.assertEqual(absent, [session])
+
+    @in_loop
+    async def test_one_timer_is_enough_for_a_client_that_comes_and_goes(self) -> None:
+        clock = Clock()
+        loop, timers = asyncio.get_running_loop(), []
+        call_later = loop.call_later
+
+        def count(*arguments: Any) -> asyncio.TimerHandle:
+            timers.append(call_later(*arguments))
+            return timers[-1]
+
+        with mock.patch.object(loop, "call_later", count):
+            session = self.sessions.open("2025-06-18")
+            for _ in range(100):
+                self.sessions.detach(session, session.attach(None))
+            await clock.advance(ABSENT + 1)
+            waiting = [it for it in timers if not it.cancelled() and it.when() > loop.time()]
+            self.assertEqual(len(waiting), 1)
+            self.sessions.end(session.id)
+            self.assertTrue(waiting[0].cancelled())
+
+    @in_loop
+    async def test_a_session_that_ended_by_itself_is_not_ended_again(self) -> None:
+        clock = Clock()
+        session = self.sessions.open("2025-06-18")
+        self.sessions.end(session.id)
+        await clock.advance(2 * GRACE)
+        self.assertEqual(self.ended, [session])

@@ -1,0 +1,60 @@
+"""The state of a window's endpoint in words."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from GeminiCompanion.companion.ide.status import Status
+
+
+def text(**changes: Any) -> str:
+    values: dict[str, Any] = {
+        "window_id": 1,
+        "port": 4711,
+        "folders": ("/project",),
+        "discovery_paths": ("/tmp/gemini/ide/x.json",),
+        "connected": 0,
+        "waiting": 0,
+        "kept": 0,
+        **changes,
+    }
+    return Status(**values).text()
+
+
+class StatusText(unittest.TestCase):
+    def test_port_folders_and_discovery_file_are_named(self) -> None:
+        said = text(folders=("/one", "/two"))
+        for part in ("4711", "/one, /two", "/tmp/gemini/ide/x.json"):
+            self.assertIn(part, said)
+
+    def test_the_clis_that_are_connected_are_counted(self) -> None:
+        self.assertIn("Gemini CLI: 2 connected\n", text(connected=2))
+
+    def test_the_edits_that_wait_are_counted(self) -> None:
+        self.assertIn("without a decision: 3\n", text(waiting=3))
+
+    def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
+        self.assertRegex(text(kept=2), "wait for Gemini CLI: 2; .*Show Kept Decisions")
+        self.assertNotIn("Kept", text())
+
+    def test_without_a_cli_it_says_how_to_connect(self) -> None:
+        said = text()
+        self.assertIn("Gemini CLI: not connected\n", said)
+        self.assertIn("/ide enable", said)
+
+    def test_with_a_cli_no_advice_is_given(self) -> None:
+        self.assertNotIn("/ide enable", text(connected=1))
+
+    def test_without_a_folder_it_says_to_open_one_and_nothing_else(self) -> None:
+        said = text(folders=())
+        self.assertIn("open the folder of your project", said)
+        self.assertNotIn("/ide enable", said)
+
+    def test_without_a_discovery_file_it_points_to_the_log(self) -> None:
+        self.assertIn("not written; the log tells why", text(discovery_paths=()))
+
+    def test_every_line_ends_with_a_line_break(self) -> None:
+        said = text()
+        self.assertTrue(said.endswith("\n"))
+        self.assertNotIn("\n\n", said)

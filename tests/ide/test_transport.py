@@ -1,0 +1,865 @@
+"""The server on the wire: who may talk to it, what it answers, and how its streams live."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import socket
+import sys
+import time
+import unittest
+from typing import Any, AsyncIterator, Iterator
+from unittest import mock
+
+from GeminiCompanion.companion.base import admission, jsonrpc, log
+from GeminiCompanion.companion.base.truncated_json import Excerpt
+from GeminiCompanion.companion.ide import mcp, transport
+from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.sessions import Session, Sessions
+from GeminiCompanion.companion.ide.transport import Endpoint
+
+from ..support import Background, Client, read_all, read_head, wait_for
+
+TOKEN = "t0ken-of-the-test"
+PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+# Small ones, for tests that cross them.
+LARGE = 0x100000
+MAX_BODY = 0x200000
+
+
+class Desk(mcp.Desk):
+    """Refuses what is called "refused", fails at what is called "bug"."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.content = ""
+
+    async def open_diff(self, session: Session, path: str, content: str) -> None:
+        if content == "refused":
+            raise EditorError("It cannot be shown.")
+        if content == "bug":
+            raise ZeroDivisionError("secret detail")
+        self.opened.append(path)
+        self.content = content
+
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
+        return None
+
+
+class TransportTestCase(unittest.TestCase):
+    """`self.client` has the token and, after `initialize`, a session."""
+
+    def setUp(self) -> None:
+        self.desk = Desk()
+        self.ended: list[Session] = []
+        self.contexts = 0
+        self.background = Background(self.listening)
+        self.addCleanup(self.background.stop)
+        self.port = self.background.start()
+        self.client = Client(self.port, TOKEN)
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[int]:
+        self.sessions = Sessions(self.ended.append)
+        endpoint = Endpoint(TOKEN, self.sessions, self.desk, self.on_stream)
+        async with endpoint.listening() as port:
+            yield port
+
+    def on_stream(self, session: Session) -> None:
+        self.contexts += 1
+        session.send(b'{"context":%d}' % self.contexts, passing=True)
+
+    def session(self, client: Client | None = None) -> Session | None:
+        client = client or self.client
+        return self.background.call(self.sessions.find, client.session_id)
+
+    def send(self, message: bytes, client: Client | None = None) -> None:
+        session = self.session(client)
+        if session is None:
+            self.fail("the session is gone")
+        self.background.call(session.send, message)
+
+    def assert_refused(self, answer: Any, status: int, *parts: str) -> None:
+        self.assertEqual(answer.status, status, answer.body)
+        self.assertRegex(answer.headers["Content-Type"], "^text/plain")
+        self.assertRegex(answer.body.decode(), r"^Expected .*\.\n$")
+        for part in parts:
+            self.assertIn(part, answer.body.decode())
+
+    def assert_goes_on(self) -> None:
+        if "Mcp-Session-Id" not in self.client.headers:
+            self.client.initialize()
+        self.assertEqual(self.client.post(PING).json()["result"], {})
+
+
+class WhoMayTalk(TransportTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client.initialize()
+
+    def test_without_the_token_nobody_gets_anything(self) -> None:
+        wrong = [None, "", "Bearer", "Bearer ", TOKEN, "Basic " + TOKEN, "Bearer " + TOKEN[:-1]]
+        wrong += [f"Bearer {TOKEN}x", f"Bearer {TOKEN.upper()}", "Bearer \xff\xe9"]
+        for method in ("POST", "GET", "DELETE", "PUT"):
+            for value in wrong:
+                with self.subTest(method=method, value=value):
+                    body = json.dumps(PING) if method == "POST" else None
+                    answer = self.client.request(method, body, Authorization=value)
+                    self.assert_refused(answer, 401, "token")
+        self.assertIsNotNone(self.session())
+
+    def test_every_name_of_this_machine_is_a_host(self) -> None:
+        for name in ("127.0.0.1", "localhost", "LocalHost", "[::1]", "host.docker.internal"):
+            with self.subTest(name=name):
+                answer = self.client.post(PING, Host=f"{name}:{self.port}")
+                self.assertEqual(answer.status, 200)
+
+    def test_any_other_host_is_refused(self) -> None:
+        hosts = ["evil.example", f"evil.example:{self.port}", "127.0.0.1", "localhost", "[::1]"]
+        hosts += [f"127.0.0.1:{self.port + 1}", f"127.0.0.1.evil.example:{self.port}", "::1"]
+        hosts += [
+            f"127.0.0.1:{self.port}.evil.example",
+            f"x@127.0.0.1:{self.port}",
+            f":{self.port}",
+        ]
+        for host in hosts:
+            with self.subTest(host=host):
+                self.assert_refused(self.client.post(PING, Host=host), 403, "Host")
+
+    def test_a_request_without_a_host_is_refused(self) -> None:
+        head = self.client.head("GET", Host=None, Connection="close").replace(b"/1.1", b"/1.0", 1)
+        self.assertRegex(read_all(self.client.send_raw(head)), rb"^HTTP/1\.\d 403 ")
+
+    def test_web_pages_are_refused_whatever_they_know(self) -> None:
+        origins = ["http://evil.example", "null", "", f"https://127.0.0.1:{self.port}"]
+        origins += ["http://127.0.0.1", f"http://127.0.0.1:{self.port}.evil.example", "file://"]
+        for method in ("POST", "GET", "DELETE", "OPTIONS"):
+            for origin in origins:
+                with self.subTest(method=method, origin=origin):
+                    answer = self.client.request(method, Origin=origin)
+                    self.assert_refused(answer, 403, "Origin")
+
+    def test_the_servers_own_origin_is_allowed(self) -> None:
+        for name in ("127.0.0.1", "localhost", "host.docker.internal"):
+            with self.subTest(name=name):
+                answer = self.client.post(PING, Origin=f"http://{name}:{self.port}")
+                self.assertEqual(answer.status, 200)
+
+    def test_a_stranger_learns_nothing_from_paths_and_methods(self) -> None:
+        stranger = Client(self.port, "wrong")
+        for method, path in (("GET", "/"), ("PUT", "/mcp"), ("GET", "/no"), ("POST", "/mcp")):
+            with self.subTest(method=method, path=path):
+                self.assertEqual(stranger.request(method, path=path).status, 401)
+
+    def test_no_answer_lets_a_web_page_read_it(self) -> None:
+        for answer in (self.client.post(PING), self.client.request("OPTIONS")):
+            for name in answer.headers:
+                self.assertFalse(name.lower().startswith("access-control"), name)
+
+    def test_a_stranger_is_refused_before_his_body_is_read(self) -> None:
+        head = self.client.head(Authorization="Bearer no", Content_Length="1000000")
+        with self.client.send_raw(head) as connection:
+            self.assertIn(b" 401 ", read_head(connection))
+
+    @unittest.skipUnless(sys.platform == "linux", "elsewhere 127.0.0.2 does not exist")
+    def test_no_other_address_of_this_machine_is_served(self) -> None:
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", self.port), timeout=5).close()
+
+
+class Strangers(TransportTestCase):
+    """Whoever has not shown the token."""
+
+    def test_a_connection_that_says_nothing_is_ended(self) -> None:
+        with mock.patch.object(admission, "PATIENCE", 0.05):
+            self.assertEqual(read_all(self.client.send_raw(b"")), b"")
+        self.assert_goes_on()
+
+    def test_one_that_speaks_slowly_is_ended_at_the_same_moment(self) -> None:
+        with mock.patch.object(admission, "PATIENCE", 0.1):
+            with self.client.send_raw(self.client.head().rstrip() + b"\r\n") as connection:
+                connection.settimeout(0.01)
+                started = time.monotonic()
+                while self.is_open(connection):
+                    self.assertLess(time.monotonic() - started, 10)
+
+    def is_open(self, connection: socket.socket) -> bool:
+        """Says one byte more."""
+        try:
+            connection.sendall(b"x")
+            return bool(connection.recv(1))
+        except socket.timeout:
+            return True
+        except ConnectionError:
+            return False
+
+    def test_one_that_was_refused_gets_no_more_time(self) -> None:
+        with mock.patch.object(admission, "PATIENCE", 0.1):
+            head = self.client.head(Authorization="Bearer no", Content_Length="0")
+            answer = read_all(self.client.send_raw(head))
+        self.assertIn(b" 401 ", answer)
+
+    def test_one_is_listened_to_for_so_many_bytes_and_no_further(self) -> None:
+        header = b"X-Long: " + b"x" * 4000 + b"\r\n"
+        head = self.client.head("GET").split(b"\r\n", 1)
+        with mock.patch.object(admission, "PATIENCE", 0.1):
+            late = head[0] + b"\r\n" + 5 * header + head[1]
+            self.assertGreater(late.index(b"Authorization"), admission.MAX_HEARD)
+            self.assertEqual(read_all(self.client.send_raw(late)), b"")
+        self.assert_goes_on()
+
+    def test_requests_without_the_token_are_not_taken_in_without_end(self) -> None:
+        request = b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n"
+        with mock.patch.object(admission, "MAX_HEARD", 10 * len(request)):
+            with mock.patch.object(admission, "PATIENCE", 0.5):
+                answers = read_all(self.client.send_raw(500 * request))
+        self.assertEqual(answers.count(b"HTTP/1.1 403 "), 10)
+        self.assert_goes_on()
+
+    def test_what_waited_behind_the_token_is_not_lost(self) -> None:
+        self.client.initialize()
+        content = "".join(map(str, range(200_000)))
+        arguments = {"filePath": PATH, "newContent": content}
+        body = json.dumps(
+            {**PING, "method": "tools/call", "params": {"name": "openDiff", "arguments": arguments}}
+        )
+        head = self.client.head(Content_Length=str(len(body)), Connection="close")
+        for heard in (len(head), len(head) + 1, len(head) + 100_000):
+            with self.subTest(heard=heard), mock.patch.object(admission, "MAX_HEARD", heard):
+                answer = read_all(self.client.send_raw(head + body.encode()))
+                self.assertRegex(answer, b"^HTTP/1.1 200 ")
+                self.assertEqual(self.desk.content, content)
+                self.desk.content = ""
+
+    def test_many_of_them_cost_the_oldest_of_them_and_nobody_else(self) -> None:
+        self.client.initialize()
+        with contextlib.ExitStack() as stack, self.client.stream() as stream:
+            for _ in range(3 * admission.MAX_STRANGERS):
+                stack.enter_context(self.client.send_raw(b"GET "))
+            self.send(b"1")
+            self.assertEqual(stream.next().message, {"context": 1})
+            self.assertEqual(stream.next().message, 1)
+            self.assert_goes_on()
+
+    def test_whoever_has_the_token_keeps_his_connection(self) -> None:
+        self.client.initialize()
+        with mock.patch.object(admission, "PATIENCE", 0.05), self.client.stream() as stream:
+            self.assertEqual(read_all(self.client.send_raw(b"")), b"")
+            self.send(b"1")
+            stream.next()
+            self.assertEqual(stream.next().message, 1)
+
+    def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
+        self.client.initialize()
+        with mock.patch.object(transport, "MAX_CONNECTIONS", 2):
+            with self.client.stream(), self.client.stream():
+                self.assert_refused(self.client.post(PING), 503, "at most 2")
+        wait_for(lambda: self.client.post(PING).status == 200)
+
+    def test_what_is_no_http_is_not_quoted_in_the_log(self) -> None:
+        recent = log.RecentLines()
+        log.logger.addHandler(recent)
+        self.addCleanup(log.logger.removeHandler, recent)
+        head = self.client.head(Connection="close")
+        read_all(self.client.send_raw(head.replace(b"Bearer", b"Bea\x01\x00rer")))
+        read_all(self.client.send_raw(head.replace(b"Accept:", b"Acc ept\x00 ")))
+        self.assertNotIn(TOKEN, "\n".join(recent.lines()))
+
+
+class WhatMayBeAsked(TransportTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client.initialize()
+
+    def test_only_one_path_is_served(self) -> None:
+        for path in ("/", "/mcp/", "/mcpx", "/MCP", "/sse", "/mcp/x", "//mcp"):
+            with self.subTest(path=path):
+                body = json.dumps(PING)
+                self.assert_refused(self.client.request("POST", body, path), 404, "/mcp")
+
+    def test_a_query_behind_the_path_changes_nothing(self) -> None:
+        answer = self.client.request("POST", json.dumps(PING), "/mcp?a=b")
+        self.assertEqual(answer.status, 200)
+
+    def test_other_methods_are_refused_with_those_that_are_allowed(self) -> None:
+        for method in ("PUT", "PATCH", "OPTIONS", "TRACE"):
+            with self.subTest(method=method):
+                answer = self.client.request(method)
+                self.assert_refused(answer, 405, "POST, GET and DELETE")
+                self.assertEqual(answer.headers["Allow"], "POST, GET, DELETE")
+        self.assertEqual(self.client.request("HEAD").status, 405)
+
+    def test_a_post_that_is_no_json_is_refused(self) -> None:
+        types = [None, "", "text/plain", "application/x-www-form-urlencoded", "application/jsonx"]
+        types += ["multipart/form-data; boundary=x", "json", "application/json-rpc"]
+        for value in types:
+            with self.subTest(value=value):
+                answer = self.client.post(PING, Content_Type=value)
+                self.assert_refused(answer, 415, "application/json")
+
+    def test_json_may_come_with_parameters_and_in_capitals(self) -> None:
+        for value in (
+            "application/json; charset=utf-8",
+            "APPLICATION/JSON",
+            "application/json;x=y",
+        ):
+            with self.subTest(value=value):
+                self.assertEqual(self.client.post(PING, Content_Type=value).status, 200)
+
+    def test_a_post_that_does_not_take_json_is_refused(self) -> None:
+        for value in ("text/html", "text/event-stream", "text/*", "image/png, text/plain"):
+            with self.subTest(value=value):
+                answer = self.client.post(PING, Accept=value)
+                self.assert_refused(answer, 406, "application/json")
+
+    def test_a_get_that_does_not_take_a_stream_is_refused(self) -> None:
+        for value in ("text/html", "application/json", "application/*"):
+            with self.subTest(value=value):
+                answer = self.client.request("GET", Accept=value)
+                self.assert_refused(answer, 406, "text/event-stream")
+
+    def test_json_is_taken_by_name_by_wildcard_and_by_silence(self) -> None:
+        for value in ("application/json", "*/*", "application/*;q=0.5", "text/html, */*", None):
+            with self.subTest(value=value):
+                self.assertEqual(self.client.post(PING, Accept=value).status, 200)
+
+    def test_the_three_revisions_and_none_at_all_may_stand_in_the_header(self) -> None:
+        for version in (*mcp.VERSIONS, None):
+            with self.subTest(version=version):
+                answer = self.client.post(PING, MCP_Protocol_Version=version)
+                self.assertEqual(answer.status, 200)
+
+    def test_another_revision_in_the_header_is_refused_with_those_that_are_known(self) -> None:
+        for version in ("2024-11-05", "2099-01-01", "", "latest"):
+            for method in ("POST", "GET", "DELETE"):
+                with self.subTest(version=version, method=method):
+                    answer = self.client.request(method, MCP_Protocol_Version=version)
+                    self.assert_refused(answer, 400, "2025-03-26, 2025-06-18, 2025-11-25")
+
+    def test_without_a_session_nothing_but_initialize_is_answered(self) -> None:
+        for method, body in (("POST", json.dumps(PING)), ("GET", None), ("DELETE", None)):
+            with self.subTest(method=method):
+                answer = self.client.request(method, body, Mcp_Session_Id=None)
+                self.assert_refused(answer, 400, "Mcp-Session-Id")
+
+    def test_an_unknown_session_is_not_found(self) -> None:
+        for method, body in (("POST", json.dumps(PING)), ("GET", None), ("DELETE", None)):
+            for id in ("", "unknown", self.client.session_id + "x"):
+                with self.subTest(method=method, id=id):
+                    answer = self.client.request(method, body, Mcp_Session_Id=id)
+                    self.assert_refused(answer, 404, "initialize")
+
+
+class Bodies(TransportTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client.initialize()
+        for name, value in (("LARGE", LARGE), ("MAX_BODY", MAX_BODY)):
+            patch = mock.patch.object(transport, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def propose(self, size: int) -> Any:
+        """An openDiff whose body has so many bytes."""
+        arguments = {"filePath": PATH, "newContent": ""}
+        params = {"name": "openDiff", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        arguments["newContent"] = "x" * (size - len(json.dumps(message)))
+        return self.client.post(message).json()
+
+    def test_a_body_of_the_limit_is_read(self) -> None:
+        self.assertEqual(self.propose(MAX_BODY)["result"], {"content": []})
+
+    def test_a_text_is_whole_up_to_a_large_body_and_an_excerpt_beyond_it(self) -> None:
+        for size, kind in ((LARGE, str), (LARGE + 1, Excerpt), (MAX_BODY, Excerpt)):
+            with self.subTest(size=size):
+                self.assertEqual(self.propose(size)["result"], {"content": []})
+                self.assertIs(type(self.desk.content), kind)
+                self.assertEqual(set(self.desk.content), {"x"})
+
+    def test_a_path_that_is_an_excerpt_is_the_tools_error(self) -> None:
+        result = self.client.tool("closeDiff", filePath="/" + "x" * LARGE)
+        self.assertTrue(result["isError"])
+        self.assertRegex(result["content"][0]["text"], "^Expected filePath .{1,80}$")
+
+    def test_a_large_body_with_little_text_is_refused(self) -> None:
+        body = json.dumps(PING).encode().ljust(MAX_BODY)
+        with mock.patch.object(transport, "MAX_BODY", 2 * MAX_BODY):
+            self.assert_refused(self.client.post(body * 2), 413, "fewer values")
+        self.assert_goes_on()
+
+    def test_a_body_that_does_not_come_is_given_up(self) -> None:
+        head = self.client.head(Content_Length="1000")
+        with mock.patch.object(transport, "BODY_TIME", 0.05):
+            answer = read_all(self.client.send_raw(head + b'{"half":'))
+        self.assertIn(b" 408 ", answer)
+        self.assert_goes_on()
+
+    def test_a_larger_one_is_refused_by_its_length_before_it_is_sent(self) -> None:
+        with self.client.send_raw(self.client.head(Content_Length=str(MAX_BODY + 1))) as connection:
+            head = read_head(connection)
+            self.assertIn(b" 413 ", head)
+            self.assertIn(b"connection: close", head.lower())
+            self.assertIn(str(MAX_BODY).encode(), connection.recv(1000))
+
+    def test_a_larger_one_is_refused_where_its_length_is_not_told(self) -> None:
+        chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+        head = self.client.head(Transfer_Encoding="chunked")
+        with self.client.send_raw(head) as connection:
+            for _ in range(MAX_BODY // 0x100000 + 1):
+                connection.sendall(chunk)
+            self.assertIn(b" 413 ", read_head(connection))
+        self.assert_goes_on()
+
+    def test_a_compressed_body_is_refused_unread(self) -> None:
+        for body in (json.dumps(PING).encode(), gzip.compress(b" " * MAX_BODY, 1)):
+            for coding in ("gzip", "deflate", "br", "nonsense"):
+                with self.subTest(coding=coding, size=len(body)):
+                    answer = self.client.post(body, Content_Encoding=coding)
+                    self.assert_refused(answer, 415, "Content-Encoding")
+        self.assertEqual(self.client.post(PING, Content_Encoding="identity").status, 200)
+
+    def test_a_chunked_body_is_read(self) -> None:
+        body = b"".join(b"1\r\n%c\r\n" % byte for byte in json.dumps(PING).encode()) + b"0\r\n\r\n"
+        head = self.client.head(Transfer_Encoding="chunked", Connection="close")
+        self.assertIn(b" 200 ", read_all(self.client.send_raw(head + body)))
+
+    def test_a_client_that_asks_before_it_sends_is_told_to_go_on(self) -> None:
+        body = json.dumps(PING).encode()
+        for value in ("100-continue", "100-Continue"):
+            with self.subTest(value=value):
+                head = self.client.head(Content_Length=str(len(body)), Expect=value)
+                with self.client.send_raw(head) as connection:
+                    self.assertEqual(read_head(connection), b"HTTP/1.1 100 Continue\r\n\r\n")
+                    connection.sendall(body)
+                    self.assertIn(b" 200 ", read_head(connection))
+
+    def test_a_client_that_asks_and_is_refused_is_not_told_to_go_on(self) -> None:
+        for status, headers in (
+            (401, {"Authorization": "Bearer no", "Content_Length": "10"}),
+            (415, {"Content_Type": "text/plain", "Content_Length": "10"}),
+            (413, {"Content_Length": str(MAX_BODY + 1)}),
+        ):
+            with self.subTest(status=status):
+                head = self.client.head(Expect="100-continue", **headers)
+                with self.client.send_raw(head) as connection:
+                    self.assertIn(b" %d " % status, read_head(connection))
+
+    def test_broken_http_is_refused_and_the_server_goes_on(self) -> None:
+        chunked = self.client.head(Transfer_Encoding="chunked", Connection="close")
+        for data in (
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+            b"POST\r\n\r\n",
+            b"POST /mcp HTTP/9.9\r\n\r\n",
+            b"POST /mcp HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+            chunked + b"zz\r\nx\r\n0\r\n\r\n",
+        ):
+            with self.subTest(data=data):
+                self.assertRegex(read_all(self.client.send_raw(data)), rb"^HTTP/1\.\d 400 ")
+        self.assert_goes_on()
+
+    def test_a_client_that_leaves_within_its_body_disturbs_nobody(self) -> None:
+        head = self.client.head(Content_Length="1000")
+        with self.nothing_logged():
+            self.client.send_raw(head + b'{"half":').close()
+            self.assert_goes_on()
+
+    @contextlib.contextmanager
+    def nothing_logged(self) -> Iterator[None]:
+        """Nothing of ours is logged from warnings upward."""
+        recent = log.RecentLines()
+        recent.setLevel("WARNING")
+        log.logger.addHandler(recent)
+        try:
+            yield
+        finally:
+            log.logger.removeHandler(recent)
+        self.assertEqual(recent.lines(), [])
+
+
+class Initialize(TransportTestCase):
+    def test_every_revision_is_agreed_on_and_an_unknown_one_is_answered_with_a_known(self) -> None:
+        for wanted, agreed in (
+            ("2025-03-26", "2025-03-26"),
+            ("2025-06-18", "2025-06-18"),
+            ("2025-11-25", "2025-11-25"),
+            ("1999-01-01", "2025-06-18"),
+        ):
+            with self.subTest(wanted=wanted):
+                client = Client(self.port, TOKEN)
+                self.assertEqual(client.initialize(wanted)["protocolVersion"], agreed)
+                session = self.session(client)
+                self.assertEqual(session and session.protocol_version, agreed)
+                self.assertEqual(client.call("ping")["result"], {})
+
+    def test_the_answer_is_json_and_names_a_new_session(self) -> None:
+        message = {**PING, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
+        answers = [self.client.post(message) for _ in range(2)]
+        self.assertEqual({answer.status for answer in answers}, {200})
+        self.assertEqual(len({answer.headers["Mcp-Session-Id"] for answer in answers}), 2)
+        self.assertEqual(answers[0].headers["Content-Type"], "application/json")
+        self.assertEqual(answers[0].json()["id"], 1)
+
+    def test_a_client_with_a_session_may_begin_another(self) -> None:
+        self.client.initialize()
+        first = self.client.session_id
+        self.client.initialize()
+        self.assertNotEqual(self.client.session_id, first)
+        self.assertEqual(self.client.post(PING, Mcp_Session_Id=first).status, 200)
+
+    def test_without_a_revision_it_is_refused_and_no_session_begins(self) -> None:
+        answer = self.client.post({**PING, "method": "initialize"})
+        self.assertEqual((answer.status, answer.json()["id"]), (400, 1))
+        self.assertEqual(answer.json()["error"]["code"], jsonrpc.INVALID_PARAMS)
+        self.assertEqual(self.background.call(len, self.sessions), 0)
+
+    def test_as_a_notification_it_begins_nothing(self) -> None:
+        answer = self.client.post({"jsonrpc": "2.0", "method": "initialize"})
+        self.assert_refused(answer, 400, "Mcp-Session-Id")
+
+    def test_a_client_info_of_any_shape_is_taken(self) -> None:
+        shapes: tuple[Any, ...] = (None, "x", [], {"version": None}, {"version": "%s %d"})
+        for info in shapes:
+            with self.subTest(info=info):
+                params = {"protocolVersion": "2025-06-18", "clientInfo": info}
+                answer = self.client.post({**PING, "method": "initialize", "params": params})
+                self.assertEqual(answer.status, 200)
+
+
+class Messages(TransportTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client.initialize()
+
+    def test_a_body_that_is_no_message_is_answered_with_the_error_and_the_server_goes_on(
+        self,
+    ) -> None:
+        begin = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": '
+        for body, code in (
+            (b"", jsonrpc.PARSE_ERROR),
+            (b"{", jsonrpc.PARSE_ERROR),
+            (b"\xef\xbb\xbf" + json.dumps(PING).encode(), jsonrpc.PARSE_ERROR),
+            (begin + b'{"a": "\xff"}}', jsonrpc.PARSE_ERROR),
+            (begin + b'{"a": "\\ud800"}}', jsonrpc.PARSE_ERROR),
+            (begin + b'{"a": ' + b"9" * 100_000 + b"}}", jsonrpc.PARSE_ERROR),
+            (begin + b'{"a": NaN}}', jsonrpc.PARSE_ERROR),
+            (begin + b"[" * 200_000, jsonrpc.PARSE_ERROR),
+            (b"[]", jsonrpc.INVALID_REQUEST),
+            (b"null", jsonrpc.INVALID_REQUEST),
+            (b'"ping"', jsonrpc.INVALID_REQUEST),
+            (b"{}", jsonrpc.INVALID_REQUEST),
+            (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', jsonrpc.INVALID_REQUEST),
+        ):
+            with self.subTest(body=body[:80]):
+                answer = self.client.post(body)
+                self.assertEqual(answer.status, 400)
+                self.assertEqual(answer.headers["Content-Type"], "application/json")
+                self.assertIsNone(answer.json()["id"])
+                self.assertEqual(answer.json()["error"]["code"], code)
+        self.assert_goes_on()
+
+    def test_a_request_of_wrong_types_is_refused_under_its_id(self) -> None:
+        for members in ({"method": 5}, {"params": [1]}, {"params": None}, {"jsonrpc": "1.0"}):
+            with self.subTest(members=members):
+                answer = self.client.post({**PING, "id": "mine", **members})
+                self.assertEqual((answer.status, answer.json()["id"]), (400, "mine"))
+                self.assertEqual(answer.json()["error"]["code"], jsonrpc.INVALID_REQUEST)
+
+    def test_unknown_methods_and_tools_keep_the_connection(self) -> None:
+        answer = self.client.post({**PING, "method": "nope"})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (200, -32601))
+        answer = self.client.post({**PING, "method": "tools/call", "params": {"name": "nope"}})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (200, -32602))
+
+    def test_bad_arguments_are_answered_as_the_sessions_revision_wants_it(self) -> None:
+        for version, member in (("2025-03-26", "error"), ("2025-11-25", "result")):
+            with self.subTest(version=version):
+                self.client.initialize(version)
+                answer = self.client.call("tools/call", {"name": "openDiff"})
+                self.assertIn(member, answer)
+
+    def test_a_relative_path_and_one_with_a_nul_are_the_tools_errors(self) -> None:
+        for path in ("a.py", PATH + "\0"):
+            with self.subTest(path=path):
+                result = self.client.tool("openDiff", filePath=path, newContent="")
+                self.assertIs(result["isError"], True)
+        self.assertEqual(self.desk.opened, [])
+
+    def test_a_tool_call_is_answered_with_its_result(self) -> None:
+        result = self.client.tool("openDiff", filePath=PATH, newContent="x")
+        self.assertEqual((result, self.desk.opened), ({"content": []}, [PATH]))
+
+    def test_what_the_editor_cannot_keeps_the_connection(self) -> None:
+        result = self.client.tool("openDiff", filePath=PATH, newContent="refused")
+        self.assertEqual(result["content"][0]["text"], "It cannot be shown.")
+
+    def test_notifications_and_responses_are_accepted_without_a_body(self) -> None:
+        for message in (
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "method": "unknown"},
+            {"jsonrpc": "2.0", "id": 5, "result": {}},
+            {"jsonrpc": "2.0", "id": 5, "error": {"code": 1, "message": "m"}},
+        ):
+            with self.subTest(message=message):
+                answer = self.client.post(message)
+                self.assertEqual((answer.status, answer.body), (202, b""))
+
+    def test_a_bug_of_ours_is_logged_once_and_keeps_the_connection(self) -> None:
+        arguments = {"filePath": PATH, "newContent": "bug"}
+        message = {**PING, "id": "mine", "method": "tools/call"}
+        message["params"] = {"name": "openDiff", "arguments": arguments}
+        with self.assertLogs(log.logger, "ERROR") as logs:
+            answer = self.client.post(message)
+        self.assertEqual((answer.status, answer.json()["id"]), (200, "mine"))
+        self.assertEqual(answer.json()["error"]["code"], jsonrpc.INTERNAL_ERROR)
+        self.assertNotIn(b"detail", answer.body)
+        self.assertEqual(len(logs.output), 1)
+        self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: secret detail")
+        self.assert_goes_on()
+
+    def test_the_log_holds_neither_the_token_nor_the_text_of_files(self) -> None:
+        with self.assertLogs(log.logger, "DEBUG") as logs:
+            self.client.initialize()
+            self.client.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            self.client.tool("openDiff", filePath=PATH, newContent="text of a file")
+            self.client.post(PING, Authorization=None)
+        self.assertNotIn(TOKEN, "".join(logs.output))
+        self.assertNotIn("text of a file", "".join(logs.output))
+
+
+class Batches(TransportTestCase):
+    def test_the_revision_with_batches_answers_each_request_in_order(self) -> None:
+        self.client.initialize("2025-03-26")
+        answer = self.client.post(
+            [
+                PING,
+                {"jsonrpc": "2.0", "method": "notifications/initialized"},
+                17,
+                {"jsonrpc": "2.0", "id": 2, "method": "nope"},
+                {"jsonrpc": "2.0", "id": 3, "method": "tools/list"},
+            ]
+        )
+        self.assertEqual(answer.status, 200)
+        first, second, third, fourth = answer.json()
+        self.assertEqual(first, {"jsonrpc": "2.0", "id": 1, "result": {}})
+        self.assertEqual((second["id"], second["error"]["code"]), (None, jsonrpc.INVALID_REQUEST))
+        self.assertEqual((third["id"], third["error"]["code"]), (2, jsonrpc.METHOD_NOT_FOUND))
+        self.assertEqual((fourth["id"], len(fourth["result"]["tools"])), (3, 2))
+
+    def test_a_batch_of_nothing_but_notifications_is_accepted_without_a_body(self) -> None:
+        self.client.initialize("2025-03-26")
+        answer = self.client.post([{"jsonrpc": "2.0", "method": "n"}] * 3)
+        self.assertEqual((answer.status, answer.body), (202, b""))
+
+    def test_a_batch_of_one_is_answered_with_an_array(self) -> None:
+        self.client.initialize("2025-03-26")
+        self.assertEqual(len(self.client.post([PING]).json()), 1)
+
+    def test_an_empty_batch_is_refused_with_one_error(self) -> None:
+        self.client.initialize("2025-03-26")
+        answer = self.client.post([])
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, -32600))
+
+    def test_the_revisions_without_batches_refuse_them_whole(self) -> None:
+        for version in ("2025-06-18", "2025-11-25"):
+            with self.subTest(version=version):
+                self.client.initialize(version)
+                answer = self.client.post([PING])
+                self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, -32600))
+                self.assertIn(version, answer.json()["error"]["message"])
+
+    def test_a_session_cannot_begin_within_a_batch(self) -> None:
+        message = {**PING, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}
+        self.assert_refused(self.client.post([message]), 400, "Mcp-Session-Id")
+        self.client.initialize("2025-03-26")
+        (answer,) = self.client.post([message]).json()
+        self.assertEqual(answer["error"]["code"], jsonrpc.METHOD_NOT_FOUND)
+        self.assertEqual(self.background.call(len, self.sessions), 1)
+
+    def test_a_bug_within_a_batch_spoils_only_its_own_answer(self) -> None:
+        self.client.initialize("2025-03-26")
+        call = {"name": "openDiff", "arguments": {"filePath": PATH, "newContent": "bug"}}
+        with self.assertLogs(log.logger, "ERROR"):
+            answer = self.client.post([{**PING, "method": "tools/call", "params": call}, PING])
+        first, second = answer.json()
+        self.assertEqual(first["error"]["code"], jsonrpc.INTERNAL_ERROR)
+        self.assertEqual(second["result"], {})
+
+
+class Streams(TransportTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client.initialize()
+
+    def messages(self, stream: Any, count: int) -> list[Any]:
+        return [stream.next().message for _ in range(count)]
+
+    def test_a_stream_begins_with_a_retry_time_and_the_context(self) -> None:
+        with self.client.stream() as stream:
+            event = stream.next()
+            self.assertEqual(stream.status, 200)
+            self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
+            self.assertIn("no-cache", stream.headers["Cache-Control"])
+            self.assertEqual(stream.retry, transport.RETRY)
+            self.assertEqual((event.fields["event"], event.message), ("message", {"context": 1}))
+
+    def test_every_event_has_an_id_that_is_larger_than_those_before(self) -> None:
+        with self.client.stream() as stream:
+            ids = [stream.next().id]
+            for number in range(3):
+                self.send(b"%d" % number)
+                ids.append(stream.next().id)
+        self.assertEqual(ids, sorted(set(ids)))
+
+    def test_text_with_line_breaks_and_signs_of_every_kind_is_one_event(self) -> None:
+        params = {"text": "a\n\nb\r\ndata: c\u2028\U0001f600"}
+        with self.client.stream() as stream:
+            stream.next()
+            self.send(jsonrpc.encode_notification("m", params))
+            self.assertEqual(stream.next().message["params"], params)
+
+    def test_every_new_stream_begins_with_the_context(self) -> None:
+        for number in (1, 2, 3):
+            with self.client.stream() as stream:
+                self.assertEqual(self.messages(stream, 1), [{"context": number}])
+
+    def test_a_second_stream_replaces_the_first_which_ends_in_good_order(self) -> None:
+        with self.client.stream() as first:
+            first.next()
+            with self.client.stream() as second:
+                second.next()
+                self.assertTrue(first.ended())
+                self.send(b"1")
+                self.assertEqual(self.messages(second, 1), [1])
+
+    def test_the_streams_of_two_clients_are_apart(self) -> None:
+        other = Client(self.port, TOKEN)
+        other.initialize()
+        with self.client.stream() as mine, other.stream() as theirs:
+            mine.next()
+            theirs.next()
+            self.send(b"1")
+            self.send(b"2", other)
+            self.assertEqual(self.messages(mine, 1) + self.messages(theirs, 1), [1, 2])
+
+    def test_a_stream_that_resumes_gets_exactly_the_decisions_that_it_missed(self) -> None:
+        with self.client.stream() as stream:
+            stream.next()
+            for number in range(1, 5):
+                self.send(b"%d" % number)
+            seen = [stream.next() for _ in range(4)]
+        self.send(b"5")
+        with self.client.stream(Last_Event_ID=str(seen[1].id)) as stream:
+            self.assertEqual(self.messages(stream, 4), [3, 4, 5, {"context": 2}])
+            self.send(b"6")
+            self.assertEqual(self.messages(stream, 1), [6])
+
+    def test_a_stream_that_does_not_resume_gets_nothing_twice(self) -> None:
+        with self.client.stream() as stream:
+            self.send(b"1")
+            self.send(b"2")
+            self.assertEqual(len(self.messages(stream, 3)), 3)
+        self.send(b"3")
+        with self.client.stream() as stream:
+            self.assertEqual(self.messages(stream, 2), [3, {"context": 2}])
+
+    def test_an_event_id_that_was_never_given_is_ignored(self) -> None:
+        for number, value in enumerate(("x", "-1", "99999", "9" * 100, "", "1.5", "\xb2"), 1):
+            with self.subTest(value=value):
+                with self.client.stream(Last_Event_ID=value) as stream:
+                    self.assertEqual(self.messages(stream, 1), [{"context": number}])
+
+    def test_decisions_made_while_no_stream_was_there_come_first(self) -> None:
+        self.send(b"1")
+        self.send(b"2")
+        with self.client.stream() as stream:
+            self.assertEqual(self.messages(stream, 3), [1, 2, {"context": 1}])
+
+    def test_a_silent_stream_is_kept_open_by_comments(self) -> None:
+        with mock.patch.object(transport, "KEEP_ALIVE", 0.01), self.client.stream() as stream:
+            stream.next()
+            self.assertEqual([stream.comment(), stream.comment()], [": keep-alive"] * 2)
+            self.send(b"1")
+            self.assertEqual(self.messages(stream, 1), [1])
+
+    def test_a_client_that_leaves_takes_its_stream_with_it_and_not_its_session(self) -> None:
+        stream = self.client.stream()
+        stream.next()
+        stream.close()
+        session = self.session()
+        wait_for(lambda: session is not None and session.stream is None)
+        self.assert_goes_on()
+
+    def test_a_reader_that_stalls_loses_its_stream_and_nothing_else(self) -> None:
+        huge = b'"' + b"x" * 10_000_000 + b'"'
+        with mock.patch.object(transport, "STALLED", 0.05), self.client.stream() as stream:
+            stream.next()
+            self.send(huge)
+            session = self.session()
+            wait_for(lambda: session is not None and session.stream is None)
+        with self.client.stream() as stream:
+            self.assertEqual(len(self.messages(stream, 1)[0]), 10_000_000)
+
+    def test_delete_ends_the_session_and_its_stream_in_good_order(self) -> None:
+        with self.client.stream() as stream:
+            stream.next()
+            self.send(b"1")
+            answer = self.client.request("DELETE")
+            self.assertEqual((answer.status, answer.body), (204, b""))
+            self.assertEqual(self.messages(stream, 1), [1])
+            self.assertTrue(stream.ended())
+        self.assertEqual(self.client.post(PING).status, 404)
+        self.assertEqual(self.client.request("DELETE").status, 404)
+        wait_for(lambda: len(self.ended) == 1)
+
+    def test_delete_of_a_session_without_a_stream_ends_it(self) -> None:
+        self.assertEqual(self.client.request("DELETE").status, 204)
+        self.assertEqual(len(self.ended), 1)
+
+
+class TheEnd(TransportTestCase):
+    def test_streams_end_in_good_order_with_all_that_was_sent(self) -> None:
+        self.client.initialize()
+        other = Client(self.port, TOKEN)
+        other.initialize()
+        with self.client.stream() as one, other.stream() as two:
+            one.next()
+            two.next()
+            self.send(b"1")
+            self.background.stop()
+            self.assertEqual(one.next().message, 1)
+            self.assertTrue(one.ended())
+            self.assertTrue(two.ended())
+        self.assertEqual(len(self.ended), 2)
+
+    def test_nothing_listens_afterwards(self) -> None:
+        self.background.stop()
+        with self.assertRaises(ConnectionRefusedError):
+            self.client.request("GET")
+
+    def test_connections_that_idle_or_never_finish_do_not_hold_it_up(self) -> None:
+        self.client.initialize()
+        half = self.client.head(Content_Length="1000") + b"{"
+        with self.client.send_raw(b""), self.client.send_raw(half), self.client.stream() as stalled:
+            self.send(b'"' + b"x" * 10_000_000 + b'"')
+            began = time.monotonic()
+            self.background.stop()
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertEqual(stalled.status, 200)
+
+    def test_a_port_that_is_taken_is_said_by_an_error(self) -> None:
+        @contextlib.asynccontextmanager
+        async def again() -> AsyncIterator[int]:
+            endpoint = Endpoint(TOKEN, Sessions(lambda it: None), self.desk, lambda it: None)
+            with self.assertRaises(OSError):
+                async with endpoint.listening(self.port):
+                    self.fail("the port was free")
+            yield 0
+
+        background = Background(again)
+        background.start()
+        background.stop()
+        self.assert_goes_on()

@@ -1,0 +1,346 @@
+"""The endpoints of all windows: each on its own, together from first to last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import socket
+import sys
+import unittest
+from typing import Any, AsyncIterator, Iterator, Mapping
+from unittest import mock
+
+from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.ide.context import Cursor, OpenFile
+from GeminiCompanion.companion.ide.windows import Windows
+
+from ..support import Background, Client, EventStream, FakeEditor, temp_folder, wait_for
+
+# Above what any system gives out, so that no process has it.
+PID = 2**30
+WINDOWS = "GeminiCompanion.companion.ide.windows"
+PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
+
+
+class WindowsTestCase(unittest.TestCase):
+    """`self.windows` runs; `self.told` has every set of environments that was given."""
+
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.folder = os.path.join(self.temp, "gemini", "ide")
+        self.editor = FakeEditor()
+        self.told: list[Mapping[int, Mapping[str, str]]] = []
+        self.background = Background(self.running)
+        self.addCleanup(self.background.stop)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        self.windows = Windows(self.editor, PID, self.told.append)
+        ready = asyncio.Event()
+        running = asyncio.ensure_future(self.windows.run(ready.set))
+        await asyncio.wait_for(ready.wait(), 20)
+        try:
+            yield
+        finally:
+            self.windows.stop()
+            await running
+
+    def set_windows(self, *windows: int, **more: Any) -> None:
+        """These windows, each with one folder, once all of them can be found."""
+        self.background.call(self.windows.set_windows, {it: (f"/{it}",) for it in windows})
+        wait_for(lambda: set(self.told[-1]) == set(windows))
+        wait_for(lambda: len(self.workspaces()) == len(windows))
+
+    def workspaces(self) -> list[str]:
+        """What the discovery files say."""
+        if not os.path.isdir(self.folder):
+            return []
+        found = []
+        for name in os.listdir(self.folder):
+            with open(os.path.join(self.folder, name)) as file:
+                found.append(json.load(file)["workspacePath"])
+        return sorted(found)
+
+    def client(self, window_id: int) -> Client:
+        environment = self.told[-1][window_id]
+        port = int(environment["GEMINI_CLI_IDE_SERVER_PORT"])
+        client = Client(port, environment["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        client.initialize()
+        return client
+
+    def file(self, view_id: int, name: str, **more: Any) -> OpenFile:
+        path = os.path.join(self.temp, name)
+        open(path, "w").close()
+        return OpenFile(view_id, path, **more)
+
+
+class Lifetime(WindowsTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.background.start()
+
+    def test_each_window_has_its_own_port_token_and_file(self) -> None:
+        self.set_windows(1, 2)
+        environments = self.told[-1]
+        for name in ("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_AUTH_TOKEN"):
+            self.assertEqual(len({it[name] for it in environments.values()}), 2)
+        self.assertEqual(self.workspaces(), ["/1", "/2"])
+        self.assertEqual(environments[2]["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/2")
+
+    def test_the_token_of_one_window_opens_no_other(self) -> None:
+        self.set_windows(1, 2)
+        other = Client(self.client(2).port, self.told[-1][1]["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        self.assertEqual(other.request("GET").status, 401)
+
+    def test_a_window_that_is_gone_takes_its_server_and_file_and_no_others(self) -> None:
+        self.set_windows(1, 2)
+        first, second = self.client(1), self.client(2)
+        self.set_windows(2)
+        self.assertEqual(self.workspaces(), ["/2"])
+        self.assertEqual(second.call("ping")["result"], {})
+        wait_for(lambda: self.refuses(first.port))
+
+    def refuses(self, port: int) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(5)
+            return probe.connect_ex(("127.0.0.1", port)) != 0
+
+    def test_known_windows_keep_their_port_and_token(self) -> None:
+        self.set_windows(1)
+        before = self.told[-1][1]
+        self.set_windows(1, 2)
+        self.assertEqual(self.told[-1][1], before)
+
+    def test_other_folders_of_a_window_are_told_everywhere(self) -> None:
+        self.set_windows(1)
+        self.background.call(self.windows.set_windows, {1: ("/x", "/y")})
+        expected = os.pathsep.join(["/x", "/y"])
+        self.assertEqual(self.workspaces(), [expected])
+        self.assertEqual(self.told[-1][1]["GEMINI_CLI_IDE_WORKSPACE_PATH"], expected)
+
+    def test_environments_once_given_never_change(self) -> None:
+        self.set_windows(1)
+        given = self.told[-1]
+        before = json.dumps(given)
+        self.background.call(self.windows.set_windows, {1: ("/other",), 2: ()})
+        self.set_windows(3)
+        self.assertEqual(json.dumps(given), before)
+
+    def test_a_window_that_comes_and_goes_at_once_leaves_nothing(self) -> None:
+        def hurry() -> None:
+            for windows in ({1: ()}, {}, {1: ("/again",)}, {}):
+                self.windows.set_windows(windows)
+
+        self.background.call(hurry)
+        self.set_windows(2)
+        wait_for(lambda: self.workspaces() == ["/2"])
+
+    def test_a_window_that_comes_back_at_once_is_served(self) -> None:
+        def hurry() -> None:
+            for windows in ({1: ()}, {}, {1: ("/1",)}):
+                self.windows.set_windows(windows)
+
+        self.background.call(hurry)
+        wait_for(lambda: set(self.told[-1]) == {1} and self.workspaces() == ["/1"])
+        self.assertEqual(self.client(1).call("ping")["result"], {})
+
+    def test_at_the_end_all_files_are_gone_and_no_environment_is_left(self) -> None:
+        self.set_windows(1, 2)
+        self.background.stop()
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(self.told[-1], {})
+
+
+class Events(WindowsTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.background.start()
+        self.set_windows(1, 2)
+
+    def names(self, stream: EventStream) -> list[str]:
+        """The open files of the next context."""
+        files = stream.next().message["params"]["workspaceState"]["openFiles"]
+        return [os.path.basename(file["path"]) for file in files]
+
+    def test_files_are_told_to_their_own_window_alone(self) -> None:
+        with self.client(1).stream() as one, self.client(2).stream() as two:
+            self.assertEqual((self.names(one), self.names(two)), ([], []))
+            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
+            self.assertEqual(self.names(one), ["a"])
+            self.background.call(self.windows.focus_file, 2, self.file(2, "b"))
+            self.assertEqual(self.names(two), ["b"])
+
+    def test_files_selections_and_closings_reach_the_context(self) -> None:
+        with self.client(1).stream() as stream:
+            self.names(stream)
+            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
+            self.background.call(self.windows.add_file, 1, self.file(2, "b"))
+            self.assertEqual(self.names(stream), ["a", "b"])
+            selected = self.file(1, "a", cursor=Cursor(2, 3), selected_text="x")
+            self.background.call(self.windows.select, 1, selected)
+            event = stream.next()
+            active = event.message["params"]["workspaceState"]["openFiles"][0]
+            self.assertEqual(active["cursor"], {"line": 2, "character": 3})
+            self.assertEqual(active["selectedText"], "x")
+            self.background.call(self.windows.close_file, 1)
+            self.assertEqual(self.names(stream), ["b"])
+
+    def test_a_view_that_moves_to_another_window_is_only_there(self) -> None:
+        with self.client(1).stream() as one, self.client(2).stream() as two:
+            self.names(one)
+            self.names(two)
+            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
+            self.names(one)
+            self.background.call(self.windows.close_file, 1)
+            self.background.call(self.windows.focus_file, 2, self.file(1, "a"))
+            self.assertEqual((self.names(one), self.names(two)), ([], ["a"]))
+
+    def test_trust_is_told_to_every_window_and_to_those_that_come_later(self) -> None:
+        with self.client(1).stream() as stream:
+            self.names(stream)
+            self.background.call(self.windows.set_trusted, True)
+            event = stream.next()
+            state = event.message["params"]["workspaceState"]
+            self.assertIs(state["isTrusted"], True)
+        self.set_windows(1, 2, 3)
+        with self.client(3).stream() as stream:
+            event = stream.next()
+            state = event.message["params"]["workspaceState"]
+            self.assertIs(state["isTrusted"], True)
+
+    def test_decisions_reach_the_session_in_their_window(self) -> None:
+        client = self.client(2)
+        with client.stream() as stream:
+            self.names(stream)
+            id = client.session_id
+            self.background.call(self.windows.accept_diff, 2, id, PATH, "text")
+            self.background.call(self.windows.reject_diff, 2, id, PATH)
+            methods = [stream.next().message["method"] for _ in range(2)]
+        self.assertEqual(methods, ["ide/diffAccepted", "ide/diffRejected"])
+
+    def test_word_of_windows_that_are_gone_is_ignored(self) -> None:
+        file = self.file(1, "a")
+        self.background.call(self.windows.focus_file, 99, file)
+        self.background.call(self.windows.add_file, 99, file)
+        self.background.call(self.windows.select, 99, file)
+        self.background.call(self.windows.close_file, 99)
+        self.background.call(self.windows.accept_diff, 99, "s", PATH, "text")
+        self.background.call(self.windows.reject_diff, 99, "s", PATH)
+        with self.client(1).stream() as stream:
+            self.assertEqual(self.names(stream), [])
+        self.assertEqual(self.editor.told, [])
+
+    def test_the_status_has_every_window(self) -> None:
+        statuses = self.background.call(self.windows.status)
+        self.assertEqual([it.window_id for it in statuses], [1, 2])
+        self.assertEqual([it.folders for it in statuses], [("/1",), ("/2",)])
+
+
+class StartAndFailure(WindowsTestCase):
+    def test_files_of_dead_editors_are_swept_before_windows_are_told(self) -> None:
+        os.makedirs(self.folder)
+        dead = os.path.join(self.folder, f"gemini-ide-server-{PID - 1}-1.json")
+        open(dead, "w").close()
+        self.background.start()
+        self.assertFalse(os.path.exists(dead))
+
+    def test_without_windows_it_starts_and_ends(self) -> None:
+        self.background.start()
+        self.background.stop()
+        self.assertEqual(self.editor.told, [])
+
+    @contextlib.contextmanager
+    def no_more_sockets(self) -> Iterator[None]:
+        """The process may open nothing more, as when another plugin leaks files."""
+        import resource
+
+        next_one = os.open(os.devnull, os.O_RDONLY)
+        os.close(next_one)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such limit")
+    def test_a_window_without_a_server_is_told_with_what_to_do_and_the_others_go_on(self) -> None:
+        self.background.start()
+        self.set_windows(1)
+        client = self.client(1)
+        with self.assertLogs(log.logger, "ERROR") as logs:
+            with self.no_more_sockets():
+                self.background.call(self.windows.set_windows, {1: ("/1",), 2: ("/2",)})
+                wait_for(lambda: self.editor.told)
+        (sentence,) = self.editor.told
+        for part in ("no server could be started", "open files", "Gemini Companion: Restart"):
+            self.assertIn(part, sentence)
+        self.assertIn("Traceback", logs.output[0])
+        self.assertEqual(client.call("ping")["result"], {})
+        first, second = self.background.call(self.windows.status)
+        self.assertNotIn("none", first.text())
+        self.assertIn("Server: none", second.text())
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such limit")
+    def test_a_window_without_a_server_is_tried_again_when_windows_are_next_told(self) -> None:
+        self.background.start()
+        with self.assertLogs(log.logger, "ERROR"), self.no_more_sockets():
+            self.background.call(self.windows.set_windows, {1: ("/1",)})
+            wait_for(lambda: self.editor.told)
+        self.set_windows(1)
+        self.assertEqual(self.client(1).call("ping")["result"], {})
+
+
+class TheWatch(WindowsTestCase):
+    """What happens without a word to the companion."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        patch = mock.patch(WINDOWS + ".TICK", 0.02)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_a_discovery_file_that_somebody_swept_away_comes_back(self) -> None:
+        self.background.start()
+        self.set_windows(1)
+        shutil.rmtree(self.folder)
+        wait_for(lambda: self.workspaces() == ["/1"])
+
+    def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
+        self.background.start()
+        self.set_windows(1)
+        hours = itertools.count(0, 3600)
+        with mock.patch(WINDOWS + ".time.time", lambda: next(hours)):
+            with self.client(1).stream() as stream:
+                stream.next()
+                self.assertIn("keep-alive", stream.comment())
+
+
+class ADiskThatRefuses(unittest.TestCase):
+    def test_the_user_is_told_once_that_nothing_outlives_a_restart(self) -> None:
+        temp = temp_folder(self)
+        editor = FakeEditor()
+        obstacle = os.path.join(temp, "obstacle")
+        open(obstacle, "w").close()
+        path = os.path.join(obstacle, "GeminiCompanion", "state.json")
+
+        async def run() -> None:
+            it = Windows(editor, PID, lambda environments: None, path)
+            running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
+            while not editor.told:
+                await asyncio.sleep(0.01)
+            it.set_windows({1: ("/2",)})
+            it._changed()
+            while it._save_timer is not None or it._saving is None or not it._saving.done():
+                await asyncio.sleep(0.01)
+            it.stop()
+            await running
+
+        with mock.patch(WINDOWS + ".SAVE_DELAY", 0.01):
+            asyncio.run(asyncio.wait_for(run(), 20))
+        self.assertEqual(len(editor.told), 1)
+        self.assertIn("could not be saved", editor.told[0])

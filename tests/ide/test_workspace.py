@@ -1,0 +1,908 @@
+"""One window's endpoint: its file, its context, its diffs and where decisions go."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import time
+import unittest
+from typing import Any, AsyncIterator
+from unittest import mock
+
+from GeminiCompanion.companion.base.truncated_json import Excerpt
+from GeminiCompanion.companion.ide.context import OpenFile
+from GeminiCompanion.companion.ide.editor import EditorError, Proposal
+from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session, StreamEnded
+from GeminiCompanion.companion.ide.workspace import (
+    DEBOUNCE,
+    MAX_OPEN_DIFFS,
+    MAX_PATH,
+    MAX_WINDOW_DIFFS,
+    Workspace,
+)
+
+from ..support import Background, Client, Clock, FakeEditor, in_loop, temp_folder
+
+UNWRITTEN = "GeminiCompanion.companion.ide.unwritten"
+WINDOW = 7
+PID = 2**30
+VERSION = "2025-06-18"
+PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
+ACCEPTED = {"filePath": PATH, "content": "mine\n"}
+
+
+class Reader:
+    """A CLI that reads its stream: `messages` are those that came, `ended` whether it ended."""
+
+    def __init__(self, session: Session) -> None:
+        self.messages: list[Any] = []
+        self.ended = False
+        self._stream = session.attach(None)
+        self._task = asyncio.ensure_future(self._read())
+
+    def contexts(self) -> list[list[str]]:
+        """The names of the open files in each context that came."""
+        return [
+            [os.path.basename(file["path"]) for file in params["workspaceState"]["openFiles"]]
+            for params in self.received("ide/contextUpdate")
+        ]
+
+    def received(self, method: str) -> list[Any]:
+        return [it["params"] for it in self.messages if it["method"] == method]
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                event = await self._stream.next(3600)
+                if event is not None:
+                    self.messages.append(json.loads(event.message))
+        except StreamEnded:
+            self.ended = True
+
+
+class FilesTestCase(unittest.TestCase):
+    """`self.temp` is the temp folder; `self.file` makes a file there."""
+
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.editor = FakeEditor()
+
+    def file(self, view_id: int, name: str, **more: Any) -> OpenFile:
+        path = os.path.join(self.temp, name)
+        open(path, "w").close()
+        return OpenFile(view_id, path, **more)
+
+
+class WithoutServer(FilesTestCase):
+    """The workspace alone, in the test's own loop and time. `begin` comes first."""
+
+    async def begin(self) -> None:
+        self.clock = Clock()
+        self.workspace = Workspace(WINDOW, (), self.editor)
+
+    def connect(self) -> tuple[Session, Reader]:
+        """What the transport does when a CLI connects and opens its stream."""
+        session = self.workspace.sessions.open(VERSION)
+        return session, self.read(session)
+
+    def read(self, session: Session) -> Reader:
+        reader = Reader(session)
+        self.workspace._stream_began(session)
+        return reader
+
+    def leave(self, session: Session) -> None:
+        if session.stream is not None:
+            self.workspace.sessions.detach(session, session.stream)
+
+    def focus(self, view_id: int, name: str) -> None:
+        self.workspace.context.focus(self.file(view_id, name))
+        self.workspace.context_changed()
+
+
+class Context(WithoutServer):
+    @in_loop
+    async def test_a_new_stream_is_told_of_the_open_files_at_once(self) -> None:
+        await self.begin()
+        self.workspace.context.focus(self.file(1, "a"))
+        _, reader = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(reader.contexts(), [["a"]])
+
+    @in_loop
+    async def test_without_files_it_is_told_of_an_empty_list(self) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(
+            reader.received("ide/contextUpdate"), [{"workspaceState": {"openFiles": []}}]
+        )
+
+    @in_loop
+    async def test_every_stream_of_a_session_begins_with_the_context(self) -> None:
+        await self.begin()
+        session, first = self.connect()
+        await self.clock.advance(0)
+        second = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual((first.contexts(), second.contexts()), ([[]], [[]]))
+
+    @in_loop
+    async def test_an_update_follows_fifty_milliseconds_after_the_last_change(self) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        self.focus(1, "a")
+        await self.clock.advance(0.04)
+        self.focus(2, "b")
+        await self.clock.advance(0.04)
+        self.assertEqual(reader.contexts(), [[]])
+        await self.clock.advance(0.011)
+        self.assertEqual(reader.contexts(), [[], ["b", "a"]])
+
+    @in_loop
+    async def test_a_burst_of_changes_is_one_update(self) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        for number in range(100):
+            self.focus(1, str(number))
+        await self.clock.advance(1)
+        self.assertEqual(reader.contexts(), [[], ["99"]])
+
+    @in_loop
+    async def test_what_changes_nothing_sends_nothing(self) -> None:
+        await self.begin()
+        self.focus(1, "a")
+        _, reader = self.connect()
+        for _ in range(3):
+            self.workspace.context_changed()
+            await self.clock.advance(1)
+        self.assertEqual(reader.contexts(), [["a"]])
+
+    @in_loop
+    async def test_a_change_that_is_undone_in_time_sends_nothing(self) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        self.focus(1, "a")
+        await self.clock.advance(DEBOUNCE / 2)
+        self.workspace.context.close(1)
+        self.workspace.context_changed()
+        await self.clock.advance(1)
+        self.assertEqual(reader.contexts(), [[]])
+
+    @in_loop
+    async def test_when_the_last_file_closes_the_list_is_empty(self) -> None:
+        await self.begin()
+        self.focus(1, "a")
+        _, reader = self.connect()
+        self.workspace.context.close(1)
+        self.workspace.context_changed()
+        await self.clock.advance(1)
+        self.assertEqual(reader.contexts(), [["a"], []])
+
+    @in_loop
+    async def test_a_change_that_still_waits_is_told_to_a_new_stream_and_to_the_others_once(
+        self,
+    ) -> None:
+        await self.begin()
+        _, first = self.connect()
+        await self.clock.advance(0)
+        self.focus(1, "a")
+        _, second = self.connect()
+        await self.clock.advance(1)
+        self.assertEqual((first.contexts(), second.contexts()), ([[], ["a"]], [["a"]]))
+
+    @in_loop
+    async def test_trust_is_left_out_unless_somebody_says_it(self) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        for trust in (True, False, None):
+            self.workspace.trust(trust)
+            await self.clock.advance(1)
+        states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
+        self.assertEqual(
+            states,
+            [
+                {"openFiles": []},
+                {"openFiles": [], "isTrusted": True},
+                {"openFiles": [], "isTrusted": False},
+                {"openFiles": []},
+            ],
+        )
+
+
+class Decisions(WithoutServer):
+    async def propose(self, session: Session, path: str = PATH, text: str = "theirs\n") -> None:
+        await self.workspace.open_diff(session, path, text)
+
+    @in_loop
+    async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        path = PATH + "/../ü//b."
+        await self.propose(session, path)
+        self.assertEqual(self.editor.diffs, {(WINDOW, session.id, path): "theirs\n"})
+
+    @in_loop
+    async def test_an_accepted_diff_is_told_with_path_and_text_to_the_one_who_asked(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        other, bystander = self.connect()
+        await self.propose(session)
+        await self.propose(other)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual(bystander.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_rejected_diff_is_told_with_its_path_alone(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        await self.propose(session)
+        self.workspace.reject(session.id, PATH)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
+
+    @in_loop
+    async def test_closing_gives_the_text_and_no_notification(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        await self.propose(session)
+        self.assertEqual(await self.workspace.close_diff(session, PATH), "theirs\n")
+        self.assertIsNone(await self.workspace.close_diff(session, PATH))
+        await self.clock.advance(1)
+        self.assertEqual(len(reader.messages), 1)
+        self.assertEqual(self.workspace.status().waiting, 0)
+
+    @in_loop
+    async def test_the_editor_is_told_whether_the_user_has_decided_in_the_client(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        for decided in (True, False):
+            await self.propose(session)
+            await self.workspace.close_diff(session, PATH, decided)
+            self.assertEqual(self.editor.left, [] if decided else [PATH])
+
+    @in_loop
+    async def test_closing_touches_no_diff_of_another_session(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        other, _ = self.connect()
+        await self.propose(session)
+        self.assertIsNone(await self.workspace.close_diff(other, PATH))
+        self.assertEqual(len(self.editor.diffs), 1)
+
+    @in_loop
+    async def test_what_the_editor_cannot_show_is_not_waited_for(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.editor.refusal = "It is a folder."
+        with self.assertRaisesRegex(EditorError, "It is a folder."):
+            await self.propose(session)
+        self.assertEqual(self.workspace.status().waiting, 0)
+
+    @in_loop
+    async def test_one_cli_cannot_open_diffs_without_end(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        for number in range(MAX_OPEN_DIFFS):
+            await self.propose(session, f"{PATH}{number}")
+        with self.assertRaisesRegex(EditorError, f"{MAX_OPEN_DIFFS} open diffs"):
+            await self.propose(session)
+        await self.propose(session, f"{PATH}0", "again")
+        other, _ = self.connect()
+        await self.propose(other)
+        self.workspace.reject(session.id, f"{PATH}1")
+        await self.propose(session)
+        self.assertEqual(self.editor.diffs[WINDOW, session.id, f"{PATH}0"], "again")
+
+    @in_loop
+    async def test_many_clis_one_after_another_cannot_either(self) -> None:
+        await self.begin()
+        for number in range(MAX_WINDOW_DIFFS // MAX_OPEN_DIFFS):
+            session, _ = self.connect()
+            for each in range(MAX_OPEN_DIFFS):
+                await self.propose(session, f"/{number}/{each}")
+            self.leave(session)
+            self.workspace.sessions.end(session.id)
+        session, _ = self.connect()
+        with self.assertRaises(EditorError):
+            await self.propose(session, "/one/more")
+        self.assertEqual(self.workspace.status().waiting, MAX_WINDOW_DIFFS)
+
+    @in_loop
+    async def test_a_diff_whose_session_ended_outlives_a_restart_with_its_text(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.workspace.edited(session.id, PATH, "mine\n")
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        self.workspace.reconcile([])
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
+
+    @in_loop
+    async def test_of_a_diff_that_came_back_the_text_that_the_editor_gives_is_kept(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.edited(session.id, PATH, "mine\n")
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
+        self.workspace.reconcile([(session.id, PATH)])
+        # What is typed before the answer comes is not what was kept.
+        self.workspace.edited(session.id, PATH, "typed just now\n")
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.saved, {PATH: "mine\n"})
+        (kept,) = self.workspace.saved(time.time()).sessions
+        self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
+
+    @in_loop
+    async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
+        class SlowEditor(FakeEditor):
+            async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+                await released.wait()
+                await super().open_diff(window_id, proposal)
+
+        released = asyncio.Event()
+        self.editor = SlowEditor()
+        await self.begin()
+        session, reader = self.connect()
+        asking = asyncio.ensure_future(self.propose(session))
+        await self.clock.advance(0)
+        asking.cancel()
+        await self.clock.advance(0)
+        self.assertTrue(asking.cancelled())
+        released.set()
+        await self.clock.advance(0)
+        self.assertEqual(self.workspace.status().waiting, 1)
+        self.assertEqual(len(self.editor.diffs), 1)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_a_decision_waits_for_a_cli_whose_stream_comes_back(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual(len(self.editor.told), 1)
+
+    @in_loop
+    async def test_a_decision_for_a_cli_that_is_gone_is_kept_for_the_next_and_the_user_is_told(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        self.assertEqual(len(self.editor.told), 1)
+        self.assertIn("Show Kept Decisions", self.editor.told[0])
+        _, reader = self.connect()
+        _, later = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual(later.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_decision_that_no_stream_took_outlives_its_session(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(GRACE + 1)
+        self.assertEqual(len(self.workspace.sessions), 0)
+        _, reader = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_it_goes_to_the_cli_that_is_there_where_the_one_that_asked_is_gone(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.sessions.end(session.id)
+        _, older = self.connect()
+        _, newer = self.connect()
+        self.workspace.reject(session.id, PATH)
+        await self.clock.advance(0)
+        self.assertEqual(newer.received("ide/diffRejected"), [{"filePath": PATH}])
+        self.assertEqual(older.received("ide/diffRejected"), [])
+        self.assertEqual(self.editor.told, [])
+
+    @in_loop
+    async def test_a_session_that_ends_with_its_stream_open_passes_nothing_on(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        _, bystander = self.connect()
+        await self.propose(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.sessions.end(session.id)
+        await self.clock.advance(0)
+        self.assertTrue(reader.ended)
+        self.leave(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual(bystander.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_text_that_its_cli_did_not_write_is_given_back(self) -> None:
+        await self.begin()
+        path = self.file(1, "a.py").path
+        session, reader = self.connect()
+        await self.propose(session, path)
+        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
+            self.workspace.accept(session.id, path, "mine\n")
+            await self.clock.advance(0)
+            self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
+            self.assertEqual(self.workspace.kept(), ((path, "mine\n"),))
+            saved = self.workspace.saved(time.time())
+            self.assertEqual([it[:2] for it in saved.unwritten], [(path, "mine\n")])
+            with open(path, "w") as file:
+                file.write("mine\n")
+            await self.workspace.look_after()
+            self.assertEqual(self.workspace.kept(), ())
+
+    @in_loop
+    async def test_a_text_that_its_cli_did_not_write_outlives_a_restart(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.workspace.accept(session.id, PATH, "mine\n")
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
+            self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
+
+    @in_loop
+    async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(ABSENT - 1)
+        self.assertEqual(self.editor.orphaned, {})
+        await self.clock.advance(2)
+        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): True})
+        self.read(session)
+        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): False})
+
+    @in_loop
+    async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
+        await self.begin()
+        self.workspace.reconcile([("unknown", PATH)])
+        self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
+
+    @in_loop
+    async def test_a_cli_without_diffs_leaves_no_orphans(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.assertEqual(self.editor.orphaned, {})
+
+    @in_loop
+    async def test_a_kept_text_that_is_withdrawn_becomes_a_rejection(self) -> None:
+        for gone in (False, True):
+            with self.subTest(gone=gone):
+                await self.begin()
+                session, _ = self.connect()
+                await self.propose(session)
+                self.leave(session)
+                self.workspace.accept(session.id, PATH, "mine\n")
+                await self.clock.advance(GRACE + 1 if gone else 1)
+                self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
+                self.assertTrue(self.workspace.withdraw(PATH, "mine\n"))
+                self.assertEqual(self.workspace.kept(), ())
+                _, reader = self.connect()
+                await self.clock.advance(GRACE + 1)
+                self.assertEqual(reader.received("ide/diffAccepted"), [])
+                self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
+
+    @in_loop
+    async def test_a_text_withdrawn_is_withdrawn_from_all_and_takes_no_other_with_it(self) -> None:
+        await self.begin()
+        for text in ("one\n", "two\n", "one\n"):
+            session, _ = self.connect()
+            await self.propose(session)
+            self.leave(session)
+            self.workspace.accept(session.id, PATH, text)
+        self.assertEqual(self.workspace.kept(), ((PATH, "one\n"), (PATH, "two\n")))
+        self.assertTrue(self.workspace.withdraw(PATH, "one\n"))
+        self.assertEqual(self.workspace.kept(), ((PATH, "two\n"),))
+        unwritten = self.workspace.saved(0.0).unwritten
+        self.assertEqual([text for _, text, _ in unwritten], ["two\n"])
+
+    @in_loop
+    async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(back.received("ide/diffAccepted"), [])
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        _, other = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(other.received("ide/diffAccepted"), [])
+        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
+
+    @in_loop
+    async def test_what_was_never_told_decides_on_no_later_proposal(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.propose(session)
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+        self.assertEqual([it[1] for it in self.workspace.saved(0.0).unwritten], ["mine\n"])
+
+    @in_loop
+    async def test_a_cli_that_closes_what_was_accepted_is_given_the_text(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        self.assertEqual(await self.workspace.close_diff(session, PATH), "mine\n")
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_cli_that_is_back_as_another_session_closes_its_diff(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        again, _ = self.connect()
+        self.assertIsNone(await self.workspace.close_diff(again, PATH))
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        self.assertEqual(await self.workspace.close_diff(again, PATH), "theirs\n")
+        self.assertEqual(self.editor.diffs, {})
+
+    @in_loop
+    async def test_two_that_are_away_do_not_pile_up_rejections(self) -> None:
+        await self.begin()
+        one, two = (self.workspace.sessions.open(VERSION) for _ in range(2))
+        await self.clock.advance(ABSENT + 1)
+        for _ in range(20):
+            await self.propose(one)
+            await self.propose(two)
+        self.assertLessEqual(sum(len(each.undelivered()) for each in (one, two)), 2)
+
+    @in_loop
+    async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        other, _ = self.connect()
+        await self.propose(other)
+        self.assertEqual(session.undelivered(), [])
+        self.assertEqual(len(self.editor.diffs), 2)
+
+    @in_loop
+    async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        shown = asyncio.get_running_loop().create_future()
+        with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
+            asking = asyncio.ensure_future(self.workspace.open_diff(session, PATH, "text\n"))
+            await self.clock.advance(0)
+            asking.cancel()
+            await self.clock.advance(0)
+            shown.set_exception(EditorError("no"))
+            await self.clock.advance(0)
+        self.assertEqual(session.awaiting, set())
+
+    @in_loop
+    async def test_a_path_that_no_system_could_have_is_refused(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        with self.assertRaisesRegex(EditorError, "at most"):
+            await self.propose(session, "/" + "x" * MAX_PATH)
+
+    @in_loop
+    async def test_of_a_rejection_that_waits_no_kept_text_is_promised(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.reject(session.id, PATH)
+        (sentence,) = self.editor.told
+        self.assertIn("is kept", sentence)
+        self.assertNotIn("Show Kept", sentence)
+
+    @in_loop
+    async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.assertFalse(self.workspace.withdraw(PATH, "mine\n"))
+
+    @in_loop
+    async def test_a_proposal_that_is_not_whole_is_said_to_be_so_and_not_kept(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        shown: list[Proposal] = []
+
+        async def show(window_id: int, proposal: Proposal) -> None:
+            shown.append(proposal)
+
+        with mock.patch.object(self.editor, "open_diff", show):
+            await self.workspace.open_diff(session, PATH, "whole")
+            await self.workspace.open_diff(session, PATH, Excerpt("part"))
+        self.assertEqual([it.is_whole for it in shown], [True, False])
+        self.assertEqual(self.workspace.saved(time.time()).sessions[0].proposals, ())
+
+
+class Served(FilesTestCase):
+    """The workspace with its server, seen from outside. `self.folder` has the discovery files."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = os.path.join(self.temp, "gemini", "ide")
+
+    def serve(self, *folders: str) -> None:
+        self.background = Background(lambda: self.serving(folders))
+        self.addCleanup(self.background.stop)
+        self.background.start()
+
+    @contextlib.asynccontextmanager
+    async def serving(self, folders: tuple[str, ...]) -> AsyncIterator[None]:
+        opened = asyncio.Event()
+        self.workspace = Workspace(WINDOW, folders, self.editor, on_change=opened.set)
+        running = asyncio.ensure_future(self.workspace.run(PID))
+        await asyncio.wait_for(opened.wait(), 20)
+        try:
+            yield
+        finally:
+            self.workspace.close()
+            await running
+
+    def files(self) -> list[Any]:
+        """What each discovery file says."""
+        found = []
+        for name in sorted(os.listdir(self.folder)):
+            with open(os.path.join(self.folder, name)) as file:
+                found.append(json.load(file))
+        return found
+
+    def client(self) -> Client:
+        (file,) = self.files()
+        client = Client(file["port"], file["authToken"])
+        client.initialize()
+        return client
+
+
+class DiscoveryFile(Served):
+    def test_it_leads_to_the_server(self) -> None:
+        self.serve("/one", "/two")
+        (file,) = self.files()
+        self.assertEqual(file["workspacePath"], os.pathsep.join(["/one", "/two"]))
+        self.assertEqual(os.listdir(self.folder), [f"gemini-ide-server-{PID}-{file['port']}.json"])
+        self.assertEqual(self.client().call("ping")["result"], {})
+
+    def test_the_variables_of_terminals_say_the_same(self) -> None:
+        self.serve("/one", "/two")
+        (file,) = self.files()
+        self.assertEqual(
+            self.workspace.environment(),
+            {
+                "GEMINI_CLI_IDE_SERVER_PORT": str(file["port"]),
+                "GEMINI_CLI_IDE_WORKSPACE_PATH": file["workspacePath"],
+                "GEMINI_CLI_IDE_AUTH_TOKEN": file["authToken"],
+                "GEMINI_CLI_IDE_PID": str(PID),
+            },
+        )
+
+    def test_every_window_has_a_token_of_its_own_that_nobody_can_guess(self) -> None:
+        async def token() -> str:
+            return Workspace(WINDOW, (), self.editor).advertisement.token
+
+        tokens = [asyncio.run(token()) for _ in range(3)]
+        self.assertEqual(len(set(tokens)), 3)
+        # 32 bytes in base64.
+        self.assertTrue(all(len(token) >= 43 for token in tokens))
+
+    def test_other_folders_are_written_and_at_no_moment_is_there_no_file(self) -> None:
+        self.serve("/one")
+        (before,) = self.files()
+        removed: list[str] = []
+        system_unlink = os.unlink
+
+        def watched_unlink(path: str) -> None:
+            removed.append(path)
+            system_unlink(path)
+
+        with mock.patch.object(os, "unlink", watched_unlink):
+            self.background.call(self.workspace.change_folders, ("/two",))
+        self.assertEqual(self.files(), [{**before, "workspacePath": "/two"}])
+        self.assertEqual(removed, [])
+        environment = self.workspace.environment()
+        self.assertEqual(environment["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/two")
+
+    def test_the_same_folders_are_not_written_again(self) -> None:
+        self.serve("/one")
+        (name,) = os.listdir(self.folder)
+        before = os.stat(os.path.join(self.folder, name))
+        self.background.call(self.workspace.change_folders, ("/one",))
+        after = os.stat(os.path.join(self.folder, name))
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+
+    def test_it_comes_after_the_socket_and_goes_before_it(self) -> None:
+        answered: list[bool] = []
+        system_replace, system_unlink = os.replace, os.unlink
+
+        def probe(path: str) -> None:
+            port = int(path.rsplit("-", 1)[1][: -len(".json")])
+            with socket.socket() as connection:
+                connection.settimeout(5)
+                answered.append(connection.connect_ex(("127.0.0.1", port)) == 0)
+
+        def watched_replace(source: str, target: str) -> None:
+            probe(target)
+            system_replace(source, target)
+
+        def watched_unlink(path: str) -> None:
+            probe(path)
+            system_unlink(path)
+
+        with mock.patch.object(os, "replace", watched_replace):
+            with mock.patch.object(os, "unlink", watched_unlink):
+                self.serve()
+                self.background.stop()
+        self.assertEqual(answered, [True, True])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_where_it_cannot_be_written_the_user_is_told_and_the_server_serves(self) -> None:
+        open(os.path.join(self.temp, "gemini"), "w").close()
+        self.serve("/one")
+        self.assertEqual(len(self.editor.told), 1)
+        self.assertIn("should be a folder", self.editor.told[0])
+        self.assertEqual(self.workspace.status().discovery_paths, ())
+        environment = self.workspace.environment()
+        port, token = (environment["GEMINI_CLI_IDE_" + it] for it in ("SERVER_PORT", "AUTH_TOKEN"))
+        client = Client(int(port), token)
+        client.initialize()
+        self.assertEqual(client.call("ping")["result"], {})
+
+    def test_the_next_change_of_folders_tries_again(self) -> None:
+        obstacle = os.path.join(self.temp, "gemini")
+        open(obstacle, "w").close()
+        self.serve("/one")
+        os.unlink(obstacle)
+        self.background.call(self.workspace.change_folders, ("/two",))
+        self.assertEqual(self.files()[0]["workspacePath"], "/two")
+        self.assertEqual(len(self.workspace.status().discovery_paths), 1)
+
+    def test_a_change_that_cannot_be_written_leaves_no_file_with_the_old_folders(self) -> None:
+        self.serve("/one")
+        (name,) = os.listdir(self.folder)
+        full = OSError(28, "No space left on device")
+        with mock.patch.object(os, "replace", side_effect=full):
+            self.background.call(self.workspace.change_folders, ("/two",))
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertIn("No space left on device", self.editor.told[0])
+
+
+class TheWholeWay(Served):
+    def test_a_proposal_goes_to_the_editor_and_the_decision_comes_back(self) -> None:
+        self.serve()
+        client = self.client()
+        with client.stream() as stream:
+            context = stream.next()
+            self.assertEqual(context and context.message["method"], "ide/contextUpdate")
+            result = client.tool("openDiff", filePath=PATH, newContent="theirs\n")
+            self.assertEqual(result, {"content": []})
+            self.background.call(self.workspace.accept, client.session_id, PATH, "mine\n")
+            event = stream.next()
+            self.assertEqual(
+                event.message,
+                {"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": ACCEPTED},
+            )
+
+    def test_a_closed_diff_gives_its_text_as_json(self) -> None:
+        self.serve()
+        client = self.client()
+        client.tool("openDiff", filePath=PATH, newContent="theirs\n")
+        (content,) = client.tool("closeDiff", filePath=PATH)["content"]
+        self.assertEqual(json.loads(content["text"]), {"content": "theirs\n"})
+        (content,) = client.tool("closeDiff", filePath=PATH)["content"]
+        self.assertEqual(content["text"], "{}")
+
+    def test_text_that_is_no_valid_unicode_comes_back_as_it_is(self) -> None:
+        self.serve()
+        client = self.client()
+        with client.stream() as stream:
+            stream.next()
+            self.background.call(self.workspace.accept, client.session_id, PATH, "half \ud83d")
+            event = stream.next()
+            self.assertEqual(event.message["params"]["content"], "half \ud83d")
+
+    def test_the_status_says_what_is_going_on(self) -> None:
+        self.serve("/one")
+        client = self.client()
+        with client.stream() as stream:
+            stream.next()
+            client.tool("openDiff", filePath=PATH, newContent="")
+            status = self.background.call(self.workspace.status)
+        self.assertEqual((status.window_id, status.port), (WINDOW, client.port))
+        self.assertEqual((status.folders, status.connected, status.waiting), (("/one",), 1, 1))
+        self.assertEqual([os.path.dirname(it) for it in status.discovery_paths], [self.folder])
+
+
+class TheEnd(Served):
+    def test_open_diffs_are_rejected_and_the_stream_ends_in_good_order(self) -> None:
+        self.serve()
+        client = self.client()
+        with client.stream() as stream:
+            stream.next()
+            client.tool("openDiff", filePath=PATH, newContent="")
+            self.background.stop()
+            event = stream.next()
+            self.assertEqual(event.message["method"], "ide/diffRejected")
+            self.assertTrue(stream.ended())
+        self.assertEqual(self.editor.told, [])
+
+    def test_nobody_is_told_that_a_decision_waits_for_what_will_not_come(self) -> None:
+        self.serve()
+        client = self.client()
+        client.tool("openDiff", filePath=PATH, newContent="")
+        self.background.stop()
+        self.assertEqual(self.editor.told, [])
+
+    def test_the_diffs_of_one_cli_are_not_rejected_to_another(self) -> None:
+        self.serve()
+        away, client = self.client(), self.client()
+        away.tool("openDiff", filePath=PATH, newContent="")
+        with client.stream() as stream:
+            stream.next()
+            self.background.stop()
+            self.assertTrue(stream.ended())
+
+    def test_file_and_socket_are_gone(self) -> None:
+        self.serve()
+        client = self.client()
+        self.background.stop()
+        self.assertEqual(os.listdir(self.folder), [])
+        with self.assertRaises(ConnectionRefusedError):
+            client.call("ping")

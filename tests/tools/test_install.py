@@ -1,0 +1,524 @@
+"""The package in made-up homes and data folders, one of each platform's layouts."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from typing import Any
+
+from GeminiCompanion.tools import install, libraries, package, sublime_folders
+from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Incomplete, Installation, Refused
+from GeminiCompanion.tools.libraries import Unavailable
+from GeminiCompanion.tools.record import NAME, Damaged, Record
+from GeminiCompanion.tools.sublime_folders import Machine, NotFound, Place
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+HOST = f"3.{sys.version_info[1]}"
+# Runs inside the editor: who was loaded, and where its libraries come from.
+LOOK = """
+import json, sys
+import aiohttp, jsonschema, sublime
+import GeminiCompanion.plugin as plugin
+
+json.dump(
+    {
+        "running": plugin._host.is_running,
+        "plugin": plugin.__spec__.origin,
+        "libraries": [aiohttp.__file__, jsonschema.__file__],
+        "settings": sublime.load_settings("GeminiCompanion.sublime-settings").get("cli_command"),
+    },
+    open(sys.argv[1], "w"),
+)
+"""
+
+
+def write(path: str, content: str = "") -> str:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
+    return path
+
+
+def copy_own(requirements: list[str], _host: str, _machine: Machine, target: str) -> None:
+    """In the place of a download: the libraries that these tests run on."""
+    for requirement in requirements:
+        distribution = importlib.metadata.distribution(requirement.split("==")[0])
+        for path in distribution.files or []:
+            if ".." not in path.parts and path.suffix != ".pyc":
+                full = os.path.join(target, str(path))
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                shutil.copyfile(str(distribution.locate_file(path)), full)
+
+
+def make_up(requirements: list[str], _host: str, _machine: Machine, target: str) -> None:
+    """Libraries of one module each."""
+    for requirement in requirements:
+        name, _equals, version = requirement.partition("==")
+        name = name.replace("-", "_")
+        info = f"{name}-{version}.dist-info"
+        write(os.path.join(target, name, "__init__.py"), f"version = '{version}'\n")
+        write(os.path.join(target, info, "RECORD"), f"{name}/__init__.py,,\n{info}/RECORD,,\n")
+
+
+class Made(unittest.TestCase):
+    """A folder for everything, and what is said is kept."""
+
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+        self.home = os.path.join(self.root, "home")
+        os.mkdir(self.home)
+        self.said: list[str] = []
+
+    def path(self, *parts: str) -> str:
+        return os.path.join(self.root, *parts)
+
+    def files(self, folder: str) -> dict[str, bytes]:
+        found = {}
+        for top, _folders, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(top, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder).replace(os.sep, "/")] = file.read()
+        return found
+
+
+@unittest.skipIf(sys.platform == "win32", "there a colon in a path is no separator")
+class Layouts(Made):
+    """Where each kind of Sublime Text keeps its data."""
+
+    def machine(self, system: str, **environment: str) -> Machine:
+        return Machine(system, self.home, environment)
+
+    def debian(self) -> tuple[Machine, str]:
+        program = write(self.path("opt", "sublime_text", "sublime_text"))
+        write(self.path("opt", "sublime_text", "plugin_host-3.3"))
+        write(self.path("opt", "sublime_text", "plugin_host-3.8"))
+        write(self.path("bin", "subl"), f'#!/bin/sh\nexec {program} "$@"\n')
+        data = os.path.join(self.home, ".config", "sublime-text")
+        return self.machine("linux", PATH=self.path("bin")), data
+
+    def tarball(self) -> tuple[Machine, str]:
+        program = write(self.path("tools", "sublime_text", "sublime_text"))
+        write(self.path("tools", "sublime_text", "plugin_host-3.14"))
+        os.makedirs(self.path("tools", "sublime_text", "Data"))
+        os.makedirs(self.path("bin"))
+        os.symlink(program, self.path("bin", "subl"))
+        os.makedirs(os.path.join(self.home, ".config", "sublime-text"))
+        data = self.path("tools", "sublime_text", "Data")
+        return self.machine("linux", PATH=self.path("bin")), data
+
+    def application(self) -> tuple[Machine, str]:
+        contents = os.path.join(self.home, "Applications", "Sublime Text.app", "Contents")
+        write(os.path.join(contents, "MacOS", "sublime_text"))
+        write(os.path.join(contents, "MacOS", "plugin_host-3.14"))
+        subl = write(os.path.join(contents, "SharedSupport", "bin", "subl"))
+        os.makedirs(self.path("bin"))
+        os.symlink(subl, self.path("bin", "subl"))
+        data = os.path.join(self.home, "Library", "Application Support", "Sublime Text")
+        return self.machine("osx", PATH=self.path("bin")), data
+
+    def windows(self) -> tuple[Machine, str]:
+        programs, roaming = self.path("Program Files"), self.path("Roaming")
+        write(os.path.join(programs, "Sublime Text", "sublime_text.exe"))
+        write(os.path.join(programs, "Sublime Text", "plugin_host-3.8.exe"))
+        machine = self.machine("windows", ProgramFiles=programs, APPDATA=roaming, PATH="C:\\none")
+        return machine, os.path.join(roaming, "Sublime Text")
+
+    def stick(self) -> tuple[Machine, str]:
+        folder = self.path("stick", "Sublime Text")
+        write(os.path.join(folder, "subl.exe"))
+        write(os.path.join(folder, "plugin_host-3.8.exe"))
+        os.makedirs(os.path.join(folder, "Data", "Packages"))
+        os.makedirs(self.path("Roaming", "Sublime Text"))
+        machine = self.machine(
+            "windows", APPDATA=self.path("Roaming"), PATH=self.path("none") + ";" + folder
+        )
+        return machine, os.path.join(folder, "Data")
+
+    def test_each_layout_leads_to_its_data_folder_and_plugin_host(self) -> None:
+        layouts = {
+            "debian": "3.8",
+            "tarball": "3.14",
+            "application": "3.14",
+            "windows": "3.8",
+            "stick": "3.8",
+        }
+        for name, host in layouts.items():
+            with self.subTest(name):
+                self.setUp()
+                machine, data = getattr(self, name)()
+                place = sublime_folders.find(machine)
+                self.assertEqual(os.path.realpath(place.data), os.path.realpath(data))
+                self.assertEqual(place.hosts, (host,))
+
+    def test_a_data_folder_of_version_3_is_taken_where_there_is_no_newer_one(self) -> None:
+        for system, old in {
+            "linux": os.path.join(".config", "sublime-text-3"),
+            "osx": os.path.join("Library", "Application Support", "Sublime Text 3"),
+            "windows": os.path.join("AppData", "Roaming", "Sublime Text 3"),
+        }.items():
+            with self.subTest(system):
+                self.setUp()
+                os.makedirs(os.path.join(self.home, old))
+                machine = self.machine(system, PATH=self.path("none"))
+                self.assertEqual(sublime_folders.find(machine).data, os.path.join(self.home, old))
+                new = os.path.join(self.home, old[: -len("-3")])
+                os.makedirs(new)
+                place = sublime_folders.find(machine)
+                self.assertEqual(place.data, new)
+                self.assertEqual(place.others, (os.path.join(self.home, old),))
+
+    def test_a_flatpak_keeps_its_data_in_its_own_corner(self) -> None:
+        data = os.path.join(
+            self.home, ".var", "app", "com.sublimetext.three", "config", "sublime-text"
+        )
+        os.makedirs(data)
+        self.assertEqual(sublime_folders.find(self.machine("linux", PATH="")).data, data)
+
+    def test_what_the_user_names_wins(self) -> None:
+        machine, _data = self.debian()
+        os.mkdir(self.path("elsewhere"))
+        chosen = sublime_folders.find(machine, self.path("elsewhere"))
+        self.assertEqual(chosen.data, self.path("elsewhere"))
+        program = write(self.path("mine", "sublime_text"))
+        os.makedirs(self.path("mine", "Data"))
+        self.assertEqual(sublime_folders.find(machine, "", program).data, self.path("mine", "Data"))
+
+    def test_both_hosts_are_served_where_no_program_tells_which_one_it_is(self) -> None:
+        machine = self.machine("windows", APPDATA=self.root)
+        os.mkdir(self.path("data"))
+        self.assertEqual(sublime_folders.find(machine, self.path("data")).hosts, ("3.8", "3.14"))
+        os.makedirs(self.path("data", "Lib", "python33"))
+        os.makedirs(self.path("data", "Lib", "python314"))
+        self.assertEqual(sublime_folders.find(machine, self.path("data")).hosts, ("3.14",))
+
+    def test_a_data_folder_that_is_not_there_is_refused_and_not_made(self) -> None:
+        with self.assertRaisesRegex(NotFound, "start Sublime Text once, or check the path"):
+            sublime_folders.find(self.machine("linux"), self.path("mispelt"))
+        self.assertEqual(os.listdir(self.root), ["home"])
+
+    def test_the_home_folder_may_be_named_by_its_sign(self) -> None:
+        machine = self.machine("linux")
+        os.mkdir(os.path.join(self.home, "data"))
+        program = write(os.path.join(self.home, "sublime_text"))
+        with unittest.mock.patch.dict(os.environ, HOME=self.home):
+            place = sublime_folders.find(machine, "~/data", "~/sublime_text")
+        self.assertEqual((place.data, place.program), (os.path.join(self.home, "data"), program))
+
+    def test_without_sublime_text_it_says_how_to_name_one(self) -> None:
+        for arguments in ((), ("", self.path("no", "subl"))):
+            with self.assertRaises(NotFound):
+                sublime_folders.find(self.machine("windows", APPDATA=self.root), *arguments)
+
+
+class Closure(unittest.TestCase):
+    def test_each_host_gets_its_own_versions(self) -> None:
+        old, new = libraries.wanted("3.8"), libraries.wanted("3.14")
+        for names in (old, new):
+            projects = [name.split("==")[0] for name in names]
+            self.assertEqual(len(projects), len(set(projects)))
+            self.assertIn("aiohttp", projects)
+        self.assertIn("zipp", [name.split("==")[0] for name in old])
+        self.assertNotIn("zipp", [name.split("==")[0] for name in new])
+        self.assertFalse({name for name in old if "aiohttp=" in name} & set(new))
+
+
+class InstallsAndRemoves(Made):
+    def setUp(self) -> None:
+        super().setUp()
+        self.data = self.path("data")
+        self.machine = Machine("linux", self.home, {})
+        self.place = Place(self.data, None, ("3.8", "3.14"))
+        write(os.path.join(self.data, "Packages", "User", "Preferences.sublime-settings"), "{}")
+        write(os.path.join(self.data, "Lib", "python38", "other.py"), "mine = 1\n")
+        self.before = self.files(self.data)
+
+    @property
+    def installation(self) -> Installation:
+        return Installation(self.place, self.said.append)
+
+    def put(self, package: bytes = b"zip", fetch: Any = make_up) -> None:
+        self.installation.put(package, self.machine, fetch)
+
+    def full(self, path: str) -> str:
+        return os.path.join(self.data, *path.split("/"))
+
+    def test_package_and_libraries_lie_where_a_plugin_host_looks(self) -> None:
+        self.put()
+        files = self.files(self.data)
+        self.assertEqual(files[ZIPPED], b"zip")
+        for folder in ("python38", "python314"):
+            self.assertIn(f"Lib/{folder}/aiohttp/__init__.py", files)
+
+    def test_removing_restores_what_was_there_before(self) -> None:
+        for put in (
+            self.put,
+            lambda: self.installation.put_standalone(b"zip"),
+            lambda: self.installation.link(ROOT, self.machine, make_up),
+        ):
+            folders = sorted(top for top, _folders, _names in os.walk(self.data))
+            put()
+            self.assertTrue(
+                [path for path in (ZIPPED, UNPACKED) if os.path.exists(self.full(path))]
+            )
+            self.installation.remove()
+            self.assertEqual(self.files(self.data), self.before)
+            self.assertEqual(sorted(top for top, _f, _n in os.walk(self.data)), folders)
+
+    def test_a_second_run_changes_nothing_and_fetches_nothing(self) -> None:
+        self.put()
+        files = self.files(self.data)
+        self.said.clear()
+        self.put(fetch=self.fail)
+        self.assertEqual(self.files(self.data), files)
+        self.assertTrue(all(line.startswith("Unchanged") for line in self.said), self.said)
+
+    def test_a_newer_package_takes_the_place_of_the_old_one(self) -> None:
+        self.put(b"old")
+        self.put(b"new", fetch=self.fail)
+        self.assertEqual(self.files(self.data)[ZIPPED], b"new")
+
+    def test_libraries_that_are_no_longer_wanted_go_away(self) -> None:
+        def one_more(names: list[str], *more: Any) -> None:
+            make_up([*names, "relic==1.0"], *more)
+
+        self.put(fetch=one_more)
+        relic = self.full("Lib/python38/relic/__init__.py")
+        self.assertTrue(os.path.exists(relic))
+        os.remove(self.full("Lib/python38/aiohttp/__init__.py"))
+        self.put()
+        self.assertFalse(os.path.exists(relic))
+        self.assertTrue(os.path.exists(self.full("Lib/python38/aiohttp/__init__.py")))
+
+    def test_the_three_forms_replace_each_other(self) -> None:
+        self.installation.link(ROOT, self.machine, make_up)
+        self.assertEqual(os.path.realpath(self.full(UNPACKED)), ROOT)
+        self.put()
+        self.assertFalse(os.path.lexists(self.full(UNPACKED)))
+        self.installation.put_standalone(b"all")
+        self.assertEqual(self.files(self.data)[ZIPPED], b"all")
+        self.assertFalse(os.path.exists(self.full("Lib/python38/aiohttp")))
+        self.installation.link(ROOT, self.machine, make_up)
+        self.assertFalse(os.path.exists(self.full(ZIPPED)))
+        self.assertTrue(os.path.exists(os.path.join(ROOT, "plugin.py")))
+
+    def test_a_package_that_somebody_else_put_there_is_refused(self) -> None:
+        for path in (ZIPPED, UNPACKED + "/plugin.py"):
+            with self.subTest(path):
+                write(self.full(path), "theirs")
+                before = self.files(self.data)
+                with self.assertRaisesRegex(Refused, "Take it away first"):
+                    self.put(fetch=self.fail)
+                self.assertEqual(self.files(self.data), before)
+                os.remove(self.full(path))
+                shutil.rmtree(self.full(UNPACKED), ignore_errors=True)
+
+    def test_a_package_that_was_upgraded_since_is_refused(self) -> None:
+        self.put()
+        write(self.full(ZIPPED), "by Package Control")
+        with self.assertRaises(Refused):
+            self.put()
+
+    def test_a_library_that_somebody_else_put_there_is_left_alone(self) -> None:
+        theirs = write(self.full("Lib/python38/aiohttp/__init__.py"), "theirs\n")
+        write(self.full("Lib/python38/aiohttp-3.0.dist-info/RECORD"), "")
+        before = self.files(self.data)
+        with self.assertRaisesRegex(Incomplete, r"aiohttp: 3\.0 is there, [\d.]+ is needed"):
+            self.put()
+        self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
+        self.assertIn("Lib/python314/aiohttp/__init__.py", self.files(self.data))
+        # Once more, and it is still not as it should be.
+        with self.assertRaisesRegex(Incomplete, "STANDALONE=1"):
+            self.put()
+        self.installation.remove()
+        self.assertEqual(self.files(self.data), before)
+        self.assertTrue(os.path.exists(theirs))
+
+    def test_a_library_that_is_there_in_the_version_that_is_needed_is_no_problem(self) -> None:
+        (wanted,) = [it for it in libraries.wanted("3.8") if it.startswith("aiohttp==")]
+        write(self.full(f"Lib/python38/{wanted.replace('==', '-')}.dist-info/RECORD"), "")
+        before = self.files(self.data)
+        self.put()
+        self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
+        self.installation.remove()
+        self.assertEqual(self.files(self.data), before)
+
+    def test_the_libraries_alone_come_to_a_package_of_another_origin(self) -> None:
+        write(self.full(UNPACKED + "/plugin.py"), "theirs")
+        self.installation.put_libraries(self.machine, make_up)
+        files = self.files(self.data)
+        self.assertIn("Lib/python314/aiohttp/__init__.py", files)
+        self.assertEqual(files[UNPACKED + "/plugin.py"], b"theirs")
+
+    def test_a_file_that_the_user_changed_stays(self) -> None:
+        self.put()
+        write(self.full("Lib/python38/yarl/__init__.py"), "version = 'my own'")
+        self.installation.remove()
+        left = self.files(self.data)
+        self.assertEqual(left.pop("Lib/python38/yarl/__init__.py"), b"version = 'my own'")
+        self.assertEqual(left, self.before)
+        self.assertIn("Left       Lib/python38/yarl/__init__.py", "\n".join(self.said))
+
+    def test_what_a_plugin_host_compiled_goes_with_its_source(self) -> None:
+        self.put()
+        write(self.full("Lib/python38/yarl/__pycache__/__init__.cpython-38.opt-1.pyc"))
+        self.installation.remove()
+        self.assertEqual(self.files(self.data), self.before)
+
+    def test_without_the_libraries_nothing_is_changed(self) -> None:
+        def offline(*_arguments: Any) -> None:
+            raise Unavailable("no network")
+
+        with self.assertRaises(Unavailable):
+            self.put(fetch=offline)
+        self.assertEqual(self.files(self.data), self.before)
+
+    def test_a_run_that_broke_off_anywhere_can_be_taken_back_and_repeated(self) -> None:
+        self.put()
+        whole = self.files(self.data)
+        whole.pop(NAME)
+        self.installation.remove()
+        writes = len(whole) + 20
+        for step in (*range(1, 8), *range(8, writes, 9)):
+            for repeat in (False, True):
+                with self.subTest(step, repeat=repeat):
+                    self.break_off(step)
+                    if repeat:
+                        self.put()
+                        files = self.files(self.data)
+                        files.pop(NAME)
+                        self.assertEqual(files, whole)
+                    self.installation.remove()
+                    self.assertEqual(self.files(self.data), self.before)
+
+    def test_an_upgrade_that_broke_off_can_be_taken_back_and_repeated(self) -> None:
+        for repeat in (False, True):
+            with self.subTest(repeat=repeat):
+                self.put(b"old")
+                self.break_off(2, b"new")
+                if repeat:
+                    self.put(b"new")
+                    self.assertEqual(self.files(self.data)[ZIPPED], b"new")
+                self.installation.remove()
+                self.assertEqual(self.files(self.data), self.before)
+
+    def break_off(self, step: int, package: bytes = b"zip") -> None:
+        """As a process that is killed while it writes its file of that number."""
+        real, count = Record._write, [0]
+
+        def killed(record: Record, full: str, content: bytes) -> None:
+            count[0] += 1
+            if count[0] == step:
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full + ".new", "wb") as file:
+                    file.write(content[:1])
+                raise KeyboardInterrupt
+            real(record, full, content)
+
+        with unittest.mock.patch.object(Record, "_write", killed):
+            with self.assertRaises(KeyboardInterrupt):
+                self.put(package)
+
+    def test_a_full_disk_leaves_no_half_written_file(self) -> None:
+        def full_disk(_source: str, _target: str) -> None:
+            raise OSError("no space left")
+
+        with unittest.mock.patch.object(os, "replace", full_disk), self.assertRaises(OSError):
+            self.put()
+        self.assertEqual(self.files(self.data), self.before)
+
+    def test_a_damaged_list_of_what_was_put_there_is_told_with_its_path(self) -> None:
+        for text in ("{", "{}", "[]", '{"files": 1, "links": {}, "folders": [], "libraries": {}}'):
+            with self.subTest(text):
+                path = write(os.path.join(self.data, NAME), text)
+                with self.assertRaisesRegex(Damaged, re.escape(path)):
+                    self.put()
+
+
+class LoadsFromThere(Made):
+    """What was installed is what a Sublime Text loads."""
+
+    def look(self, data: str) -> dict[str, Any]:
+        answer = self.path("answer.json")
+        script = write(self.path("look.py"), LOOK)
+        command = [sys.executable, "-m", "headless", "--data", data]
+        subprocess.run(
+            command + ["--exec", script, "--", answer],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+        )
+        with open(answer, encoding="utf-8") as file:
+            return dict(json.load(file))
+
+    def check(self, data: str, path: str) -> None:
+        there = os.path.join(data, *path.split("/"))
+        found = self.look(data)
+        self.assertTrue(found["running"])
+        self.assertTrue(found["plugin"].startswith(there), found["plugin"])
+        self.assertEqual(found["settings"], ["gemini"])
+        for origin in found["libraries"]:
+            self.assertTrue(origin.startswith(os.path.join(data, "Lib")), origin)
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
+    def test_the_built_package_and_its_libraries(self) -> None:
+        data = self.path("data")
+        installation = Installation(Place(data, None, (HOST,)), self.said.append)
+        installation.put(package.zipped(package.exported()), sublime_folders.here(), copy_own)
+        self.check(data, ZIPPED)
+
+    def test_a_link_to_the_checkout(self) -> None:
+        data = self.path("data")
+        installation = Installation(Place(data, None, (HOST,)), self.said.append)
+        installation.link(ROOT, sublime_folders.here(), copy_own)
+        self.check(data, UNPACKED)
+
+
+class CommandLine(Made):
+    def test_it_says_what_it_did_and_what_is_missing(self) -> None:
+        data = self.path("data")
+        os.mkdir(data)
+        missing = self.path("missing.sublime-package")
+        for arguments, status, words in (
+            (["--remove", "--data", data], 0, "Nothing was put there"),
+            (["--standalone", "--data", data], 1, "make package"),
+        ):
+            said = self.run_main(arguments, missing)
+            self.assertEqual(said[0], status)
+            self.assertIn(data, said[1])
+            self.assertIn(words, said[1])
+
+    def run_main(self, arguments: list[str], built: str) -> tuple[int, str]:
+        text = io.StringIO()
+        with unittest.mock.patch.object(package, "STANDALONE", built):
+            with contextlib.redirect_stdout(text):
+                return install.main(arguments), text.getvalue()
+
+    def test_what_stops_it_is_told_in_a_sentence(self) -> None:
+        data = self.path("data")
+        os.mkdir(data)
+        for error, status, words in (
+            (OSError("no space left"), 1, "no space left\nIt can be tried again"),
+            (KeyboardInterrupt(), 130, "Stopped. It can be tried again"),
+            (Incomplete("3.0 is there"), 1, "3.0 is there"),
+        ):
+            with self.subTest(words), unittest.mock.patch.object(
+                install, "_act", side_effect=error
+            ):
+                said = self.run_main(["--data", data], "")
+                self.assertEqual(said[0], status)
+                self.assertIn(words, said[1])
+                is_held = os.name == "nt" and isinstance(error, OSError)
+                self.assertEqual("Close Sublime Text" in said[1], is_held)

@@ -1,0 +1,504 @@
+"""The built packages: the same bytes everywhere, what is in them, and what they carry."""
+
+from __future__ import annotations
+
+import ast
+import glob
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from contextlib import redirect_stdout
+from typing import Any, Iterator
+from unittest import mock
+
+from GeminiCompanion.tools import check_pythons, closure, package, vendor
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+NAMES = ("GeminiCompanion.sublime-package", "GeminiCompanion-standalone.sublime-package")
+ROOT_FILES = {
+    ".python-version",
+    "CHANGELOG.md",
+    "Default.sublime-commands",
+    "Default.sublime-keymap",
+    "GeminiCompanion.sublime-settings",
+    "LICENSE",
+    "Main.sublime-menu",
+    "README.md",
+    "dependencies.json",
+    "messages.json",
+    "plugin.py",
+}
+# `make package` in the checkout, which is the first argument, under the mask of the second.
+BUILD = """
+import os, sys
+os.umask(int(sys.argv[2], 8))
+sys.path.insert(0, sys.argv[1])
+from tools import package
+sys.exit(package.main())
+"""
+# The first argument is the built package; what an editor has of it before the plugin is loaded.
+LOAD = """
+import importlib, json, sys, types
+own = types.ModuleType("GeminiCompanion")
+own.__path__ = [sys.argv[1]]
+sys.modules["GeminiCompanion"] = own
+"""
+IMPORT_ALL = (
+    LOAD
+    + """
+before = set(sys.modules), list(sys.path), list(sys.meta_path), list(sys.path_hooks)
+for name in json.load(sys.stdin):
+    importlib.import_module(name)
+new = sorted(name for name in set(sys.modules) - before[0] if "." not in name)
+changed = [sys.path, sys.meta_path, sys.path_hooks] != list(before[1:])
+own = [it for it in sys.modules if it.startswith("GeminiCompanion.carried")]
+outside = [it for it in own if not sys.modules[it].__file__.startswith(sys.argv[1])]
+print(json.dumps({"new": new, "changed": changed, "outside": outside}))
+"""
+)
+WHICH = (
+    LOAD
+    + """
+sys.path[:0] = sys.argv[2:]
+from GeminiCompanion.companion import mcp, transport
+from GeminiCompanion.companion.api import forms, server, stream
+used = [it.__name__ for it in (transport.web, server.web, stream.web)]
+used += [it.Draft7Validator.__module__ for it in (mcp, forms)]
+print(json.dumps(sorted(set(used))))
+"""
+)
+CARRIED = "GeminiCompanion.carried."
+# Of the calls that tools/check_pythons.py looks for, these work up to 3.14 as they stand there: in
+# coroutines, with a warning that nobody sees, or on loggers.
+TOLERATED = {
+    "asyncio.get_event_loop",
+    "asyncio.iscoroutinefunction",
+    ".warn()",
+    "typing.Text",
+    "typing.no_type_check_decorator",
+    # A warning on the console of 3.14; without it aiohttp would not swallow what it swallows.
+    "leaving finally",
+}
+# So that no other library than the given ones is there: no site, no environment.
+BARE = [sys.executable, "-I", "-S"]
+
+
+class Builds:
+    """Both packages, made from two checkouts of one state that differ in all that must not count.
+
+    `problem` is why there is no stand-alone one; `bytes` are by checkout and name.
+    """
+
+    problem = ""
+    bytes: dict[tuple[str, str], bytes] = {}
+    folder = ""
+
+    @classmethod
+    def make(cls) -> None:
+        cls.folder = os.path.realpath(tempfile.mkdtemp())
+        elsewhere = os.path.join(cls.folder, "elsewhere")
+        os.mkdir(elsewhere)
+        running = [
+            cls.start("one", cls.clone("one"), "022", {"TZ": "UTC", "PYTHONHASHSEED": "1"}),
+            cls.start("two", elsewhere, "077", {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "2"}),
+        ]
+        for process in running:
+            said = process.communicate(timeout=120)[0]
+            if process.returncode:
+                cls.problem = said.decode()
+        for checkout in ("one", "two"):
+            for name in NAMES:
+                path = os.path.join(cls.folder, checkout, "dist", name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        cls.bytes[checkout, name] = file.read()
+
+    @classmethod
+    def clone(cls, name: str) -> str:
+        path = os.path.join(cls.folder, name)
+        subprocess.check_call(["git", "clone", "--quiet", ROOT, path], stderr=subprocess.DEVNULL)
+        return path
+
+    @classmethod
+    def start(
+        cls, name: str, cwd: str, mask: str, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        checkout = os.path.join(cls.folder, name)
+        if not os.path.isdir(checkout):
+            cls.age(cls.clone(name))
+        return subprocess.Popen(
+            [sys.executable, "-c", BUILD, checkout, mask],
+            cwd=cwd,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    @staticmethod
+    def age(checkout: str) -> None:
+        """A file that lies around, too, and other times and modes for all that is committed."""
+        with open(os.path.join(checkout, "companion", "leftover.py"), "w"):
+            pass
+        for folder, _folders, names in os.walk(checkout):
+            if ".git" not in folder.split(os.sep):
+                for name in names:
+                    os.utime(os.path.join(folder, name), (1e9, 1e9))
+                    os.chmod(os.path.join(folder, name), 0o700)
+
+
+def setUpModule() -> None:
+    if shutil.which("git") and os.path.isdir(os.path.join(ROOT, ".git")):
+        Builds.make()
+
+
+def tearDownModule() -> None:
+    if Builds.folder:
+        shutil.rmtree(Builds.folder, ignore_errors=True)
+
+
+class Built(unittest.TestCase):
+    maxDiff = None
+
+    def content(self, name: str) -> dict[str, bytes]:
+        with zipfile.ZipFile(io.BytesIO(self.bytes(name))) as archive:
+            return {path: archive.read(path) for path in archive.namelist()}
+
+    def bytes(self, name: str, checkout: str = "one") -> bytes:
+        if not Builds.folder:
+            self.skipTest("packages are made of what is committed: this is no checkout of git")
+        if (checkout, name) not in Builds.bytes:
+            self.assertNotEqual(name, NAMES[0], "the plain one needs nothing: " + Builds.problem)
+            # Without a network there is none; where it has to be seen, that is no excuse.
+            self.assertFalse(os.environ.get("CI"), Builds.problem)
+            self.skipTest(Builds.problem)
+        return Builds.bytes[checkout, name]
+
+    @property
+    def path(self) -> str:
+        """Of the stand-alone package, under the name that Sublime wants."""
+        path = os.path.join(Builds.folder, "GeminiCompanion.sublime-package")
+        data = self.bytes(NAMES[1])
+        if not os.path.isfile(path):
+            with open(path, "wb") as file:
+                file.write(data)
+        return path
+
+    def run_python(self, command: list[str], code: str, *arguments: str, given: str = "") -> Any:
+        """What the code printed, which is JSON."""
+        done = subprocess.run(
+            [*command, "-c", code, *arguments],
+            input=given.encode(),
+            capture_output=True,
+            cwd=Builds.folder,
+            timeout=60,
+        )
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
+        return json.loads(done.stdout)
+
+
+class Reproducible(Built):
+    def test_mask_times_folder_zone_and_what_lies_around_change_no_byte(self) -> None:
+        for name in NAMES:
+            with self.subTest(name):
+                self.assertEqual(self.bytes(name, "one"), self.bytes(name, "two"))
+
+    def test_entries_are_sorted_and_of_no_time_and_no_machine(self) -> None:
+        for name in NAMES:
+            with self.subTest(name), zipfile.ZipFile(io.BytesIO(self.bytes(name))) as archive:
+                entries = archive.infolist()
+                self.assertEqual(archive.namelist(), sorted(set(archive.namelist())))
+                self.assertEqual({it.date_time for it in entries}, {(1980, 1, 1, 0, 0, 0)})
+                self.assertEqual({it.external_attr >> 16 for it in entries}, {0o100644})
+                self.assertEqual({it.create_system for it in entries}, {3})
+
+
+class NoCheckout(unittest.TestCase):
+    """What is downloaded as an archive of the sources, and a machine without git."""
+
+    def said(self, **patched: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = {"DIST": folder, "PLAIN": os.path.join(folder, "plain"), **patched}
+            with mock.patch.multiple(package, **paths), redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(package.main("plain"), 1)
+                self.assertEqual(os.listdir(folder), [])
+        return said.getvalue()
+
+    def test_a_folder_that_is_no_checkout_is_answered_with_a_sentence(self) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            self.assertIn("this is no checkout of git", self.said(ROOT=root))
+            os.mkdir(os.path.join(root, ".git"))
+            self.assertRegex(self.said(ROOT=root), "not a git repository|git was not found")
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout needs git")
+    def test_a_machine_without_git_is_answered_with_a_sentence(self) -> None:
+        with mock.patch.dict(os.environ, PATH=""):
+            self.assertIn("git was not found", self.said())
+
+
+class Contents(Built):
+    def test_the_plain_package_is_the_product_and_nothing_else(self) -> None:
+        files = self.content(NAMES[0])
+        self.assertEqual({path for path in files if "/" not in path}, ROOT_FILES)
+        folders = {path.split("/")[0] for path in files if "/" in path}
+        self.assertEqual(folders, {"companion", "messages"})
+
+    def test_every_committed_module_and_message_is_in_it(self) -> None:
+        files = self.content(NAMES[0])
+        command = ["git", "ls-tree", "-r", "--name-only", "HEAD", "companion", "messages"]
+        committed = subprocess.check_output(command, cwd=ROOT).decode().split()
+        self.assertEqual([path for path in sorted(files) if "/" in path], sorted(committed))
+
+    def test_each_message_that_package_control_shows_is_in_it(self) -> None:
+        files = self.content(NAMES[0])
+        for path in json.loads(files["messages.json"]).values():
+            self.assertIn(path, files)
+
+    def test_the_standalone_package_is_the_plain_one_with_libraries(self) -> None:
+        plain, whole = self.content(NAMES[0]), self.content(NAMES[1])
+        own = {path for path in whole if not path.startswith("carried/")}
+        # Package Control would install what is carried.
+        self.assertEqual(own, set(plain) - {"dependencies.json"})
+        changed = {path for path in own if whole[path] != plain[path]}
+        self.assertEqual(changed, set(package.USERS))
+
+    def test_nothing_carried_is_compiled_or_a_test_or_without_its_license(self) -> None:
+        carried = [it for it in self.content(NAMES[1]) if it.startswith("carried/")]
+        self.assertEqual([it for it in carried if re.search(r"\.(so|pyd|pyc|pyx|c|h)$", it)], [])
+        self.assertEqual([it for it in carried if re.search(r"/tests?/", it)], [])
+        licensed = {it.split("/")[2] for it in carried if it.startswith("carried/licenses/")}
+        wanted = {it.replace("-", "_").replace("==", "-") for it in closure.carried()}
+        self.assertEqual({it.lower() for it in licensed}, {it.lower() for it in wanted})
+
+
+class Carried(Built):
+    def sources(self) -> Iterator[tuple[str, ast.AST]]:
+        for path, data in self.content(NAMES[1]).items():
+            if path.startswith("carried/") and path.endswith(".py"):
+                # As the oldest plugin host reads it.
+                yield path, ast.parse(data, path, feature_version=(3, 8))
+
+    def test_no_module_imports_a_carried_one_by_its_own_name(self) -> None:
+        tops = {name for modules in closure.carried().values() for name in modules}
+        for path, tree in self.sources():
+            with self.subTest(path):
+                found: set[str] = set().union(*map(absolute, ast.walk(tree)))
+                self.assertEqual(found & tops, set())
+
+    def test_what_newer_pythons_took_away_is_called_by_none_but_as_tolerated(self) -> None:
+        found = set()
+        for path, data in self.content(NAMES[1]).items():
+            if path.startswith("carried/") and path.endswith(".py"):
+                found.update(it.sentence for it in check_pythons.check(data, path))
+        self.assertEqual({it.split(" is deprecated or gone since ")[0] for it in found}, TOLERATED)
+
+    def test_each_module_is_imported_from_inside_the_zip_and_none_leaks(self) -> None:
+        names = [re.sub(r"(/__init__)?\.py$", "", path) for path, _tree in self.sources()]
+        modules = ["GeminiCompanion." + name.replace("/", ".") for name in names]
+        self.assertGreater(len(modules), 50)
+        found = self.run_python(BARE, IMPORT_ALL, self.path, given=json.dumps(modules))
+        tops = {name for names in closure.carried().values() for name in names}
+        self.assertEqual(set(found["new"]) & tops, set())
+        self.assertFalse(found["changed"])
+        self.assertEqual(found["outside"], [])
+
+    def test_without_any_library_the_carried_ones_serve(self) -> None:
+        found = self.run_python(BARE, WHICH, self.path)
+        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+
+    def test_libraries_that_are_installed_win(self) -> None:
+        found = self.run_python([sys.executable, "-I"], WHICH, self.path)
+        self.assertEqual(found, ["aiohttp.web", "jsonschema.validators"])
+
+    def test_one_that_is_installed_and_too_old_does_not_win(self) -> None:
+        folder = os.path.join(Builds.folder, "old")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "jsonschema.py"), "w") as file:
+            file.write("class Draft4Validator: pass\nclass ValidationError(Exception): pass\n")
+        found = self.run_python(BARE, WHICH, self.path, folder)
+        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+
+    def test_one_that_lacks_what_a_single_module_needs_serves_none(self) -> None:
+        folder = os.path.join(Builds.folder, "partial")
+        os.makedirs(os.path.join(folder, "aiohttp"))
+        for name in ("__init__.py", "web.py"):
+            with open(os.path.join(folder, "aiohttp", name), "w"):
+                pass
+        found = self.run_python(BARE, WHICH, self.path, folder)
+        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+
+    def test_one_that_is_installed_for_another_python_does_not_win(self) -> None:
+        carried = [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"]
+        for number, text in enumerate(("x: int = type | 'no'", "def f(:", "len.no")):
+            folder = os.path.join(Builds.folder, f"foreign{number}")
+            os.makedirs(folder, exist_ok=True)
+            for name in ("aiohttp", "jsonschema"):
+                with open(os.path.join(folder, name + ".py"), "w") as file:
+                    file.write(text + "\n")
+            with self.subTest(text):
+                self.assertEqual(self.run_python(BARE, WHICH, self.path, folder), carried)
+
+
+def absolute(node: ast.AST) -> set[str]:
+    """The top names of what a node imports by name: in a statement or a call."""
+    names: list[object] = []
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        names = [node.module]
+    elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        names = [node.args[0].value] if called in ("import_module", "__import__") else []
+    return {name.split(".")[0] for name in names if isinstance(name, str)}
+
+
+MODULES = frozenset({"a", "b"})
+# Each line as it stands in carried/a/x.py, and what becomes of it.
+REWRITTEN = (
+    ("import a\n", "from .. import a\n"),
+    ("import a as c\n", "from .. import a as c\n"),
+    ("import a.b\n", "from ..a import b as _; from .. import a\n"),
+    ("import a.b.c\n", "from ..a.b import c as _; from .. import a\n"),
+    ("import a.b as c\n", "from ..a import b as c\n"),
+    ("import a, os\n", "from .. import a; import os\n"),
+    ("import os, a as c, b\n", "import os; from .. import a as c; from .. import b\n"),
+    ("from a import b\n", "from ..a import b\n"),
+    ("from a import b as c, d\n", "from ..a import b as c, d\n"),
+    ("from a.b import c\n", "from ..a.b import c\n"),
+    ("from a import *\n", "from ..a import *\n"),
+    ("from a import (\n    b,\n    c,\n)\n", "from ..a import (\n    b,\n    c,\n)\n"),
+    ("from  a  import b  # from a\n", "from ..a  import b  # from a\n"),
+    ("import a; import b\n", "from .. import a; from .. import b\n"),
+    ("def f():\n    import a\n", "def f():\n    from .. import a\n"),
+    ("if f: from a import b\n", "if f: from ..a import b\n"),
+    (
+        "try:\n    import a\nexcept ImportError:\n    import b as a\n",
+        "try:\n    from .. import a\nexcept ImportError:\n    from .. import b as a\n",
+    ),
+    ("class C:\n\tfrom a import b\n", "class C:\n\tfrom ..a import b\n"),
+    # Neither of these ends a line of Python.
+    ('"\u2028\x0c"\n\x0c\nimport a\n', '"\u2028\x0c"\n\x0c\nfrom .. import a\n'),
+    ('c = "\u00fc"; import a\n', 'c = "\u00fc"; from .. import a\n'),
+    ("from \\\n    a import b\n", "from ..\\\n    a import b\n"),
+    ("import os\r\nimport a\r\n", "import os\r\nfrom .. import a\r\n"),
+)
+KEPT = (
+    "import os, sys\n",
+    "import ab\n",
+    "import os.a\n",
+    "from ab import a\n",
+    "from os import a\n",
+    "from . import a\n",
+    "from .a import b\n",
+    "from .. import a\n",
+    "from ..a import b\n",
+    "from __future__ import annotations\n",
+    'c = "import a"\n',
+    '"""Say:\n\nimport a\nfrom a import b\n"""\n',
+    "# import a\n",
+    'c = f"{a} import a"\n',
+    "a.b(a)\n",
+    'importlib.import_module("a.b")\n',
+    '__import__("a")\n',
+)
+IMPOSSIBLE = ("import os, \\\n    a\n", "from\\\n    a import b\n")
+
+
+class Rewriting(unittest.TestCase):
+    def test_each_form_of_an_import_becomes_relative(self) -> None:
+        for before, after in REWRITTEN:
+            with self.subTest(before):
+                self.assertEqual(vendor.relative(before, "a/x.py", MODULES), after)
+                compile(after, "x.py", "exec")
+
+    def test_nothing_else_changes(self) -> None:
+        for text in KEPT:
+            with self.subTest(text):
+                self.assertEqual(vendor.relative(text, "a/x.py", MODULES), text)
+
+    def test_what_cannot_be_rewritten_stops_the_build(self) -> None:
+        for text in IMPOSSIBLE:
+            with self.subTest(text), self.assertRaises(ValueError):
+                vendor.relative(text, "a/x.py", MODULES)
+
+    def test_the_dots_lead_to_the_folder_of_all_libraries(self) -> None:
+        for path, dots in (("a.py", "."), ("a/__init__.py", ".."), ("a/c/d.py", "...")):
+            with self.subTest(path):
+                self.assertEqual(
+                    vendor.relative("import b\n", path, MODULES), f"from {dots} import b\n"
+                )
+
+    def test_a_file_that_reads_itself_in_an_unknown_way_stops_the_build(self) -> None:
+        with self.assertRaises(ValueError):
+            vendor.carry({"jsonschema/_utils.py": b"import os\n"}, frozenset({"jsonschema"}))
+
+    def test_only_modules_of_the_table_and_licenses_are_taken(self) -> None:
+        files = {
+            "a/__init__.py": b"import b\n",
+            "a/tests/test_a.py": b"",
+            "a/fast.so": b"",
+            "a/fast.pyi": b"",
+            "c/__init__.py": b"",
+            "a-1.dist-info/licenses/LICENSE.txt": b"free",
+            "a-1.dist-info/METADATA": b"",
+        }
+        self.assertEqual(
+            vendor.carry(files, MODULES),
+            {
+                "a/__init__.py": b"from .. import b\n",
+                "licenses/a-1/licenses/LICENSE.txt": b"free",
+            },
+        )
+
+
+class Fallback(unittest.TestCase):
+    def test_the_installed_one_is_tried_and_the_carried_one_taken_instead(self) -> None:
+        text = "import os\n\nimport a\nfrom a import b as c\nfrom a.d import e, f\n\nimport b\n"
+        self.assertEqual(
+            vendor.with_fallback(text, ("a",), "carried"),
+            "import os\n\n"
+            "try:\n"
+            "    import a\n"
+            "    from a import b as c\n"
+            "    from a.d import e, f\n"
+            "except Exception:\n"
+            "    # The boundary to what others have installed: however it fails, what is carried"
+            " serves.\n"
+            "    from ..carried import a\n"
+            "    from ..carried.a import b as c\n"
+            "    from ..carried.a.d import e, f\n"
+            "\nimport b\n",
+        )
+
+    def test_what_other_modules_need_of_it_is_tried_too(self) -> None:
+        text = "from a import b\n"
+        changed = vendor.with_fallback(text, ("a",), "carried", 1, [text, "from a.c import d\n"])
+        tried, _, instead = changed.partition("except")
+        self.assertEqual(tried, "try:\n    from a import b\n    from a.c import d\n")
+        self.assertTrue(instead.endswith("\n    from ..carried.a import b\n"))
+
+    def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
+        changed = vendor.with_fallback("from a import b\n", ("a",), "carried", 2)
+        self.assertIn("    from ...carried.a import b\n", changed)
+
+    def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
+        tops = {name for modules in closure.carried().values() for name in modules}
+        found = {}
+        for path in glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                nodes = list(ast.walk(ast.parse(file.read())))
+            names: set[str] = set().union(*map(absolute, nodes))
+            if names & tops:
+                found[os.path.relpath(path, ROOT).replace(os.sep, "/")] = tuple(names & tops)
+        self.assertEqual(found, package.USERS)
+
+    def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
+        for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):
+            with self.subTest(text), self.assertRaises(ValueError):
+                vendor.with_fallback(text, ("a",), "carried")

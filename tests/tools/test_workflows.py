@@ -1,0 +1,223 @@
+"""The workflows of the continuous integration: they cannot run here, but they can be read."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Iterator
+
+import yaml
+from GeminiCompanion import companion
+from GeminiCompanion.tools import package
+
+# An index that has each wheel: the names of all that are asked for are made from the patterns.
+INDEX = """
+import io, json, urllib.request
+
+TAGS = "py3-none-any",
+for python in ("cp38", "cp313", "cp314"):
+    for platform in ("win_amd64", "macosx_11_0_x86_64", "macosx_11_0_arm64",
+                     "manylinux_2_17_x86_64", "manylinux_2_17_aarch64"):
+        TAGS += "%s-%s-%s" % (python, python, platform),
+
+def answer(address, timeout):
+    name, version = address.split("/")[-3:-1]
+    names = ["%s-%s-%s.whl" % (name.replace("-", "_"), version, tag) for tag in TAGS]
+    files = [{"filename": it, "url": address + "/" + it, "digests": {"sha256": "0" * 64},
+              "upload_time": "2029-01-02T03:04:05", "yanked": False} for it in names]
+    return io.BytesIO(json.dumps({"info": {"package_url": address}, "urls": files}).encode())
+
+urllib.request.urlopen = answer
+"""
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+
+
+def read(*parts: str) -> str:
+    with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"(?m)^([a-z][a-z-]*):(?!=)", read("Makefile")))
+
+
+class Workflows(unittest.TestCase):
+    def setUp(self) -> None:
+        paths = glob.glob(os.path.join(ROOT, ".github", "workflows", "*.yml"))
+        self.flows = {os.path.basename(path): yaml.safe_load(read(path)) for path in paths}
+        self.assertEqual(set(self.flows), {"test.yml", "release.yml"})
+
+    def steps(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for name, flow in self.flows.items():
+            for job in flow["jobs"].values():
+                self.assertLessEqual(job["timeout-minutes"], 60)
+                for step in job["steps"]:
+                    yield name, step
+
+    def commands(self) -> list[str]:
+        return [step["run"] for _name, step in self.steps() if "run" in step]
+
+    def test_each_target_of_make_that_they_name_exists(self) -> None:
+        named: set[str] = set()
+        for command in self.commands():
+            for line in re.findall(r"(?m)^make (.*)$", command):
+                named.update(re.findall(r"(?<!\S)[a-z][a-z-]*(?!\S)", line))
+        self.assertLessEqual({"check", "test", "package"}, named)
+        self.assertLessEqual(named, targets())
+
+    def test_each_module_that_they_run_exists(self) -> None:
+        modules = re.findall(r"python -m (\S+)", "\n".join(self.commands()))
+        self.assertTrue(modules)
+        for module in modules:
+            self.assertTrue(os.path.isfile(os.path.join(ROOT, *module.split(".")) + ".py"), module)
+
+    def test_each_action_is_of_a_version_and_few_are_strangers(self) -> None:
+        used = [step["uses"] for _name, step in self.steps() if "uses" in step]
+        for action in used:
+            self.assertRegex(
+                action, r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@v\d+$"
+            )
+
+    def test_all_three_systems_are_tested_on_the_oldest_and_the_newest_python(self) -> None:
+        rows = self.flows["test.yml"]["jobs"]["everywhere"]["strategy"]["matrix"]["include"]
+        found = {(row["os"].split("-")[0], row["python"]) for row in rows}
+        systems = ("ubuntu", "macos", "windows")
+        self.assertEqual(found, {(name, python) for name in systems for python in ("3.8", "3.14")})
+
+    def test_package_control_never_looks_for_our_libraries_in_its_channel(self) -> None:
+        steps = self.flows["test.yml"]["jobs"]["sublime"]["steps"]
+        kinds = [step.get("uses", step.get("run", "")) for step in steps]
+        order = ["actions/setup@", "tools.install --libraries", "cp -r .", "actions/run-tests@"]
+        places = [next(at for at, it in enumerate(kinds) if words in it) for words in order]
+        self.assertEqual(places, sorted(places))
+        self.assertIs(steps[places[0]]["with"]["install-package"], False)
+
+    def test_only_a_release_may_write(self) -> None:
+        self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})
+
+    def test_the_notes_of_a_release_are_the_message_that_the_package_shows(self) -> None:
+        command = next(line for line in self.commands() if line.startswith("gh release"))
+        self.assertIn('--notes-file "messages/$TAG.txt"', command)
+
+
+@unittest.skipUnless(shutil.which("make"), "nothing to make it with")
+class Makefile(unittest.TestCase):
+    def test_a_checkout_may_lie_in_a_folder_with_blanks(self) -> None:
+        folder = tempfile.mkdtemp(suffix=" Pr\u00f6jekt mit Leerzeichen")
+        self.addCleanup(shutil.rmtree, folder)
+        shutil.copy(os.path.join(ROOT, "Makefile"), folder)
+        os.mkdir(os.path.join(folder, "tools"))
+        with open(os.path.join(folder, "tools", "setup.py"), "w") as file:
+            file.write("import sys; print(sys.argv[1], sys.executable)")
+        python = os.path.join(folder, ".venv", "bin", "python")
+        # What this test itself was made with is no concern of that one.
+        alone = {
+            name: it for name, it in os.environ.items() if not name.startswith(("MAKE", "MFL"))
+        }
+        alone.pop("PYTHON", None)
+        for is_made in (False, True):
+            if is_made:
+                os.makedirs(os.path.dirname(python))
+                os.symlink(sys.executable, python)
+            with self.subTest(is_made=is_made):
+                done = subprocess.run(
+                    ["make", "-s", "setup-python"],
+                    cwd=folder,
+                    env=alone,
+                    capture_output=True,
+                    timeout=60,
+                )
+                said = done.stdout.decode()
+                self.assertTrue(said.startswith("python "), done.stderr.decode())
+                self.assertEqual(python in said, is_made)
+
+
+@unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
+class Release(unittest.TestCase):
+    """Its own steps are run as they stand there, in a folder that has what they need."""
+
+    def setUp(self) -> None:
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ("tools", "companion"):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name))
+        os.mkdir(os.path.join(self.folder, "bin"))
+        with open(os.path.join(self.folder, "bin", "python"), "w") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        os.chmod(file.name, 0o755)
+        flow = yaml.safe_load(read(".github", "workflows", "release.yml"))
+        self.steps = flow["jobs"]["release"]["steps"]
+
+    def step(self, words: str) -> dict[str, Any]:
+        (found,) = [step for step in self.steps if words in step.get("run", "")]
+        return dict(found)
+
+    def run_step(self, step: dict[str, Any], **variables: str) -> tuple[int, str]:
+        path = os.path.join(self.folder, "bin") + os.pathsep + os.environ["PATH"]
+        done = subprocess.run(
+            ["sh", "-e", "-c", step["run"]],
+            cwd=self.folder,
+            env={**os.environ, "PATH": path, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+        )
+        return done.returncode, done.stdout.decode()
+
+    def test_only_a_tag_that_is_the_version_is_released(self) -> None:
+        step = self.step("__version__")
+        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
+            file.write(f"# Changes\n\n## {companion.__version__} - 2030-01-02\n")
+        self.assertEqual(self.run_step(step, TAG=companion.__version__), (0, ""))
+        self.assertNotEqual(self.run_step(step, TAG="9.9.9")[0], 0)
+
+    def test_what_the_changelog_calls_unreleased_is_not_released(self) -> None:
+        heading = f"## {companion.__version__} - Unreleased"
+        with open(os.path.join(self.folder, "CHANGELOG.md"), "w") as file:
+            file.write(f"# Changes\n\n{heading}\n")
+        status = self.run_step(self.step("__version__"), TAG=companion.__version__)
+        self.assertEqual(status, (1, heading + "\n"))
+
+    def test_the_repository_file_offers_the_package_that_is_attached(self) -> None:
+        index, page = "https://index.example/json/", "https://pages.example/ann/GeminiCompanion"
+        # Python imports this one when it starts: in the place of an index.
+        with open(os.path.join(self.folder, "sitecustomize.py"), "w") as file:
+            file.write(INDEX)
+        step = self.step("tools.closure")
+        given = {"INDEX": index, "PAGE": page, "TAG": "1.2.3", "PYTHONPATH": self.folder}
+        self.assertEqual(self.run_step(step, **given), (0, ""))
+        with open(os.path.join(self.folder, "dist", "repository.json"), encoding="utf-8") as file:
+            content = json.load(file)
+        urls = {it["url"] for it in content["packages"][0]["releases"]}
+        release = f"{page}/releases/download/1.2.3/"
+        self.assertEqual(urls, {release + os.path.basename(package.PLAIN)})
+        asked = [it["url"] for library in content["libraries"] for it in library["releases"]]
+        self.assertTrue(all(it.startswith(index) for it in asked))
+        attached = self.step("gh release create")["run"].split()
+        self.assertLessEqual({"dist/*.sublime-package", "dist/repository.json"}, set(attached))
+
+    def test_without_the_address_of_the_index_it_stops_and_says_so(self) -> None:
+        status, said = self.run_step(
+            self.step("tools.closure"), INDEX="", PAGE="https://a.b/c", TAG="1"
+        )
+        self.assertNotEqual(status, 0)
+        self.assertIn("An address has to begin with https://", said)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "dist")))
+
+    def test_each_step_has_the_variables_that_it_names(self) -> None:
+        for step in self.steps:
+            named = set(re.findall(r"\$([A-Z]+)", step.get("run", "")))
+            with self.subTest(step.get("name")):
+                self.assertLessEqual(named, set(step.get("env", {})))
+
+    def test_what_can_fail_for_want_of_a_setting_comes_first_and_the_release_last(self) -> None:
+        words = ("__version__", "tools.closure", "make check test", "make package", "gh release")
+        places = [self.steps.index(self.step(it)) for it in words]
+        self.assertEqual(places, sorted(places))

@@ -1,0 +1,102 @@
+"""What the tests of the adapter share: a window, a file in it, and a CLI connected to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui import diff_views
+from unittesting import DeferrableTestCase
+
+from ..fake_cli import FakeCli
+
+
+class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
+    """`self.window` is the editor's window, `self.folder` a folder for files of the test."""
+
+    def setUp(self) -> None:
+        self.window = sublime.active_window()
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.before = {view.id() for view in self.window.views()}
+        self.clis: list[FakeCli] = []
+
+    def tearDown(self) -> Generator[Any, Any, None]:
+        for cli in self.clis:
+            cli.close()
+        for diff in list(diff_views.diffs(self.window)):
+            diff.close()
+        yield lambda: not list(diff_views.diffs(self.window))
+        # Edits that nobody decided on stay in tabs of their own.
+        yield 20
+        yield lambda: not self.tabs() or self.close_tabs()
+
+    def tabs(self) -> dict[str, str]:
+        """The texts of the tabs that the test has opened, by the tab's name."""
+        views = [view for view in self.window.views() if view.id() not in self.before]
+        return {view.name() or str(view.file_name()): text_of(view) for view in views}
+
+    def close_tabs(self) -> bool:
+        for view in self.window.views():
+            if view.id() not in self.before:
+                view.set_scratch(True)
+                view.close()
+        return False
+
+    def write(self, name: str, text: str) -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return path
+
+    def open(self, name: str, text: str) -> Generator[Any, Any, sublime.View]:
+        """`view = yield from self.open(...)`: the file, loaded and focused."""
+        view = self.window.open_file(self.write(name, text))
+        yield lambda: not view.is_loading()
+        return view
+
+    def connect(self) -> Generator[Any, Any, FakeCli]:
+        """`cli = yield from self.connect()`: a CLI with a live stream and its first context."""
+        host = plugin._host
+        yield lambda: host.environment(self.window)
+        cli = FakeCli(host.environment(self.window))
+        self.clis.append(cli)
+        yield cli.connected
+        yield lambda: cli.received("ide/contextUpdate")
+        return cli
+
+    def until_connected(self, count: int) -> Generator[Any, Any, None]:
+        """Until the companion knows of so many CLIs with a stream in the window."""
+
+        def connected() -> bool:
+            states: list[Any] = []
+            plugin._host.companion.status(states.extend)
+            self.states = getattr(self, "states", []) + [states]
+            mine = [s for seen in self.states for s in seen if s.window_id == self.window.id()]
+            return bool(mine) and mine[-1].connected == count
+
+        yield connected
+
+    def diff(self, cli: FakeCli, path: str, text: str) -> Generator[Any, Any, sublime.View]:
+        """`right = yield from self.diff(...)`: a diff that the CLI opened."""
+        answer = cli.call("openDiff", filePath=path, newContent=text)
+        yield answer.done
+        self.assertEqual(answer.result(), {"content": []})
+        right = diff_views.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        self.assertIsNotNone(right)
+        return right
+
+
+def text_of(view: sublime.View) -> str:
+    return view.substr(sublime.Region(0, view.size()))
+
+
+def saved_state() -> str:
+    """What would outlive a crash at this moment."""
+    path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+    with open(path, encoding="ascii") as file:
+        return file.read()

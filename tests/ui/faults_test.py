@@ -1,0 +1,464 @@
+"""Editor, CLIs, streams, reloads and crashes in random order: no decision is lost or doubled.
+
+Two hundred examples, the same ones each time; `make fuzz` runs FUZZ times as many, new ones.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+import time
+from typing import Any, Callable, Iterator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import unwritten
+from GeminiCompanion.companion.ui import diff_views, host
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ..fake_cli import FakeCli
+
+ROUNDS = int(os.environ.get("FUZZ", "1"))
+ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
+NAMES = ("a.py", "b.py", "new.py")
+DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
+# Seconds for what is sure to happen.
+PATIENCE = 10.0
+
+
+def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    pause = threading.Event()
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {PATIENCE} s: {what} {seen()}")
+        pause.wait(0.001)
+
+
+def text_of(view: sublime.View) -> str:
+    return view.substr(sublime.Region(0, view.size()))
+
+
+def ask_companion(name: str, *arguments: Any) -> Any:
+    """What the companion answers, on this thread."""
+    answers: list[Any] = []
+    getattr(plugin._host.companion, name)(*arguments, answers.append)
+    until(lambda: answers, name)
+    return answers[0]
+
+
+class Cli:
+    """A CLI that writes what it is told was accepted, as the real one does."""
+
+    def __init__(self, environment: Any) -> None:
+        self.fake = FakeCli(environment)
+        self.online = True
+        self._written = 0
+        until(self.fake.connected, "a stream")
+
+    @property
+    def id(self) -> str:
+        return self.fake.headers["Mcp-Session-Id"]
+
+    def accepted(self) -> list[str]:
+        texts = [it["content"] for it in self.fake.received("ide/diffAccepted")]
+        for params in self.fake.received("ide/diffAccepted")[self._written :]:
+            with open(params["filePath"], "w", encoding="utf-8") as file:
+                file.write(params["content"])
+            self._written += 1
+        return texts
+
+    def rejected(self, path: str) -> int:
+        """How often it was told so."""
+        told = self.fake.received("ide/diffRejected")
+        return sum(params["filePath"] == path for params in told)
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        return self.fake.call(tool, **arguments).result(PATIENCE)
+
+    def cut(self) -> None:
+        """Its stream breaks off."""
+        stream = self.fake._stream
+        if stream is not None and stream.sock is not None:
+            stream.sock.shutdown(2)
+        until(self.fake.stream_ended.is_set, "the end of a stream")
+        self.online = False
+
+    def come_back(self) -> None:
+        self.fake.resume()
+        until(self.fake.connected, "a stream that resumes")
+        self.online = True
+
+
+class Faults(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = sublime.active_window()
+        self.folder = os.path.realpath(tempfile.mkdtemp())
+        self.clis: list[Cli] = []
+        self.gone: list[Cli] = []
+        # Every text that the user accepted, with the path.
+        self.accepted: dict[str, str] = {}
+        # Those that may have been on a stream, unread, when it broke off.
+        self.at_risk: set[str] = set()
+        # Those that nobody was there to be told of.
+        self.held: set[str] = set()
+        # What the user typed and neither sent to a CLI nor threw away.
+        self.typed: set[str] = set()
+        self.texts = (f"text {number}\n" for number in itertools.count())
+        self.start_over()
+        self.patches = [
+            mock.patch.object(host, "AT_REST", 0),
+            mock.patch.object(unwritten, "PATIENCE", -1.0),
+            mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
+        ]
+        for patch in self.patches:
+            patch.start()
+
+    @initialize()
+    def begin(self) -> None:
+        for which, name in enumerate(NAMES[:2]):
+            self.write(name)
+            self.connect()
+            self.propose(which, name)
+
+    # ----- what happens
+
+    @precondition(lambda self: len(self.clis) < 3)
+    @rule()
+    def connect(self) -> None:
+        until(lambda: plugin._host.environment(self.window), "an environment")
+        self.clis.append(Cli(plugin._host.environment(self.window)))
+        # What belongs to a CLI that may come back any moment goes on waiting for it.
+        if not self.offline():
+            until(lambda: self.held <= self.told(), f"a new CLI is told what was held: {self.held}")
+            self.held.clear()
+
+    @precondition(lambda self: self.online())
+    @rule(which=st.integers(0, 9), name=st.sampled_from(NAMES))
+    def propose(self, which: int, name: str) -> None:
+        cli, text = self.pick(self.online(), which), next(self.texts)
+        path = os.path.join(self.folder, name)
+        result = cli.call("openDiff", filePath=path, newContent=text)
+        self.check(result == {"content": []}, result)
+        view = diff_views.find(self.window, cli.id, path)
+        self.check(view is not None and text_of(view) == text, "the proposal is shown")
+
+    @rule(which=st.integers(0, 9))
+    def edit(self, which: int) -> None:
+        # Not as a precondition: what may happen next must not hang on a moment, or it differs.
+        if not self.diffs():
+            return
+        view, text = self.pick(self.diffs(), which), next(self.texts)
+        view.run_command("append", {"characters": text})
+        self.typed.add(text)
+
+    @rule()
+    def close_tabs(self) -> None:
+        for view in self.tabs():
+            self.no_longer_mine(text_of(view))
+            view.set_scratch(True)
+            view.close()
+
+    @rule(which=st.integers(0, 9), how=st.sampled_from(DECISIONS))
+    def decide(self, which: int, how: str) -> None:
+        if self.diffs():
+            getattr(self, how)(self.pick(self.diffs(), which))
+
+    @rule(which=st.integers(0, 9))
+    def accept(self, which: int) -> None:
+        if not self.diffs():
+            return
+        view = self.pick(self.diffs(), which)
+        text, path, cli = text_of(view), diff_views.path_of(view), self.owner(view)
+        self.accepted[text] = path
+        self.no_longer_mine(text)
+        if cli is None and not self.online():
+            self.held.add(text)
+        self.window.focus_view(view)
+        self.window.run_command("gemini_companion_accept_diff")
+        until(lambda: not view.is_valid(), "an accepted diff closes")
+        if cli is not None and cli.online:
+            until(lambda: cli.accepted()[-1:] == [text], "the CLI that asked is told")
+
+    def close(self, view: sublime.View) -> None:
+        self.reject(view, by_closing=True)
+
+    def reject(self, view: sublime.View, by_closing: bool = False) -> None:
+        cli, path = self.owner(view), diff_views.path_of(view)
+        before = cli.rejected(path) if cli is not None else 0
+        self.window.focus_view(view)
+        if by_closing:
+            view.close()
+        else:
+            self.window.run_command("gemini_companion_reject_diff")
+        until(lambda: not (view.is_valid() and view.is_scratch()), "it closes, or is a tab")
+        until(self.is_in_order, "the window is in order")
+        if cli is not None and cli.online:
+            # More than one where it came back just now, and what it missed is still on its way.
+            until(lambda: cli.rejected(path) > before, "the CLI that asked is told")
+
+    def answer_in_the_terminal(self, view: sublime.View) -> None:
+        cli, path, text = self.owner(view), diff_views.path_of(view), text_of(view)
+        if cli is not None and cli.online:
+            # Once: a second time would mean one that a CLI left behind, if there is any.
+            arguments = {"filePath": path, "suppressNotification": True}
+            (part,) = cli.call("closeDiff", **arguments)["content"]
+            self.check(sublime.decode_value(part["text"]) == {"content": text}, part)
+            self.no_longer_mine(text)
+
+    def quit(self, view: sublime.View) -> None:
+        """Its CLI closes the diff because it leaves."""
+        cli, path = self.owner(view), diff_views.path_of(view)
+        if cli is not None and cli.online:
+            cli.call("closeDiff", filePath=path)
+            until(lambda: not diff_views.is_diff(view), "a diff that is closed closes")
+
+    def release(self, view: sublime.View) -> None:
+        text = text_of(view)
+        self.window.focus_view(view)
+        self.window.run_command("gemini_companion_release_diff")
+        until(lambda: not diff_views.partner(view).is_valid(), "its left side closes")
+        self.check(view.is_valid() and text_of(view) == text, "the text stays")
+        until(lambda: not view.is_scratch(), "it is a tab of the user's")
+        until(self.is_in_order, "the window is in order")
+
+    @rule(name=st.sampled_from(NAMES))
+    def write(self, name: str) -> None:
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write("on disk " + next(self.texts))
+
+    @precondition(lambda self: self.online())
+    @rule(which=st.integers(0, 9))
+    def cut(self, which: int) -> None:
+        self.break_off(self.pick(self.online(), which))
+
+    @precondition(lambda self: self.offline())
+    @rule(which=st.integers(0, 9))
+    def come_back(self, which: int) -> None:
+        self.pick(self.offline(), which).come_back()
+        self.held.clear()
+
+    @precondition(lambda self: self.clis)
+    @rule(which=st.integers(0, 9))
+    def vanish(self, which: int) -> None:
+        """Its stream breaks off, it never comes back, and its grace time runs out."""
+        cli = self.pick(self.clis, which)
+        if cli.online:
+            self.break_off(cli)
+        self.end_session(cli)
+        self.clis.remove(cli)
+        self.gone.append(cli)
+
+    @rule(how=st.sampled_from(("reload", "crash")))
+    def restart(self, how: str) -> None:
+        getattr(self, how)()
+
+    def reload(self) -> None:
+        plugin.plugin_unloaded()
+        self.load()
+
+    def crash(self) -> None:
+        """No tab of a diff comes back by itself."""
+        self.flush()
+        texts = self.texts_of_diffs()
+        plugin.plugin_unloaded()
+        for view in self.diffs():
+            view.settings().erase(diff_views.STAMP)
+            for side in (diff_views.partner(view), view):
+                side.close()
+        self.window.settings().erase(diff_views.DIFFS)
+        self.load()
+        until(
+            lambda: self.texts_of_diffs() == texts,
+            f"the diffs come back: {texts}; there are",
+            self.texts_of_diffs,
+        )
+
+    # ----- what is always so
+
+    @invariant()
+    def every_diff_is_known(self) -> None:
+        def agreed() -> bool:
+            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            return bool(status.waiting == len(self.diffs()))
+
+        until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
+
+    @invariant()
+    def everything_that_was_typed_is_there(self) -> None:
+        def lost() -> set[str]:
+            texts = [text_of(view) for view in self.window.views()]
+            return {typed for typed in self.typed if not any(typed in text for text in texts)}
+
+        until(lambda: not lost(), "what was typed is there", lost)
+
+    @invariant()
+    def nothing_is_told_twice(self) -> None:
+        told = [text for cli in self.clis + self.gone for text in cli.accepted()]
+        self.check(len(told) == len(set(told)), told)
+
+    def teardown(self) -> None:
+        try:
+            for view in self.diffs():
+                self.window.focus_view(view)
+                self.window.run_command("gemini_companion_reject_diff")
+            until(lambda: not self.diffs(), "no diffs any more")
+            until(self.is_in_order, "the window is in order")
+            self.everything_that_was_typed_is_there()
+            self.close_tabs()
+            for cli in list(self.offline()):
+                self.end_session(cli)
+                self.clis.remove(cli)
+                self.gone.append(cli)
+            last = Cli(plugin._host.environment(self.window))
+            self.clis.append(last)
+            self.nothing_is_told_twice()
+            self.everything_is_told_or_kept()
+            until(self.is_in_order, "the window is in order")
+        finally:
+            self.clean_up()
+
+    def everything_is_told_or_kept(self) -> None:
+        """What broke off with a stream is kept, where it is the newest text of its path."""
+        newest = {path: text for text, path in self.accepted.items()}.values()
+
+        def kept() -> set[str]:
+            return {text for _, text in ask_companion("kept", self.window.id())}
+
+        sure = set(self.accepted) - self.at_risk
+        until(lambda: sure <= self.told(), "every accepted text is told")
+        lost = (self.at_risk & set(newest)) - self.told()
+        until(lambda: lost <= kept() | self.told(), "what broke off is kept")
+
+    # ----- how
+
+    def told(self) -> set[str]:
+        return {text for cli in self.clis + self.gone for text in cli.accepted()}
+
+    def break_off(self, cli: Cli) -> None:
+        self.at_risk |= set(self.accepted) - self.told() - self.held
+        cli.cut()
+        self.wait_for_streams()
+
+    def online(self) -> list[Cli]:
+        return [cli for cli in self.clis if cli.online]
+
+    def offline(self) -> list[Cli]:
+        return [cli for cli in self.clis if not cli.online]
+
+    def diffs(self) -> list[sublime.View]:
+        return list(diff_views.diffs(self.window))
+
+    def tabs(self) -> list[sublime.View]:
+        """Those that are no part of a diff."""
+        views = self.window.views()
+        parts = [view for right in self.diffs() for view in (right, diff_views.partner(right))]
+        return [view for view in views if view not in parts]
+
+    def no_longer_mine(self, text: str) -> None:
+        self.typed = {typed for typed in self.typed if typed not in text}
+
+    def texts_of_diffs(self) -> list[tuple[str, str]]:
+        return sorted((diff_views.path_of(view), text_of(view)) for view in self.diffs())
+
+    def pick(self, among: list[Any], which: int) -> Any:
+        return among[which % len(among)]
+
+    def owner(self, view: sublime.View) -> Cli | None:
+        session_id = view.settings().get(diff_views.SESSION)
+        return next((cli for cli in self.clis if cli.id == session_id), None)
+
+    def accept_all_the_same(self, items: Any, on_select: Any, **options: Any) -> None:
+        on_select(1)
+
+    def check(self, condition: Any, what: Any) -> None:
+        if not condition:
+            raise AssertionError(what)
+
+    def load(self) -> None:
+        plugin.plugin_loaded()
+        until(lambda: plugin._host.environment(self.window), "an environment")
+        for cli in self.online():
+            until(cli.fake.stream_ended.is_set, "the end of a stream")
+            self.check(cli.fake.stream_error is None, cli.fake.stream_error)
+            cli.come_back()
+        for cli in self.gone:
+            # With diffs undecided, it was taken up again, and has its grace time once more.
+            self.end_session(cli, statuses=(204, 404))
+
+    def flush(self) -> None:
+        """Until the companion knows of every edit."""
+        for later in (sublime.set_timeout, sublime.set_timeout_async) * 3:
+            done = threading.Event()
+            later(done.set, 0)
+            until(done.is_set, "both threads are idle")
+        ask_companion("status")
+
+    def wait_for_streams(self) -> None:
+        def known() -> int:
+            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            return int(status.connected)
+
+        until(lambda: known() == len(self.online()), "the companion knows who is there")
+
+    def end_session(self, cli: Cli, statuses: tuple[int, ...] = (204,)) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", cli.fake.port, timeout=PATIENCE)
+        connection.request("DELETE", "/mcp", headers=cli.fake.headers)
+        self.check(connection.getresponse().status in statuses, "the session ends")
+        connection.close()
+
+    def is_in_order(self) -> bool:
+        """No more groups than there are diffs for."""
+        return self.window.num_groups() == (3 if self.diffs() else 1)
+
+    def start_over(self) -> None:
+        """An example that failed may have left anything."""
+        loaded = plugin._host.companion is not None
+        if loaded and not self.window.views() and not ask_companion("kept", self.window.id()):
+            return
+        plugin.plugin_unloaded()
+        shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
+        for view in self.window.views():
+            view.settings().erase(diff_views.STAMP)
+            view.set_scratch(True)
+            view.close()
+        self.window.settings().erase(diff_views.DIFFS)
+        self.window.run_command("set_layout", ONE_GROUP)
+        plugin.plugin_loaded()
+        until(lambda: plugin._host.environment(self.window), "an environment")
+
+    def clean_up(self) -> None:
+        for cli in self.clis:
+            if cli.online:
+                cli.cut()
+            self.end_session(cli)
+        for cli in self.clis + self.gone:
+            cli.fake.close()
+        for path, text in ask_companion("kept", self.window.id()):
+            ask_companion("withdraw", self.window.id(), path, text)
+        for patch in self.patches:
+            patch.stop()
+        shutil.rmtree(self.folder, True)
+
+
+def profile() -> Iterator[tuple[str, Any]]:
+    yield "max_examples", 200 * ROUNDS
+    yield "stateful_step_count", 30
+    yield "deadline", None
+    yield "database", None
+    yield "derandomize", ROUNDS == 1
+    yield "suppress_health_check", list(HealthCheck)
+    # Each step down may wait out its patience: minutes, which `make test` has not.
+    yield "phases", (Phase.generate,) if ROUNDS == 1 else (Phase.generate, Phase.shrink)
+
+
+TestFaults = Faults.TestCase
+TestFaults.settings = settings(**dict(profile()))

@@ -1,0 +1,255 @@
+"""Loading, unloading and everything that has to be gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import threading
+import time
+from typing import Any, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ui import diff_views
+
+from .adapter import AdapterTestCase, saved_state
+
+Steps = Generator[Any, Any, None]
+
+
+def own_files() -> list[str]:
+    prefix = f"gemini-ide-server-{os.getppid()}-"
+    folder = discovery.folders()[0]
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(os.path.join(folder, name) for name in names if name.startswith(prefix))
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "GeminiCompanion"]
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Lifecycle(AdapterTestCase):
+    def tearDown(self) -> Steps:
+        if plugin._host.companion is None:
+            plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        yield from super().tearDown()
+
+    def test_the_discovery_file_tells_the_window(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        environment = plugin._host.environment(self.window)
+        port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
+        path = next(path for path in own_files() if path.endswith(f"-{port}.json"))
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        self.assertEqual(content["port"], int(port))
+        self.assertEqual(content["authToken"], environment["GEMINI_CLI_IDE_AUTH_TOKEN"])
+        self.assertEqual(content["workspacePath"], os.pathsep.join(self.window.folders()))
+        self.assertEqual(content["ideInfo"]["name"], "sublimetext")
+        if os.name == "posix":
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+            self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+
+    def test_unloading_leaves_no_file_no_thread_and_no_socket(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        port = int(plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
+        self.assertEqual(threads(), ["GeminiCompanion"])
+        plugin.plugin_unloaded()
+        yield lambda: (own_files(), threads()) == ([], [])
+        self.assertFalse(answers(port))
+
+    def test_a_stream_ends_gracefully_when_the_package_is_unloaded(self) -> Steps:
+        cli = yield from self.connect()
+        plugin.plugin_unloaded()
+        yield cli.stream_ended.is_set
+        self.assertIsNone(cli.stream_error)
+
+    def test_a_cli_comes_back_after_a_reload_and_gets_the_decision_once(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        before = dict(plugin._host.environment(self.window))
+        plugin.plugin_unloaded()
+        yield cli.stream_ended.is_set
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        self.assertEqual(plugin._host.environment(self.window), before)
+        cli.resume()
+        yield cli.connected
+        right.run_command("append", {"characters": "mine\n"})
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(
+            cli.received("ide/diffAccepted"), [{"filePath": path, "content": "new\nmine\n"}]
+        )
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_a_decision_made_before_the_cli_is_back_waits_for_it(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        for _ in range(2):
+            plugin.plugin_unloaded()
+            plugin.plugin_loaded()
+            yield lambda: plugin._host.environment(self.window)
+            if right.is_valid():
+                self.window.focus_view(right)
+                self.window.run_command("gemini_companion_accept_diff")
+                yield lambda: not right.is_valid()
+        cli.resume()
+        yield lambda: cli.received("ide/diffAccepted")
+        yield 100
+        self.assertEqual(len(cli.received("ide/diffAccepted")), 1)
+
+    def test_a_diff_that_went_down_with_the_editor_is_shown_again_as_the_user_had_it(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        right.run_command("append", {"characters": "mine until the end\n"})
+        yield lambda: "mine until the end" in saved_state()
+        plugin.plugin_unloaded()
+        # As after a crash: no tab of it comes back.
+        right.settings().erase(diff_views.STAMP)
+        for view in (diff_views.partner(right), right):
+            view.close()
+        self.window.settings().erase(diff_views.DIFFS)
+        plugin.plugin_loaded()
+        yield lambda: list(diff_views.diffs(self.window))
+        (again,) = diff_views.diffs(self.window)
+        text = again.substr(sublime.Region(0, again.size()))
+        self.assertEqual(text, "new\nmine until the end\n")
+        cli.resume()
+        yield cli.connected
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+        self.assertEqual(cli.received("ide/diffAccepted")[0]["content"], text)
+        self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_what_was_typed_in_the_moment_of_an_unload_outlives_a_crash(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        right.run_command("append", {"characters": "at the last moment\n"})
+        plugin.plugin_unloaded()
+        yield lambda: "at the last moment" in saved_state()
+
+    def test_what_was_typed_while_it_was_unloaded_outlives_a_crash(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        plugin.plugin_unloaded()
+        right.run_command("append", {"characters": "to nobody\n"})
+        plugin.plugin_loaded()
+        yield lambda: "to nobody" in saved_state()
+
+    def test_a_decision_that_nobody_could_take_leaves_the_diff_as_it_is(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        plugin._host.companion.stop()
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        self.window.run_command("gemini_companion_reject_diff")
+        yield 50
+        self.assertTrue(diff_views.is_diff(right))
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        cli.resume()
+        yield cli.connected
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: cli.received("ide/diffAccepted")
+
+    def test_an_unload_while_a_cli_waits_for_the_editor_does_not_wait_for_the_cli(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        cli.call("openDiff", filePath=path, newContent="new\n")
+        # The editor's thread is this one: the request can only wait for it now.
+        asked = plugin._host.companion
+        deadline = time.monotonic() + 4
+        waiting: list[Any] = []
+        while not any(status.waiting for status in waiting) and time.monotonic() < deadline:
+            asked.status(waiting.extend)
+        plugin.plugin_unloaded()
+        yield lambda: (own_files(), threads()) == ([], [])
+        yield 50
+        self.assertEqual(list(diff_views.diffs(self.window)), [])
+
+    def test_a_look_at_the_windows_that_fails_is_not_the_last(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        looks: list[Any] = []
+
+        def fail() -> None:
+            looks.append(None)
+            raise ZeroDivisionError("played by a test")
+
+        with mock.patch.object(plugin._host, "look_at_windows", fail):
+            yield lambda: len(looks) >= 2
+
+    def test_it_can_be_loaded_again_and_again(self) -> Steps:
+        for _ in range(5):
+            plugin.plugin_unloaded()
+            plugin.plugin_loaded()
+            yield lambda: plugin._host.environment(self.window)
+        self.assertEqual(threads(), ["GeminiCompanion"])
+        self.assertEqual(len(own_files()), len(sublime.windows()))
+
+    def test_unloading_right_after_loading_leaves_nothing(self) -> Steps:
+        plugin.plugin_unloaded()
+        plugin.plugin_loaded()
+        plugin.plugin_unloaded()
+        yield lambda: (own_files(), threads()) == ([], [])
+
+    def test_the_restart_command_serves_again(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        sublime.run_command("gemini_companion_restart")
+        cli = yield from self.connect()
+        self.assertTrue(cli.connected())
+
+    def test_a_new_window_has_its_own_server_and_a_closed_one_none(self) -> Steps:
+        yield lambda: len(own_files()) == len(sublime.windows())
+        before = len(own_files())
+        self.window.run_command("new_window")
+        yield lambda: len(own_files()) == before + 1
+        new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        tokens = {
+            plugin._host.environment(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
+            for window in (self.window, new)
+        }
+        self.assertEqual(len(tokens), 2)
+        new.run_command("close_window")
+        yield lambda: len(own_files()) == before
+
+    def test_folders_added_to_a_window_are_told(self) -> Steps:
+        before = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        folders = list((before or {}).get("folders", []))
+        self.window.set_project_data({"folders": folders + [{"path": self.folder}]})
+
+        def told() -> bool:
+            environment = plugin._host.environment(self.window)
+            paths = environment.get("GEMINI_CLI_IDE_WORKSPACE_PATH", "").split(os.pathsep)
+            return self.folder in paths
+
+        yield told
+
+    def test_closing_a_window_rejects_its_diffs(self) -> Steps:
+        self.window.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        old, self.window = self.window, new
+        try:
+            cli = yield from self.connect()
+            path = self.write("a.py", "old\n")
+            yield from self.diff(cli, path, "new\n")
+            new.run_command("close_window")
+            yield lambda: cli.received("ide/diffRejected") == [{"filePath": path}]
+        finally:
+            self.window = old
