@@ -67,10 +67,10 @@ WHICH = (
     LOAD
     + """
 sys.path[:0] = sys.argv[2:]
-from GeminiCompanion.companion import mcp, transport
-from GeminiCompanion.companion.api import forms, server, stream
+from GeminiCompanion.companion.ide import mcp, transport
+from GeminiCompanion.companion.api import validation, server, stream
 used = [it.__name__ for it in (transport.web, server.web, stream.web)]
-used += [it.Draft7Validator.__module__ for it in (mcp, forms)]
+used += [it.Draft7Validator.__module__ for it in (mcp, validation)]
 print(json.dumps(sorted(set(used))))
 """
 )
