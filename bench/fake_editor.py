@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Optional, Tuple
 
-from companion.ide.editor import Editor, Proposal
+from companion.ide.editor import ClosedDiff, Editor, Proposal
 
 
 class FakeEditor(Editor):
@@ -16,8 +16,9 @@ class FakeEditor(Editor):
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
-    ) -> Optional[str]:
-        return self._diffs.pop((session_id, path), None)
+    ) -> Optional[ClosedDiff]:
+        text = self._diffs.pop((session_id, path), None)
+        return None if text is None else ClosedDiff(text, is_edited=False)
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: Optional[str]
@@ -25,6 +26,9 @@ class FakeEditor(Editor):
         return self._diffs.get((session_id, path))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        pass
+
+    def return_text(self, window_id: int, path: str, text: str) -> None:
         pass
 
     def tell(self, sentence: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapp
 from unittest import mock
 
 from GeminiCompanion.companion.ide import discovery
-from GeminiCompanion.companion.ide.editor import Editor, EditorError, Proposal
+from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
 
 # Seconds after which whatever is waited for will not come any more.
 PATIENCE = 20.0
@@ -137,6 +137,9 @@ class FakeEditor(Editor):
         self.left: list[str] = []
         # What was kept of diffs that came back, by their paths.
         self.saved: dict[str, str | None] = {}
+        # Window and path of the diffs that the user typed into, and the texts that came back.
+        self.edited: set[tuple[int, str]] = set()
+        self.returned: list[tuple[int, str, str]] = []
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self.refusal:
@@ -145,12 +148,13 @@ class FakeEditor(Editor):
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
-    ) -> str | None:
+    ) -> ClosedDiff | None:
         if self.refusal:
             raise EditorError(self.refusal)
         if not decided:
             self.left.append(path)
-        return self.diffs.pop((window_id, session_id, path), None)
+        text = self.diffs.pop((window_id, session_id, path), None)
+        return None if text is None else ClosedDiff(text, (window_id, path) in self.edited)
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
@@ -160,6 +164,9 @@ class FakeEditor(Editor):
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         self.orphaned[window_id, session_id] = orphaned
+
+    def return_text(self, window_id: int, path: str, text: str) -> None:
+        self.returned.append((window_id, path, text))
 
     def tell(self, sentence: str) -> None:
         self.told.append(sentence)

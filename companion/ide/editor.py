@@ -29,6 +29,16 @@ class Proposal:
     may_be_edited: bool = False
 
 
+@dataclass(frozen=True)
+class ClosedDiff:
+    """A diff that was closed for its CLI: `text` as the user left it, with `\\n` line ends, None
+    where the view held only its beginning; `is_edited` says whether the user may have changed it.
+    """
+
+    text: str | None
+    is_edited: bool
+
+
 class Editor(ABC):
     """Awaited on the companion's loop; the editor does the work wherever its own rules demand."""
 
@@ -43,12 +53,11 @@ class Editor(ABC):
     @abstractmethod
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
-    ) -> str | None:
+    ) -> ClosedDiff | None:
         """Close the session's diff for the path and give its text as the user left it.
 
-        None where no such diff is open, or its text is not whole. No decision follows. Unless the
-        user has `decided`, a text that he edited stays with him.
-        Raises EditorError.
+        None where no such diff is open. No decision follows. Unless the user has `decided` in the
+        CLI, a text that they edited stays with them as a tab. Raises EditorError.
         """
 
     @abstractmethod
@@ -64,6 +73,12 @@ class Editor(ABC):
     @abstractmethod
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         """Show whether the session's diffs wait for a CLI that is there; returns at once, from any
+        thread."""
+
+    @abstractmethod
+    def return_text(self, window_id: int, path: str, text: str) -> None:
+        """Give the user a text of theirs that reached no file, as an unsaved tab named after the
+        path: in the window, or in another one where that is gone; returns at once, from any
         thread."""
 
     @abstractmethod

@@ -310,7 +310,8 @@ class Workspace(Desk):
         session.awaiting.discard(path)
         session.proposals.pop(path, None)
         self._on_change()
-        return await self._editor.close_diff(self.window_id, session.id, path, decided)
+        closed = await self._editor.close_diff(self.window_id, session.id, path, decided)
+        return closed.text if closed is not None else None
 
     async def _in_turn(self, session: Session, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work after what the session asked for before, and to its end even where the

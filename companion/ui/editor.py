@@ -13,12 +13,14 @@ import sublime
 from ..base.background import aside
 from ..base.log import logger
 from ..ide import file_content
-from ..ide.editor import Editor, EditorError, Proposal
+from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from . import diff_views
 
 T = TypeVar("T")
 
 SETTINGS = "GeminiCompanion.sublime-settings"
+# What a tab is called whose text reached no file.
+YOURS = "your edits"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
 
 RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
@@ -43,7 +45,7 @@ class SublimeEditor(Editor):
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
-    ) -> str | None:
+    ) -> ClosedDiff | None:
         return await _on_ui_thread(partial(self._close, window_id, session_id, path, decided))
 
     async def restore_text(
@@ -56,6 +58,15 @@ class SublimeEditor(Editor):
             if diff_views.set_orphaned(sublime.Window(window_id), session_id, orphaned):
                 if orphaned:
                     self.tell(GONE)
+
+        sublime.set_timeout(show, 0)
+
+    def return_text(self, window_id: int, path: str, text: str) -> None:
+        def show() -> None:
+            window = sublime.Window(window_id)
+            home = window if window.is_valid() else sublime.active_window()
+            view = diff_views.open_text(home, path, text)
+            view.set_name(f"{os.path.basename(path)} ({YOURS})")
 
         sublime.set_timeout(show, 0)
 
@@ -76,7 +87,9 @@ class SublimeEditor(Editor):
         if present.note or present.warning:
             self.tell(present.note or present.warning)
 
-    def _close(self, window_id: int, session_id: str, path: str, decided: bool) -> str | None:
+    def _close(
+        self, window_id: int, session_id: str, path: str, decided: bool
+    ) -> ClosedDiff | None:
         window = sublime.Window(window_id)
         view = diff_views.find(window, session_id, path)
         taken = diff_views.take(view) if view is not None else None
@@ -87,7 +100,7 @@ class SublimeEditor(Editor):
             diff_views.close(taken, keyboard)
         else:
             diff_views.put_away(taken, keyboard, "your edits of a closed proposal")
-        return taken.text
+        return ClosedDiff(taken.text, taken.is_edited)
 
     def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
         view = diff_views.find(sublime.Window(window_id), session_id, path)
