@@ -1,0 +1,275 @@
+"""The changes between two texts, row by row, and texts with some of them; knows no view.
+
+A row is a line with its line end. Rows are numbered from 0 and ranges end before their second
+number; columns count code points.
+
+The work is bounded by its amount and not by the clock, so the same texts always give the same
+changes. Beyond the bound the answer is coarser: fewer and larger changes, never wrong ones.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Iterable, Sequence, Tuple
+
+# Pairs of equal rows that difflib may look at in one gap between rows that are sure to be equal:
+# about a tenth of a second.
+MAX_PAIRS = 200_000
+# How often the rows of a text may be looked through in search of such rows, in multiples of their
+# number: texts whose rows were only moved about want it more often than others.
+MAX_ROUNDS = 32
+# Pairs of rows of one change that are compared, to find out which row became which.
+MAX_ROW_PAIRS = 400
+# Words of a pair of rows, and code points of a row, up to which words are compared.
+MAX_WORDS = 400
+MAX_ROW = 4000
+# The share of equal code points from which one row counts as another one that was changed.
+ALIKE = 0.5
+
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+Range = Tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """The old rows from `old_start` to `old_end` became the new rows from `new_start` to `new_end`;
+    either range may be empty, but not both."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+    @property
+    def removed(self) -> int:
+        """How many old rows it takes away."""
+        return self.old_end - self.old_start
+
+    @property
+    def added(self) -> int:
+        """How many new rows it brings."""
+        return self.new_end - self.new_start
+
+
+@dataclass(frozen=True)
+class Span:
+    """Code points of one row, from column `start` to before column `end`."""
+
+    row: int
+    start: int
+    end: int
+
+
+def rows_of(text: str) -> list[str]:
+    """The rows of a text, each with the "\\n" that ends it; the last one may have none.
+
+    >>> rows_of("one\\r\\ntwo")
+    ['one\\r\\n', 'two']
+    """
+    *ended, last = text.split("\n")
+    return [row + "\n" for row in ended] + ([last] if last else [])
+
+
+def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """The changes that make the new rows of the old ones, in their order; no two of them touch."""
+    found: list[Change] = []
+    left = MAX_ROUNDS * (len(old) + len(new)) + MAX_PAIRS
+    work: list[Range] = [(0, len(old), 0, len(new))]
+    while work:
+        part = _without_equal_ends(old, new, work.pop())
+        old_start, old_end, new_start, new_end = part
+        left -= old_end - old_start + new_end - new_start
+        if old_start == old_end or new_start == new_end or left < 0:
+            found += [Change(*part)] if part[0] < part[1] or part[2] < part[3] else []
+        else:
+            gaps = _gaps_between(part, _anchors(old, new, part))
+            if len(gaps) > 1:
+                work += gaps
+            else:
+                found += _compared(old, new, part)
+    return _joined(sorted(found, key=lambda it: (it.old_start, it.new_start)))
+
+
+def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change]) -> str:
+    """The old text with the chosen changes, which are some of `changes_between`, in their order."""
+    parts: list[str] = []
+    at = 0
+    for change in chosen:
+        parts += old[at : change.old_start]
+        parts += new[change.new_start : change.new_end]
+        at = change.old_end
+    parts += old[at:]
+    return "".join(parts)
+
+
+def changed_characters(
+    old: Sequence[str], new: Sequence[str], change: Change
+) -> tuple[list[Span], list[Span]]:
+    """What is different within the rows of a change that were altered and neither added nor taken
+    away as a whole: the spans of old rows, and those of new ones."""
+    before: list[Span] = []
+    after: list[Span] = []
+    for old_row, new_row in _pairs(old, new, change):
+        for old_part, new_part in _different(old[old_row], new[new_row]):
+            before += [Span(old_row, *old_part)] if old_part[0] < old_part[1] else []
+            after += [Span(new_row, *new_part)] if new_part[0] < new_part[1] else []
+    return before, after
+
+
+def counts(changes: Iterable[Change]) -> tuple[int, int]:
+    """How many rows are added and how many removed, in all."""
+    listed = list(changes)
+    return sum(change.added for change in listed), sum(change.removed for change in listed)
+
+
+# ----- rows
+
+
+def _without_equal_ends(old: Sequence[str], new: Sequence[str], part: Range) -> Range:
+    old_start, old_end, new_start, new_end = part
+    while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
+        old_start, new_start = old_start + 1, new_start + 1
+    while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
+        old_end, new_end = old_end - 1, new_end - 1
+    return old_start, old_end, new_start, new_end
+
+
+def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[int, int]]:
+    """Rows that stand once on either side and in the same order on both: the longest such row of
+    pairs of an old and a new row. Source: Bram Cohen's "patience diff"."""
+    old_start, old_end, new_start, new_end = part
+    in_old = Counter(old[old_start:old_end])
+    in_new = Counter(new[new_start:new_end])
+    places = {new[at]: at for at in range(new_start, new_end) if in_new[new[at]] == 1}
+    pairs = [
+        (at, places[old[at]])
+        for at in range(old_start, old_end)
+        if in_old[old[at]] == 1 and old[at] in places
+    ]
+    return _longest_rising(pairs)
+
+
+def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest choice of the pairs, which are in the order of their first numbers, whose second
+    numbers rise, too."""
+    ends: list[int] = []
+    chains: list[int] = []
+    before: list[int] = []
+    for index, (_old, new) in enumerate(pairs):
+        at = bisect_left(ends, new)
+        before.append(chains[at - 1] if at else -1)
+        ends[at : at + 1], chains[at : at + 1] = [new], [index]
+    found = []
+    index = chains[-1] if chains else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = before[index]
+    return found[::-1]
+
+
+def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range]:
+    """What stands between the anchors; the part itself where there are none."""
+    old_start, old_end, new_start, new_end = part
+    gaps: list[Range] = []
+    for old_row, new_row in [*anchors, (old_end, new_end)]:
+        gaps.append((old_start, old_row, new_start, new_row))
+        old_start, new_start = old_row + 1, new_row + 1
+    return gaps
+
+
+def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Change]:
+    """The changes of a part without anchors; one for all of it where looking would take long."""
+    old_start, old_end, new_start, new_end = part
+    before, after = old[old_start:old_end], new[new_start:new_end]
+    in_new = Counter(after)
+    if sum(in_new[row] for row in before) + len(before) > MAX_PAIRS:
+        return [Change(*part)]
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        Change(old_start + i1, old_start + i2, new_start + j1, new_start + j2)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _joined(changes: Iterable[Change]) -> list[Change]:
+    """The same, with those that touch each other as one."""
+    found: list[Change] = []
+    for change in changes:
+        last = found[-1] if found else None
+        if last and (last.old_end, last.new_end) == (change.old_start, change.new_start):
+            found[-1] = Change(last.old_start, change.old_end, last.new_start, change.new_end)
+        else:
+            found.append(change)
+    return found
+
+
+# ----- characters
+
+
+def _pairs(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple[int, int]]:
+    """Which old row of a change became which new one."""
+    old_rows = range(change.old_start, change.old_end)
+    new_rows = range(change.new_start, change.new_end)
+    if change.removed == change.added <= MAX_ROW_PAIRS:
+        return [it for it in zip(old_rows, new_rows) if _are_alike(old[it[0]], new[it[1]])]
+    if change.removed * change.added > MAX_ROW_PAIRS:
+        return []
+    alike = [(i, j) for i in old_rows for j in reversed(new_rows) if _are_alike(old[i], new[j])]
+    # Reversed: of the new rows that one old row is like, the longest rising choice takes one.
+    return _longest_rising(alike)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    if max(len(one), len(other)) > MAX_ROW:
+        return True
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    # Leading blanks are equal in most rows and say nothing.
+    blanks = min(len(one) - len(one.lstrip()), len(other) - len(other.lstrip()))
+    if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
+        return False
+    equal = sum(block.size for block in matcher.get_matching_blocks()) - blanks
+    return 2 * equal >= ALIKE * max(len(one) + len(other) - 2 * blanks, 1)
+
+
+def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The ranges of columns that are different, in both rows, word by word."""
+    start = _common_start(one, other)
+    end = _common_start(one[start:][::-1], other[start:][::-1])
+    middle, other_middle = one[start : len(one) - end], other[start : len(other) - end]
+    words = [] if len(middle) > MAX_ROW else _WORD.findall(middle)
+    other_words = [] if len(other_middle) > MAX_ROW else _WORD.findall(other_middle)
+    if not 0 < len(words) <= MAX_WORDS or not 0 < len(other_words) <= MAX_WORDS:
+        return [((start, len(one) - end), (start, len(other) - end))]
+    places, other_places = _columns(words, start), _columns(other_words, start)
+    matcher = SequenceMatcher(None, words, other_words, autojunk=False)
+    return [
+        ((places[i1], places[i2]), (other_places[j1], other_places[j2]))
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def _columns(words: Sequence[str], start: int) -> list[int]:
+    """Where each of the words begins, and where the last one ends."""
+    places = [start]
+    for word in words:
+        places.append(places[-1] + len(word))
+    return places
+
+
+def _common_start(one: str, other: str) -> int:
+    """The length of the longest common beginning; by halves, for a row can have megabytes."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,102 @@
+"""A three-way merge of texts, row by row; knows no file and no view.
+
+Rows are those of `changes`. What only one side changed is taken from that side, and what both
+changed in the same way is taken once. Everything else is a conflict: both sides stand in the text,
+between marks in the form that Git uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+from .changes import Change, changes_between, rows_of
+
+START, MIDDLE, END = "<<<<<<<", "=======", ">>>>>>>"
+
+
+@dataclass(frozen=True)
+class Merged:
+    """`text` is the merged text; `conflicts` are the rows, from 0, of the first mark of each
+    conflict in it."""
+
+    text: str
+    conflicts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Side:
+    rows: Sequence[str]
+    changes: Sequence[Change]
+
+    def of(self, start: int, end: int, touching: Sequence[Change]) -> Sequence[str]:
+        """The side's rows in place of the base's rows from `start` to `end`; `touching` are the
+        side's changes within these."""
+        if not touching:
+            return []
+        first, last = touching[0], touching[-1]
+        before, after = first.old_start - start, end - last.old_end
+        return self.rows[first.new_start - before : last.new_end + after]
+
+
+def merged(base: str, yours: str, theirs: str, your_name: str, their_name: str) -> Merged:
+    """`yours` with what `theirs` has changed since `base`; the names stand at the marks."""
+    base_rows = rows_of(base)
+    sides = [_side(base_rows, text) for text in (yours, theirs)]
+    rows: list[str] = []
+    conflicts: list[int] = []
+    at = 0
+    for start, end, touching in _groups([side.changes for side in sides]):
+        rows += base_rows[at:start]
+        found = [side.of(start, end, its) for side, its in zip(sides, touching)]
+        if not touching[0] or not touching[1]:
+            rows += found[0] if touching[0] else found[1]
+        elif found[0] == found[1]:
+            rows += found[0]
+        else:
+            conflicts.append(len(rows))
+            rows += _conflict(found[0], found[1], your_name, their_name)
+        at = end
+    return Merged("".join(rows + base_rows[at:]), tuple(conflicts))
+
+
+def _side(base: Sequence[str], text: str) -> _Side:
+    rows = rows_of(text)
+    return _Side(rows, changes_between(base, rows))
+
+
+def _groups(
+    sides: Sequence[Sequence[Change]],
+) -> list[tuple[int, int, tuple[list[Change], list[Change]]]]:
+    """Rows of the base, start and end, with the changes of both sides that meet there. Changes of
+    two sides meet where they overlap or touch."""
+    marked = sorted(
+        ((change, which) for which, changes in enumerate(sides) for change in changes),
+        key=lambda it: (it[0].old_start, it[0].old_end),
+    )
+    groups: list[tuple[int, int, tuple[list[Change], list[Change]]]] = []
+    for change, which in marked:
+        if groups and change.old_start <= groups[-1][1]:
+            start, end, touching = groups[-1]
+            groups[-1] = (start, max(end, change.old_end), touching)
+        else:
+            groups.append((change.old_start, change.old_end, ([], [])))
+        groups[-1][2][which].append(change)
+    return groups
+
+
+def _conflict(
+    yours: Sequence[str], theirs: Sequence[str], your_name: str, their_name: str
+) -> list[str]:
+    return [
+        f"{START} {your_name}\n",
+        *_ended(yours),
+        MIDDLE + "\n",
+        *_ended(theirs),
+        f"{END} {their_name}\n",
+    ]
+
+
+def _ended(rows: Sequence[str]) -> list[str]:
+    """The rows, the last one with a line end: a mark has to stand at the start of a line."""
+    return [row if row.endswith("\n") else row + "\n" for row in rows]

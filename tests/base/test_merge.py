@@ -1,0 +1,59 @@
+"""Three-way merges: nothing that either side changed is lost."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.base.merge import Merged, merged
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROWS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=8)
+TEXTS = st.builds(lambda rows, end: "".join(rows) + end, ROWS, st.sampled_from(["", "x"]))
+
+
+def merge(base: str, yours: str, theirs: str) -> Merged:
+    return merged(base, yours, theirs, "your edits", "on disk")
+
+
+class Merge(unittest.TestCase):
+    @given(TEXTS, TEXTS)
+    def test_a_side_that_changed_nothing_leaves_the_other_as_it_is(
+        self, base: str, it: str
+    ) -> None:
+        self.assertEqual(merge(base, it, base), Merged(it, ()))
+        self.assertEqual(merge(base, base, it), Merged(it, ()))
+
+    @given(TEXTS, TEXTS)
+    def test_what_both_changed_in_the_same_way_is_taken_once(self, base: str, it: str) -> None:
+        self.assertEqual(merge(base, it, it), Merged(it, ()))
+
+    @given(TEXTS, TEXTS, TEXTS)
+    def test_every_row_that_a_side_brought_is_in_the_text(
+        self, base: str, yours: str, theirs: str
+    ) -> None:
+        found = merge(base, yours, theirs)
+        rows = {row.rstrip("\n") for row in found.text.split("\n")}
+        brought = set(yours.split("\n") + theirs.split("\n")) - set(base.split("\n"))
+        self.assertLessEqual(brought, rows)
+        lines = found.text.split("\n")
+        for row in found.conflicts:
+            self.assertEqual(lines[row], "<<<<<<< your edits")
+
+    def test_changes_in_different_places_are_both_taken(self) -> None:
+        found = merge("one\ntwo\nthree\nfour\n", "ONE\ntwo\nthree\nfour\n", "one\ntwo\nthree\n4\n")
+        self.assertEqual(found, Merged("ONE\ntwo\nthree\n4\n", ()))
+
+    def test_changes_in_one_place_are_marked_with_both_texts(self) -> None:
+        found = merge("one\ntwo\nthree\n", "one\nmine\nthree\n", "one\ntheirs\nthree\n")
+        expected = "one\n<<<<<<< your edits\nmine\n=======\ntheirs\n>>>>>>> on disk\nthree\n"
+        self.assertEqual(found, Merged(expected, (1,)))
+
+    def test_a_row_without_a_line_end_gets_one_before_a_mark(self) -> None:
+        found = merge("one", "mine", "theirs")
+        self.assertEqual(found.text, "<<<<<<< your edits\nmine\n=======\ntheirs\n>>>>>>> on disk\n")
+
+    def test_a_row_taken_away_here_and_changed_there_is_a_conflict(self) -> None:
+        found = merge("one\ntwo\nthree\n", "one\nthree\n", "one\nTWO\nthree\n")
+        self.assertEqual(found.conflicts, (1,))
+        self.assertIn("TWO\n", found.text)
