@@ -228,13 +228,10 @@ def _pairs(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple
 def _are_alike(one: str, other: str) -> bool:
     if max(len(one), len(other)) > MAX_ROW:
         return True
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    # Leading blanks are equal in most rows and say nothing.
-    blanks = min(len(one) - len(one.lstrip()), len(other) - len(other.lstrip()))
-    if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
-        return False
-    equal = sum(block.size for block in matcher.get_matching_blocks()) - blanks
-    return 2 * equal >= ALIKE * max(len(one) + len(other) - 2 * blanks, 1)
+    # Blanks at the start and line ends are equal in most rows, and say nothing.
+    matcher = SequenceMatcher(None, one.strip(), other.strip(), autojunk=False)
+    quick = min(matcher.real_quick_ratio(), matcher.quick_ratio())
+    return quick >= ALIKE and matcher.ratio() >= ALIKE
 
 
 def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:

@@ -1,0 +1,78 @@
+"""Two texts side by side: what is marked, what is filled, and the way from change to change."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.base.comparison import Comparison, Filler, compare
+from hypothesis import given
+from hypothesis import strategies as st
+
+TEXTS = st.lists(st.sampled_from("abc\n"), max_size=20).map("".join)
+
+
+def heights(rows: int, fillers: list[Filler]) -> list[int]:
+    """At which height each row stands, and the end."""
+    found, height = [], 0
+    for row in range(rows + 1):
+        height += sum(it.rows for it in fillers if it.above == row)
+        found.append(height)
+        height += 1
+    return found
+
+
+class Marks(unittest.TestCase):
+    def test_rows_and_characters_are_told_in_points_of_their_text(self) -> None:
+        old, new = "same\nx = 1\ngone\n", "same\nx = 23\n\U0001f600 new\n"
+        found = compare(old, new)
+        self.assertEqual([old[a:b] for a, b in found.old_regions()], ["x = 1\ngone\n"])
+        self.assertEqual([new[a:b] for a, b in found.new_regions()], ["x = 23\n\U0001f600 new\n"])
+        self.assertEqual([old[a:b] for a, b in found.old.characters], ["1"])
+        self.assertEqual([new[a:b] for a, b in found.new.characters], ["23"])
+        self.assertEqual(found.counts, (2, 2))
+
+    @given(TEXTS, TEXTS)
+    def test_the_marked_regions_are_the_rows_of_the_changes(self, old: str, new: str) -> None:
+        found = compare(old, new)
+        expected = ["".join(found.old.rows[c.old_start : c.old_end]) for c in found.changes]
+        self.assertEqual(
+            [old[a:b] for a, b in found.old_regions()], [text for text in expected if text]
+        )
+        expected = ["".join(found.new.rows[c.new_start : c.new_end]) for c in found.changes]
+        self.assertEqual(
+            [new[a:b] for a, b in found.new_regions()], [text for text in expected if text]
+        )
+
+
+class Fillers(unittest.TestCase):
+    @given(TEXTS, TEXTS)
+    def test_equal_rows_stand_at_equal_heights(self, old: str, new: str) -> None:
+        found = compare(old, new)
+        left = heights(len(found.old.rows), found.old_fillers())
+        right = heights(len(found.new.rows), found.new_fillers())
+        old_at = new_at = 0
+        for change in [*found.changes, None]:
+            end = change.old_start if change else len(found.old.rows)
+            while old_at < end:
+                self.assertEqual(left[old_at], right[new_at])
+                old_at, new_at = old_at + 1, new_at + 1
+            if change:
+                old_at, new_at = change.old_end, change.new_end
+        self.assertEqual(left[-1], right[-1])
+
+
+class Moving(unittest.TestCase):
+    def setUp(self) -> None:
+        # Row 1 altered; two rows taken away above row 3; row 5 new.
+        old = "0\n1\n2\nx\ny\n3\n4\n6\n"
+        self.found: Comparison = compare(old, "0\n1b\n2\n3\n4\n5\n6\n")
+
+    def test_a_row_belongs_to_the_change_that_it_is_in(self) -> None:
+        at = [self.found.change_at(row) for row in range(7)]
+        self.assertEqual(at, [None, 0, None, 1, None, 2, None])
+
+    def test_the_next_change_is_the_first_below_and_the_previous_the_last_above(self) -> None:
+        self.assertEqual([self.found.next_change(row) for row in (0, 1, 3, 5)], [0, 1, 2, None])
+        self.assertEqual(
+            [self.found.previous_change(row) for row in (0, 1, 2, 4, 6)], [None, None, 0, 1, 2]
+        )
