@@ -236,8 +236,8 @@ def _are_alike(one: str, other: str) -> bool:
 
 def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The ranges of columns that are different, in both rows, word by word."""
-    start = _common_start(one, other)
-    end = _common_start(one[start:][::-1], other[start:][::-1])
+    start = common_start(one, other)
+    end = common_start(one[start:][::-1], other[start:][::-1])
     middle, other_middle = one[start : len(one) - end], other[start : len(other) - end]
     words = [] if len(middle) > MAX_ROW else _WORD.findall(middle)
     other_words = [] if len(other_middle) > MAX_ROW else _WORD.findall(other_middle)
@@ -260,7 +260,7 @@ def _columns(words: Sequence[str], start: int) -> list[int]:
     return places
 
 
-def _common_start(one: str, other: str) -> int:
+def common_start(one: str, other: str) -> int:
     """The length of the longest common beginning; by halves, for a row can have megabytes."""
     low, high = 0, min(len(one), len(other))
     while low < high:

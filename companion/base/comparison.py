@@ -97,7 +97,13 @@ class Comparison:
 def compare(old: str, new: str) -> Comparison:
     """Takes about a second for ten thousand changes: not on a thread that somebody waits for."""
     old_rows, new_rows = rows_of(old), rows_of(new)
-    changes = tuple(changes_between(old_rows, new_rows))
+    return comparison_of(old_rows, new_rows, tuple(changes_between(old_rows, new_rows)))
+
+
+def comparison_of(
+    old_rows: Sequence[str], new_rows: Sequence[str], changes: tuple[Change, ...]
+) -> Comparison:
+    """The same for texts whose changes are known."""
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []

@@ -1,0 +1,83 @@
+"""The parts of two large texts in which they differ, short enough to be shown; knows no view.
+
+Each change stands there with some rows around it. What is left out is said by a row of its own. So
+the digest is a comparison like any other, and its changes are those of the whole texts, in the same
+order.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from .changes import Change, common_start
+from .comparison import Comparison, comparison_of
+
+# Rows shown before and after a change.
+CONTEXT = 10
+# Rows of one change, and code points of one row, that are shown: of more, a part.
+MAX_CHANGE = 2000
+MAX_ROW = 4000
+
+
+def digest(whole: Comparison) -> Comparison:
+    """The comparison of the parts that are shown."""
+    old: list[str] = []
+    new: list[str] = []
+    changes: list[Change] = []
+    at = 0
+    for change in whole.changes:
+        equal = _between(whole.old.rows[at : change.old_start], CONTEXT if at else 0, CONTEXT)
+        old += equal
+        new += equal
+        old_start, new_start = len(old), len(new)
+        removed, added = _shown(
+            whole.old.rows[change.old_start : change.old_end],
+            whole.new.rows[change.new_start : change.new_end],
+        )
+        old += removed
+        new += added
+        changes.append(Change(old_start, len(old), new_start, len(new)))
+        at = change.old_end
+    equal = _between(whole.old.rows[at:], CONTEXT, 0)
+    return comparison_of(old + equal, new + equal, tuple(changes))
+
+
+def _between(rows: Sequence[str], after: int, before: int) -> list[str]:
+    """Equal rows between two changes: so many after the one, and before the other."""
+    hidden = len(rows) - after - before
+    if hidden <= 1:
+        return [_cut(row, row) for row in rows]
+    shown = [_cut(row, row) for row in (*rows[:after], *rows[len(rows) - before :])]
+    return [*shown[:after], f"... {hidden:,} lines ...\n", *shown[after:]]
+
+
+def _shown(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The rows of a change. Where each became another, the part in which they differ is shown."""
+    if len(removed) == len(added):
+        old = [_cut(one, other) for one, other in zip(removed, added)]
+        new = [_cut(other, one) for one, other in zip(removed, added)]
+    else:
+        old, new = [_cut(row, row) for row in removed], [_cut(row, row) for row in added]
+    return _shortened(old), _shortened(new)
+
+
+def _shortened(rows: list[str]) -> list[str]:
+    if len(rows) <= MAX_CHANGE:
+        return rows
+    half = MAX_CHANGE // 2
+    hidden = f"... {len(rows) - 2 * half:,} more lines of this change ...\n"
+    return [*rows[:half], hidden, *rows[-half:]]
+
+
+def _cut(row: str, other: str) -> str:
+    """The row; of a long one MAX_ROW code points, from a little before the place in which it
+    differs from the other."""
+    if len(row) <= MAX_ROW:
+        return row
+    differs = common_start(row, other) if other != row else 0
+    start = max(0, min(differs - MAX_ROW // 4, len(row) - MAX_ROW))
+    end = start + MAX_ROW
+    before = f"... {start:,} characters ... " if start else ""
+    ending = "\n" if row.endswith("\n") else ""
+    after = f" ... {len(row) - end:,} characters ...{ending}" if end < len(row) else ""
+    return before + row[start:end] + after
