@@ -26,7 +26,7 @@ QUIT_KEYS = ("q", "\x03", "\x04", "")
 
 
 def run(editor: Any, options: Options) -> int:
-    """Be the user's side of the editor until he quits; gives the exit status."""
+    """Be the user's side of the editor until they quit; gives the exit status."""
     front = Front(editor)
     with keys() as next_key:
         front.welcome()

@@ -1,13 +1,16 @@
-"""What users are told: every command and setting, and only what there is."""
+"""What the documents say of commands, settings and tests, and what comments cite of the documents."""
 
 from __future__ import annotations
 
 import ast
 import glob
+import io
 import json
 import os
 import re
+import tokenize
 import unittest
+from typing import Iterator
 
 from GeminiCompanion.headless.values import parse
 from GeminiCompanion.tools import package
@@ -15,6 +18,10 @@ from GeminiCompanion.tools import package
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGES = ("install", "first-diff", "commands", "settings", "troubleshooting")
 PREFIX = "Gemini Companion: "
+# A file of tests, a test's name as a sentence, or a class of tests.
+PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
+# Pages whose items comments cite by number.
+NUMBERED = ("protocol.md", "sublime.md")
 
 
 def read(*parts: str) -> str:
@@ -51,6 +58,79 @@ def strings() -> list[str]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.append(node.value)
     return found
+
+
+def sources(*folders: str) -> list[str]:
+    """The paths of our own Python files below the folders, and plugin.py, relative to the root."""
+    found = ["plugin.py"]
+    for folder in folders:
+        for place, _folders, names in os.walk(os.path.join(ROOT, folder)):
+            if "node_modules" not in place:
+                found += [os.path.join(place, name) for name in names if name.endswith(".py")]
+    return [os.path.relpath(os.path.join(ROOT, path), ROOT) for path in found]
+
+
+def remarks(text: str) -> str:
+    """The comments and docstrings of a Python file, as running text."""
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            found.append(token.string.lstrip("# "))
+        elif token.type == tokenize.STRING and token.string.endswith('"""'):
+            found.append(token.string)
+    return " ".join(" ".join(found).split())
+
+
+def items(page: str) -> set[str]:
+    """The numbers of a page's items, with those of their sections: "3.24"."""
+    found, section = set(), ""
+    for heading, item in re.findall(r"(?m)^(?:## (\d+)\.|(\d+)\. )", read("docs", page)):
+        section = heading or section
+        if item:
+            found.add(f"{section}.{item}")
+    return found
+
+
+class Citations(unittest.TestCase):
+    def test_comments_cite_documents_and_items_that_are_there(self) -> None:
+        known = {page: items(page) for page in NUMBERED}
+        for path in sources("companion", "headless", "tests", "bench", "tools"):
+            for place, numbers in self._cited(remarks(read(path))):
+                with self.subTest(f"{path} cites {place} {numbers}"):
+                    self.assertTrue(glob.glob(os.path.join(ROOT, place + "*")))
+                    for number in re.findall(r"\d+\.\d+", numbers):
+                        self.assertIn(number, known[os.path.basename(place)])
+
+    def _cited(self, text: str) -> Iterator[tuple[str, str]]:
+        """Each path below docs/, and the numbers of items behind it."""
+        pages = "|".join(map(re.escape, NUMBERED))
+        more = r"(?:,? (?:and )?\d+\.\d+)*"
+        yield from re.findall(rf"\b(docs/(?:{pages}))({more})", text)
+        yield from ((place, "") for place in re.findall(r"\bdocs/[\w/-]+(?:\.md)?", text))
+
+    def test_the_items_of_a_numbered_page_have_each_number_once(self) -> None:
+        for page in NUMBERED:
+            numbers = re.findall(r"(?m)^(?:## (?:\d+)\.|(\d+)\. )", read("docs", page))
+            with self.subTest(page):
+                self.assertEqual(len(items(page)), sum(map(bool, numbers)))
+                self.assertGreater(len(items(page)), 40)
+
+
+class ThreatModel(unittest.TestCase):
+    def test_every_test_that_is_named_exists(self) -> None:
+        cells = re.findall(r"(?m)^\|.*\| ([^|]*) \|$", read("docs", "threat-model.md"))
+        named = [cell for cell in cells if "test_" in cell]
+        self.assertGreater(len(named), 40)
+        for cell in named:
+            code = ""
+            for path, sentence, name in re.findall(PROOF, cell):
+                with self.subTest(path or sentence or name):
+                    if path:
+                        code = read("tests", path + ".py")
+                    elif sentence:
+                        self.assertIn(f"def test_{sentence.replace(' ', '_')}(", code)
+                    else:
+                        self.assertIn(f"class {name}(", code)
 
 
 class Docs(unittest.TestCase):

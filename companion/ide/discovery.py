@@ -1,6 +1,6 @@
 """Discovery files, through which the CLI finds the server; knows no editor and no protocol.
 
-Source: the companion specification, section I.2, and contract B5 (what the CLI really looks for).
+Source: the companion specification, section I.2, and docs/protocol.md, section 5.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Advertisement:
 
 
 def node_tmpdir() -> str:
-    """What Node's `os.tmpdir()` answers here, which is where the CLI looks (contract B5.42)."""
+    """What Node's `os.tmpdir()` answers here, where the CLI looks (docs/protocol.md 5.42)."""
     if sys.platform == "win32":
         root = os.environ.get("SystemRoot") or os.environ.get("windir") or ""
         path = os.environ.get("TEMP") or os.environ.get("TMP") or root + "\\temp"
@@ -176,8 +176,8 @@ def sweep(own_pid: int) -> list[str]:
     """Remove the discovery files of editors that are gone; gives the paths removed.
 
     Only this user's; only where the editor's process is dead (or is the one now starting anew,
-    `own_pid`) and nothing listens on the port either (contract B5.39: a dead file of the same
-    workspace keeps the CLI from connecting).
+    `own_pid`) and nothing listens on the port either. A dead file of the same workspace keeps the
+    CLI from connecting (docs/protocol.md 5.39).
     """
     removed = [path for folder in folders() for path in private_files.sweep(folder)]
     for entry in _entries():

@@ -26,8 +26,8 @@ import(%s);
 
 
 def set_up(root: str, data: str, model_url: str) -> Any:
-    """What is to be patched while the editor is started: the folder `root` is the user's home, in
-    the editor's folder `data` are his settings."""
+    """What is to be patched while the editor is started: the folder `root` is the user's home, and
+    the editor's folder `data` has their settings."""
     program = os.path.join(root, "gemini.js")
     with open(program, "w") as file:
         file.write(WRAPPER % tuple(map(json.dumps, (model_url, MODEL, PROGRAM))))
