@@ -1,4 +1,4 @@
-"""What the documents say of commands, settings and tests, and what comments cite of the documents."""
+"""What the documents say of commands, settings and tests, and what comments cite of them."""
 
 from __future__ import annotations
 
