@@ -17,6 +17,7 @@ import sublime_plugin
 for _name in [name for name in sys.modules if name.startswith(f"{__package__}.companion")]:
     del sys.modules[_name]
 
+from .companion.ide.events import StatusAsked  # noqa: E402
 from .companion.ide.status import Status  # noqa: E402
 from .companion.ui import diff_views, terminal  # noqa: E402
 from .companion.ui.api_server import Api  # noqa: E402
@@ -209,7 +210,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
         if companion is not None and companion.problem:
             _show_panel(self.window, companion.problem + "\n")
         elif companion is not None:
-            companion.status(self._reply)
+            companion.post(StatusAsked(self._reply))
 
     def _reply(self, statuses: tuple[Status, ...]) -> None:
         """On the companion's thread."""

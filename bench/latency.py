@@ -11,6 +11,7 @@ from typing import Iterator, List, Tuple
 from unittest import mock
 
 from companion.ide.context import Cursor, OpenFile
+from companion.ide.events import FileFocused, SelectionChanged
 from companion.ide.service import Companion
 from companion.ide.workspace import DEBOUNCE
 
@@ -40,7 +41,7 @@ def _delays() -> List[float]:
         with open(path, "w"):
             pass
         with _companion(folder) as (companion, peer):
-            companion.focus_file(WINDOW, OpenFile(1, path, Cursor(1, 1)))
+            companion.post(FileFocused(WINDOW, OpenFile(1, path, Cursor(1, 1))))
             with _stream(peer) as stream:
                 return [_delay(companion, stream, path, line) for line in range(2, EVENTS + 2)]
 
@@ -61,7 +62,7 @@ def _companion(folder: str) -> Iterator[Tuple[Companion, Peer]]:
 def _delay(companion: Companion, stream: socket.socket, path: str, line: int) -> float:
     file = OpenFile(1, path, Cursor(line, 1), "selected text")
     began = time.perf_counter()
-    companion.select(WINDOW, file)
+    companion.post(SelectionChanged(WINDOW, file))
     _receive(stream, b'"line":%d,' % line)
     return time.perf_counter() - began - DEBOUNCE
 

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from companion.ide.events import WindowsChanged
 from companion.ide.service import Companion
 
 from .fake_editor import FakeEditor
@@ -20,7 +21,7 @@ def started(companion: Companion, folder: str) -> "dict[str, str]":
     """Start it with one window on the folder; the variables that lead to its server.
 
     Raises TimeoutError."""
-    companion.set_windows({WINDOW: (folder,)})
+    companion.post(WindowsChanged({WINDOW: (folder,)}))
     companion.start()
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

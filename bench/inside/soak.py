@@ -18,6 +18,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.events import StatusAsked
 
 from headless import running
 
@@ -136,7 +137,7 @@ def _companion() -> Dict[str, Optional[float]]:
 
     if plugin._host.companion is None:
         raise RuntimeError("the package is not loaded")
-    plugin._host.companion.status(reply)
+    plugin._host.companion.post(StatusAsked(reply))
     while not answers:
         time.sleep(0.001)
     statuses, tasks = answers[0]

@@ -1,4 +1,4 @@
-"""The companion as the editor holds it: one thread and the way onto it; knows no editor.
+"""The companion as the editor holds it: one thread and the way onto it; knows no event.
 
 Every method of `Companion` may be called from any thread, never blocks (but for `stop`, which is
 bounded), and does nothing once the companion has stopped. What is handed over is frozen.
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Callable, Mapping
 
 from ..base import import_errors
 from ..base.log import logger
-from .context import OpenFile
 from .editor import Editor
-from .status import Status
+from .events import Event
 
 if TYPE_CHECKING:
     from .windows import Windows
@@ -68,58 +67,10 @@ class Companion:
         """Whether somebody listens to what is told here."""
         return self._thread.is_alive()
 
-    def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
-        """These windows exist, each with its folders (absolute paths); all others are gone."""
-        self._post(lambda it: it.set_windows(windows))
-
-    def set_trusted(self, is_trusted: bool | None) -> None:
-        """What `isTrusted` says; None leaves it out."""
-        self._post(lambda it: it.set_trusted(is_trusted))
-
-    def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
-        """The window has these diffs, by session and path, and no others."""
-        self._post(lambda it: it.set_diffs(window_id, diffs))
-
-    def add_file(self, window_id: int, file: OpenFile) -> None:
-        """A tab has the file; nobody needs to have looked at it."""
-        self._post(lambda it: it.add_file(window_id, file))
-
-    def focus_file(self, window_id: int, file: OpenFile) -> None:
-        """The user looks at the file now."""
-        self._post(lambda it: it.focus_file(window_id, file))
-
-    def select(self, window_id: int, file: OpenFile) -> None:
-        """Cursor, selection or path of an open file are others now."""
-        self._post(lambda it: it.select(window_id, file))
-
-    def close_file(self, view_id: int, but_in: int | None = None) -> None:
-        """The view is closed, or in no window any more but `but_in`."""
-        self._post(lambda it: it.close_file(view_id, but_in))
-
-    def edit_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
-        """The user changed the proposal; kept, should the editor go down before the decision."""
-        self._post(lambda it: it.edit_diff(window_id, session_id, path, text))
-
-    def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
-        """The user accepted the proposal; `text` is what he made of it, with `\\n` line ends."""
-        self._post(lambda it: it.accept_diff(window_id, session_id, path, text))
-
-    def reject_diff(self, window_id: int, session_id: str, path: str) -> None:
-        self._post(lambda it: it.reject_diff(window_id, session_id, path))
-
-    def status(self, reply: Callable[[tuple[Status, ...]], None]) -> None:
-        """`reply` is called on the companion's thread, with the state of every window."""
-        self._post(lambda it: reply(it.status()))
-
-    def kept(self, window_id: int, reply: Callable[[tuple[tuple[str, str], ...]], None]) -> None:
-        """`reply` is called on the companion's thread, with path and text of each accepted proposal
-        of the window that no CLI could be told of yet."""
-        self._post(lambda it: reply(it.kept(window_id)))
-
-    def withdraw(self, window_id: int, path: str, text: str, reply: Callable[[bool], None]) -> None:
-        """Take a kept text back: no CLI is told of it any more. `reply` is called on the
-        companion's thread with whether it still waited."""
-        self._post(lambda it: reply(it.withdraw(window_id, path, text)))
+    def post(self, event: Event) -> None:
+        """Tell what happened. Events are applied in the order of the posts, those from before the
+        start included."""
+        self._post(event.apply)
 
     def _post(self, call: Callable[[Windows], None]) -> None:
         """Crossing A: from any thread onto the loop, in order."""

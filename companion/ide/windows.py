@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Iterable, Iterator, Mapping
 
 from ..base.log import logger
 from . import discovery, saved_state
-from .context import OpenFile
 from .editor import Editor
 from .saved_state import SavedWorkspace
-from .status import Status
 from .workspace import Workspace
 
 # Seconds from a change to the saved state: some changes come together.
@@ -132,50 +130,17 @@ class Windows:
             self._hand_over(workspace)
         self._refresh()
 
-    def set_diffs(self, window_id: int, diffs: list[tuple[str, str]]) -> None:
-        if window_id in self._workspaces:
-            self._workspaces[window_id].reconcile(diffs)
-
-    def edit_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
-        if window_id in self._workspaces:
-            self._workspaces[window_id].edited(session_id, path, text)
-
     def set_trusted(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
         for workspace in self._workspaces.values():
             workspace.trust(is_trusted)
 
-    def add_file(self, window_id: int, file: OpenFile) -> None:
-        self._change(window_id, lambda workspace: workspace.context.add(file))
+    def of(self, window_id: int) -> Workspace | None:
+        """The window's workspace; None where it is closed, or was never told."""
+        return self._workspaces.get(window_id)
 
-    def focus_file(self, window_id: int, file: OpenFile) -> None:
-        self._change(window_id, lambda workspace: workspace.context.focus(file))
-
-    def select(self, window_id: int, file: OpenFile) -> None:
-        self._change(window_id, lambda workspace: workspace.context.select(file))
-
-    def close_file(self, view_id: int, but_in: int | None = None) -> None:
-        for window_id in set(self._workspaces) - {but_in}:
-            self._change(window_id, lambda workspace: workspace.context.close(view_id))
-
-    def accept_diff(self, window_id: int, session_id: str, path: str, text: str) -> None:
-        if window_id in self._workspaces:
-            self._workspaces[window_id].accept(session_id, path, text)
-
-    def reject_diff(self, window_id: int, session_id: str, path: str) -> None:
-        if window_id in self._workspaces:
-            self._workspaces[window_id].reject(session_id, path)
-
-    def kept(self, window_id: int) -> tuple[tuple[str, str], ...]:
-        workspace = self._workspaces.get(window_id)
-        return workspace.kept() if workspace is not None else ()
-
-    def withdraw(self, window_id: int, path: str, text: str) -> bool:
-        workspace = self._workspaces.get(window_id)
-        return workspace is not None and workspace.withdraw(path, text)
-
-    def status(self) -> tuple[Status, ...]:
-        return tuple(workspace.status() for workspace in self._workspaces.values())
+    def __iter__(self) -> Iterator[Workspace]:
+        return iter(list(self._workspaces.values()))
 
     def _open(self, window_id: int, folders: tuple[str, ...], others: set[int]) -> None:
         workspace = Workspace(window_id, folders, self._editor, self._is_trusted, self._changed)
@@ -222,12 +187,6 @@ class Windows:
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart" from the command palette.'
             )
-
-    def _change(self, window_id: int, change: Callable[[Workspace], None]) -> None:
-        workspace = self._workspaces.get(window_id)
-        if workspace is not None:
-            change(workspace)
-            workspace.context_changed()
 
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""

@@ -16,6 +16,18 @@ import sublime
 from ..base import log
 from ..base.log import logger
 from ..ide import discovery, file_content
+from ..ide.events import (
+    DiffAccepted,
+    DiffEdited,
+    DiffRejected,
+    DiffsRestored,
+    FileAdded,
+    FileClosed,
+    FileFocused,
+    SelectionChanged,
+    TrustChanged,
+    WindowsChanged,
+)
 from ..ide.file_content import Original
 from ..ide.service import Companion
 from . import diff_views, terminal, views
@@ -93,10 +105,10 @@ class Host:
         if windows != self._windows:
             new = set(windows) - set(self._windows)
             self._windows = windows
-            self.companion.set_windows(windows)
+            self.companion.post(WindowsChanged(windows))
             for window_id in new:
                 window = sublime.Window(window_id)
-                self.companion.set_diffs(window_id, diff_views.adopt(window))
+                self.companion.post(DiffsRestored(window_id, diff_views.adopt(window)))
                 self._add_files(window, window.views())
         for diff in diff_views.vanished() if windows else []:
             diff_views.put_away(diff, None, diff_views.REJECTED)
@@ -106,7 +118,7 @@ class Host:
         before = self.editor.keyboard
         # A preview that was replaced by the next one is not always said to be closed.
         if self.companion is not None and before is not None and not before.is_valid():
-            self.companion.close_file(before.id())
+            self.companion.post(FileClosed(before.id()))
         element = view.element()
         # The palette has the keyboard only for a moment; a terminal's panel keeps it.
         if element is None or element.endswith(":output"):
@@ -121,7 +133,7 @@ class Host:
         window, companion = view.window(), self.companion
         file = views.describe(view)
         if companion is not None and window is not None and file is not None:
-            companion.select(window.id(), file)
+            companion.post(SelectionChanged(window.id(), file))
 
     def appeared(self, view: sublime.View) -> None:
         """The view has a file now, or is in another window."""
@@ -133,12 +145,12 @@ class Host:
         else:
             file = views.describe(view)
             if file is not None:
-                companion.add_file(window.id(), file)
+                companion.post(FileAdded(window.id(), file))
 
     def moved(self, view: sublime.View) -> None:
         window = view.window()
         if self.companion is not None and window is not None:
-            self.companion.close_file(view.id(), but_in=window.id())
+            self.companion.post(FileClosed(view.id(), still_in=window.id()))
         self.appeared(view)
 
     def closes(self, view: sublime.View) -> None:
@@ -179,11 +191,11 @@ class Host:
             return
         diff = diff_views.keep(view)
         if diff is not None and diff.text is not None:
-            companion.edit_diff(diff.window.id(), diff.session_id, diff.path, diff.text)
+            companion.post(DiffEdited(diff.window.id(), diff.session_id, diff.path, diff.text))
 
     def closed(self, view: sublime.View) -> None:
         if self.companion is not None:
-            self.companion.close_file(view.id())
+            self.companion.post(FileClosed(view.id()))
 
     def accept(self, window: sublime.Window, view: sublime.View) -> None:
         """Accept a diff; where something speaks against it, ask first."""
@@ -230,10 +242,10 @@ class Host:
         window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:
             # Without a text, the CLI writes its own proposal (contract B1.4).
-            companion.accept_diff(window_id, session_id, path, taken.text or "")
+            companion.post(DiffAccepted(window_id, session_id, path, taken.text or ""))
             close = diff_views.close
         else:
-            companion.reject_diff(window_id, session_id, path)
+            companion.post(DiffRejected(window_id, session_id, path))
             close = partial(diff_views.put_away, name=diff_views.REJECTED)
         keyboard = self.editor.keyboard_in(taken.window)
         # Closing views inside of an event that closes one may close others (sublime.md 4.9).
@@ -246,7 +258,7 @@ class Host:
         if taken is None:
             return
         if self.companion is not None:
-            self.companion.reject_diff(taken.window.id(), taken.session_id, taken.path)
+            self.companion.post(DiffRejected(taken.window.id(), taken.session_id, taken.path))
         keyboard = self.editor.keyboard_in(taken.window)
         sublime.set_timeout(lambda: diff_views.release(taken, keyboard), 0)
 
@@ -301,7 +313,7 @@ class Host:
         log.set_level(str(sublime.load_settings(SETTINGS).get("log_level")))
         if self.companion is not None:
             is_trusted = sublime.load_settings(SETTINGS).get("is_trusted")
-            self.companion.set_trusted(is_trusted if isinstance(is_trusted, bool) else None)
+            self.companion.post(TrustChanged(is_trusted if isinstance(is_trusted, bool) else None))
 
     def _words(self, key: str) -> list[str]:
         """A setting that is a command line, as a list of its words."""
@@ -312,7 +324,7 @@ class Host:
         window, companion = view.window(), self.companion
         file = views.describe(view)
         if companion is not None and window is not None and file is not None:
-            companion.focus_file(window.id(), file)
+            companion.post(FileFocused(window.id(), file))
 
     def _add_files(self, window: sublime.Window, views: list[sublime.View]) -> None:
         """Tell of the tabs that were there before us, the active one as focused."""

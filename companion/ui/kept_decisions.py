@@ -9,6 +9,7 @@ from typing import Callable
 import sublime
 
 from ..ide.editor import Editor
+from ..ide.events import TextWithdrawn, UndeliveredAsked
 from ..ide.service import Companion
 from . import diff_views
 
@@ -31,7 +32,7 @@ class KeptDecisions:
             """On the companion's thread."""
             sublime.set_timeout(lambda: self._choose(kept), 0)
 
-        self._companion.kept(self._window.id(), reply)
+        self._companion.post(UndeliveredAsked(self._window.id(), reply))
 
     def _choose(self, kept: tuple[tuple[str, str], ...]) -> None:
         if not kept:
@@ -80,7 +81,7 @@ class KeptDecisions:
                 come_late()
                 self._editor.tell("Gemini CLI has come back and got the text meanwhile.")
 
-        self._companion.withdraw(self._window.id(), path, text, reply)
+        self._companion.post(TextWithdrawn(self._window.id(), path, text, reply))
 
     def _apply(self, path: str, text: str) -> None:
         is_new = self._window.find_open_file(path) is None

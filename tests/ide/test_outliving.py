@@ -13,6 +13,7 @@ from typing import Any, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide.events import DiffAccepted, UndeliveredAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.windows import Windows
 
@@ -26,6 +27,13 @@ Step = Callable[[Windows], Awaitable[Any]]
 def accepted(path: str, text: str = "typed\n") -> str:
     params = {"filePath": path, "content": text}
     return json.dumps({"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": params})
+
+
+def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
+    """Path and text of what no CLI could be told of yet."""
+    found: list[tuple[tuple[str, str], ...]] = []
+    UndeliveredAsked(window_id, found.append).apply(windows)
+    return found[0]
 
 
 class OutlivingTestCase(unittest.TestCase):
@@ -92,8 +100,8 @@ class StopsAndStarts(OutlivingTestCase):
             with mock.patch("socket.create_server", side_effect=OSError(24, "Too many")):
                 windows.set_windows({1: ("/a",)})
                 await self.until(lambda: self.editor.told)
-            windows.accept_diff(1, "session", "/a/b", "mine\n")
-            self.assertEqual({text for _, text in windows.kept(1)}, {"typed\n", "mine\n"})
+            DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
+            self.assertEqual({text for _, text in texts(windows, 1)}, {"typed\n", "mine\n"})
 
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(step)
@@ -137,7 +145,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            self.assertEqual(windows.kept(1), (("/a/a", "typed\n"),))
+            self.assertEqual(texts(windows, 1), (("/a/a", "typed\n"),))
 
         with self.assertLogs("GeminiCompanion", "WARNING"):
             self.run_with(step)
@@ -165,7 +173,7 @@ class StopsAndStarts(OutlivingTestCase):
             await self.until(lambda: windows._save_timer is None)
             self.stamp = os.stat(self.path).st_mtime_ns
             if change:
-                windows.accept_diff(1, "session", "/a/b", "mine\n")
+                DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
 
         for change in (False, True):
             with self.subTest(change=change):
@@ -181,9 +189,9 @@ class OtherWindows(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ()})
-            self.assertEqual(windows.kept(1), ())
+            self.assertEqual(texts(windows, 1), ())
             windows.set_windows({1: ("/b", "/a")})
-            kept = {path for path, _ in windows.kept(1)}
+            kept = {path for path, _ in texts(windows, 1)}
             self.assertEqual(kept, {"/a/a", "/a/told"})
 
         self.run_with(step)
@@ -196,7 +204,7 @@ class OtherWindows(OutlivingTestCase):
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/ab", "/a/deeper")})
-            self.assertEqual(windows.kept(1), ())
+            self.assertEqual(texts(windows, 1), ())
 
         self.run_with(step)
         self.assertTrue(self.load()[("/a",)].has_texts)
@@ -205,11 +213,11 @@ class OtherWindows(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
             await self.until(lambda: self.environments)
-            windows.accept_diff(1, "session", "/a/b", "mine\n")
+            DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
             windows.set_windows({})
             await self.until(lambda: self.load().get(("/a",)) and not windows._tasks)
             windows.set_windows({2: ("/a",)})
-            self.assertEqual(windows.kept(2), (("/a/b", "mine\n"),))
+            self.assertEqual(texts(windows, 2), (("/a/b", "mine\n"),))
 
         self.run_with(step)
         self.assertTrue(self.load()[("/a",)].has_texts)

@@ -18,6 +18,17 @@ from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.editor import Proposal
+from GeminiCompanion.companion.ide.events import (
+    DiffAccepted,
+    DiffRejected,
+    FileAdded,
+    FileClosed,
+    FileFocused,
+    SelectionChanged,
+    StatusAsked,
+    TrustChanged,
+    WindowsChanged,
+)
 from GeminiCompanion.companion.ide.service import JOIN, Companion
 from GeminiCompanion.companion.ide.status import Status
 
@@ -52,7 +63,7 @@ class ServiceTestCase(unittest.TestCase):
 
     def start(self, *windows: int) -> None:
         self.companion.start()
-        self.companion.set_windows({it: (f"/{it}",) for it in windows})
+        self.companion.post(WindowsChanged({it: (f"/{it}",) for it in windows}))
         wait_for(lambda: set(self.companion.environments) == set(windows))
 
     def files(self) -> list[str]:
@@ -141,7 +152,7 @@ class StartAndStop(ServiceTestCase):
 
     def test_a_stop_right_after_the_start_ends_it_all_the_same(self) -> None:
         self.companion.start()
-        self.companion.set_windows({1: ()})
+        self.companion.post(WindowsChanged({1: ()}))
         self.companion.stop(10)
         self.assertEqual((self.threads(), self.files()), ([], []))
 
@@ -152,7 +163,7 @@ class StartAndStop(ServiceTestCase):
         def block(statuses: tuple[Status, ...]) -> None:
             blocked.wait(20)
 
-        self.companion.status(block)
+        self.companion.post(StatusAsked(block))
         began = time.monotonic()
         self.companion.stop(0.05)
         self.assertLess(time.monotonic() - began, 5)
@@ -188,7 +199,7 @@ class StartAndStop(ServiceTestCase):
         with client.stream() as stream:
             stream.next()
             text = "x" * 10_000_000
-            self.companion.accept_diff(1, client.session_id, PATH, text)
+            self.companion.post(DiffAccepted(1, client.session_id, PATH, text))
             self.companion.stop()
         self.assertEqual((self.threads(), self.files()), ([], []))
 
@@ -196,16 +207,16 @@ class StartAndStop(ServiceTestCase):
 class Calls(ServiceTestCase):
     def status(self) -> tuple[Status, ...]:
         found: list[tuple[Status, ...]] = []
-        self.companion.status(found.append)
+        self.companion.post(StatusAsked(found.append))
         wait_for(lambda: found)
         return found[0]
 
     def test_calls_before_the_start_are_kept_in_order(self) -> None:
-        self.companion.set_windows({1: (), 2: ()})
-        self.companion.focus_file(1, self.file(1, "a"))
-        self.companion.focus_file(1, self.file(2, "b"))
-        self.companion.close_file(1)
-        self.companion.set_windows({1: ("/1",)})
+        self.companion.post(WindowsChanged({1: (), 2: ()}))
+        self.companion.post(FileFocused(1, self.file(1, "a")))
+        self.companion.post(FileFocused(1, self.file(2, "b")))
+        self.companion.post(FileClosed(1))
+        self.companion.post(WindowsChanged({1: ("/1",)}))
         self.companion.start()
         wait_for(lambda: set(self.companion.environments) == {1})
         with self.client(1).stream() as stream:
@@ -217,15 +228,15 @@ class Calls(ServiceTestCase):
         self.start(1)
         self.companion.stop()
         answers: list[Any] = []
-        self.companion.set_windows({1: ()})
-        self.companion.set_trusted(True)
-        self.companion.add_file(1, self.file(1, "a"))
-        self.companion.focus_file(1, self.file(1, "a"))
-        self.companion.select(1, self.file(1, "a"))
-        self.companion.close_file(1)
-        self.companion.accept_diff(1, "s", PATH, "text")
-        self.companion.reject_diff(1, "s", PATH)
-        self.companion.status(answers.append)
+        self.companion.post(WindowsChanged({1: ()}))
+        self.companion.post(TrustChanged(True))
+        self.companion.post(FileAdded(1, self.file(1, "a")))
+        self.companion.post(FileFocused(1, self.file(1, "a")))
+        self.companion.post(SelectionChanged(1, self.file(1, "a")))
+        self.companion.post(FileClosed(1))
+        self.companion.post(DiffAccepted(1, "s", PATH, "text"))
+        self.companion.post(DiffRejected(1, "s", PATH))
+        self.companion.post(StatusAsked(answers.append))
         self.assertEqual((answers, self.files(), self.threads()), ([], [], []))
         self.assertEqual(self.editor.told, [])
 
@@ -234,7 +245,7 @@ class Calls(ServiceTestCase):
 
         def call() -> None:
             for _ in range(200):
-                self.companion.status(answers.append)
+                self.companion.post(StatusAsked(answers.append))
 
         threads = [threading.Thread(target=call) for _ in range(5)]
         for thread in threads[:3]:
@@ -255,7 +266,7 @@ class Calls(ServiceTestCase):
             together.wait(20)
             try:
                 for _ in range(2000):
-                    self.companion.set_trusted(None)
+                    self.companion.post(TrustChanged(None))
             except BaseException as error:
                 failures.append(error)
                 raise
@@ -271,9 +282,9 @@ class Calls(ServiceTestCase):
 
     def test_a_reply_that_asks_again_each_time_leaves_the_others_their_turn(self) -> None:
         def again(statuses: tuple[Status, ...]) -> None:
-            self.companion.status(again)
+            self.companion.post(StatusAsked(again))
 
-        self.companion.status(again)
+        self.companion.post(StatusAsked(again))
         self.start(1)
         self.assertEqual(len(self.status()), 1)
         self.companion.stop(20)
@@ -288,19 +299,19 @@ class Calls(ServiceTestCase):
         client = self.client(1)
         with client.stream() as stream:
             stream.next()
-            self.companion.focus_file(1, self.file(1, "a"))
+            self.companion.post(FileFocused(1, self.file(1, "a")))
             event = stream.next()
             (file,) = event.message["params"]["workspaceState"]["openFiles"]
             self.assertIs(file["isActive"], True)
             client.tool("openDiff", filePath=PATH, newContent="x")
             self.assertEqual(self.status()[0].waiting, 1)
-            self.companion.reject_diff(1, client.session_id, PATH)
+            self.companion.post(DiffRejected(1, client.session_id, PATH))
             event = stream.next()
             self.assertEqual(event.message["params"], {"filePath": PATH})
 
     def test_a_window_that_closes_is_no_longer_in_the_environments(self) -> None:
         self.start(1, 2)
-        self.companion.set_windows({2: ("/2",)})
+        self.companion.post(WindowsChanged({2: ("/2",)}))
         wait_for(lambda: set(self.companion.environments) == {2})
         wait_for(lambda: len(self.files()) == 1)
 
@@ -323,7 +334,7 @@ class Failures(ServiceTestCase):
         (sentence,) = self.editor.told
         self.assertIn("Gemini Companion: Show Log", sentence)
         self.assertIn("Gemini Companion: Restart", sentence)
-        self.companion.set_windows({1: ()})
+        self.companion.post(WindowsChanged({1: ()}))
         self.companion.stop()
         self.assertEqual(self.files(), [])
 
@@ -334,8 +345,8 @@ class Failures(ServiceTestCase):
         heard: list[tuple[Status, ...]] = []
         with self.assertLogs(log.logger, "ERROR") as logs:
             self.start(1)
-            self.companion.status(broken)
-            self.companion.status(heard.append)
+            self.companion.post(StatusAsked(broken))
+            self.companion.post(StatusAsked(heard.append))
             wait_for(lambda: heard)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
 
@@ -345,6 +356,7 @@ class Failures(ServiceTestCase):
 sys.modules[sys.argv[2]] = None
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide.editor import Editor
+from GeminiCompanion.companion.ide.events import WindowsChanged
 from GeminiCompanion.companion.ide.service import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass
@@ -355,7 +367,7 @@ class Teller(Editor):
     def tell(self, sentence): print("told:", sentence)
 recent = log.start("info")
 companion = Companion(Teller(), 1)
-companion.set_windows({1: ()})
+companion.post(WindowsChanged({1: ()}))
 companion.start()
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
@@ -384,7 +396,7 @@ print("log:", *recent.lines())
 
     def test_importing_the_service_brings_in_no_library(self) -> None:
         program = """
-import GeminiCompanion.companion.ide.service
+import GeminiCompanion.companion.ide.events, GeminiCompanion.companion.ide.service
 print(sorted({"aiohttp", "jsonschema"} & set(sys.modules)))
 """
         self.assertEqual(self.output(program).strip(), "[]")

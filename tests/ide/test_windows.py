@@ -16,6 +16,19 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide.context import Cursor, OpenFile
+from GeminiCompanion.companion.ide.events import (
+    DiffAccepted,
+    DiffRejected,
+    Event,
+    FileAdded,
+    FileClosed,
+    FileFocused,
+    SelectionChanged,
+    StatusAsked,
+    TrustChanged,
+    WindowsChanged,
+)
+from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import Background, Client, EventStream, FakeEditor, temp_folder, wait_for
@@ -51,9 +64,17 @@ class WindowsTestCase(unittest.TestCase):
 
     def set_windows(self, *windows: int, **more: Any) -> None:
         """These windows, each with one folder, once all of them can be found."""
-        self.background.call(self.windows.set_windows, {it: (f"/{it}",) for it in windows})
+        self.tell(WindowsChanged({it: (f"/{it}",) for it in windows}))
         wait_for(lambda: set(self.told[-1]) == set(windows))
         wait_for(lambda: len(self.workspaces()) == len(windows))
+
+    def tell(self, event: Event) -> None:
+        self.background.call(event.apply, self.windows)
+
+    def statuses(self) -> tuple[Status, ...]:
+        found: list[tuple[Status, ...]] = []
+        self.tell(StatusAsked(found.append))
+        return found[0]
 
     def workspaces(self) -> list[str]:
         """What the discovery files say."""
@@ -117,7 +138,7 @@ class Lifetime(WindowsTestCase):
 
     def test_other_folders_of_a_window_are_told_everywhere(self) -> None:
         self.set_windows(1)
-        self.background.call(self.windows.set_windows, {1: ("/x", "/y")})
+        self.tell(WindowsChanged({1: ("/x", "/y")}))
         expected = os.pathsep.join(["/x", "/y"])
         self.assertEqual(self.workspaces(), [expected])
         self.assertEqual(self.told[-1][1]["GEMINI_CLI_IDE_WORKSPACE_PATH"], expected)
@@ -126,7 +147,7 @@ class Lifetime(WindowsTestCase):
         self.set_windows(1)
         given = self.told[-1]
         before = json.dumps(given)
-        self.background.call(self.windows.set_windows, {1: ("/other",), 2: ()})
+        self.tell(WindowsChanged({1: ("/other",), 2: ()}))
         self.set_windows(3)
         self.assertEqual(json.dumps(given), before)
 
@@ -169,40 +190,40 @@ class Events(WindowsTestCase):
     def test_files_are_told_to_their_own_window_alone(self) -> None:
         with self.client(1).stream() as one, self.client(2).stream() as two:
             self.assertEqual((self.names(one), self.names(two)), ([], []))
-            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
+            self.tell(FileFocused(1, self.file(1, "a")))
             self.assertEqual(self.names(one), ["a"])
-            self.background.call(self.windows.focus_file, 2, self.file(2, "b"))
+            self.tell(FileFocused(2, self.file(2, "b")))
             self.assertEqual(self.names(two), ["b"])
 
     def test_files_selections_and_closings_reach_the_context(self) -> None:
         with self.client(1).stream() as stream:
             self.names(stream)
-            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
-            self.background.call(self.windows.add_file, 1, self.file(2, "b"))
+            self.tell(FileFocused(1, self.file(1, "a")))
+            self.tell(FileAdded(1, self.file(2, "b")))
             self.assertEqual(self.names(stream), ["a", "b"])
             selected = self.file(1, "a", cursor=Cursor(2, 3), selected_text="x")
-            self.background.call(self.windows.select, 1, selected)
+            self.tell(SelectionChanged(1, selected))
             event = stream.next()
             active = event.message["params"]["workspaceState"]["openFiles"][0]
             self.assertEqual(active["cursor"], {"line": 2, "character": 3})
             self.assertEqual(active["selectedText"], "x")
-            self.background.call(self.windows.close_file, 1)
+            self.tell(FileClosed(1))
             self.assertEqual(self.names(stream), ["b"])
 
     def test_a_view_that_moves_to_another_window_is_only_there(self) -> None:
         with self.client(1).stream() as one, self.client(2).stream() as two:
             self.names(one)
             self.names(two)
-            self.background.call(self.windows.focus_file, 1, self.file(1, "a"))
+            self.tell(FileFocused(1, self.file(1, "a")))
             self.names(one)
-            self.background.call(self.windows.close_file, 1)
-            self.background.call(self.windows.focus_file, 2, self.file(1, "a"))
+            self.tell(FileClosed(1))
+            self.tell(FileFocused(2, self.file(1, "a")))
             self.assertEqual((self.names(one), self.names(two)), ([], ["a"]))
 
     def test_trust_is_told_to_every_window_and_to_those_that_come_later(self) -> None:
         with self.client(1).stream() as stream:
             self.names(stream)
-            self.background.call(self.windows.set_trusted, True)
+            self.tell(TrustChanged(True))
             event = stream.next()
             state = event.message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], True)
@@ -217,25 +238,25 @@ class Events(WindowsTestCase):
         with client.stream() as stream:
             self.names(stream)
             id = client.session_id
-            self.background.call(self.windows.accept_diff, 2, id, PATH, "text")
-            self.background.call(self.windows.reject_diff, 2, id, PATH)
+            self.tell(DiffAccepted(2, id, PATH, "text"))
+            self.tell(DiffRejected(2, id, PATH))
             methods = [stream.next().message["method"] for _ in range(2)]
         self.assertEqual(methods, ["ide/diffAccepted", "ide/diffRejected"])
 
     def test_word_of_windows_that_are_gone_is_ignored(self) -> None:
         file = self.file(1, "a")
-        self.background.call(self.windows.focus_file, 99, file)
-        self.background.call(self.windows.add_file, 99, file)
-        self.background.call(self.windows.select, 99, file)
-        self.background.call(self.windows.close_file, 99)
-        self.background.call(self.windows.accept_diff, 99, "s", PATH, "text")
-        self.background.call(self.windows.reject_diff, 99, "s", PATH)
+        self.tell(FileFocused(99, file))
+        self.tell(FileAdded(99, file))
+        self.tell(SelectionChanged(99, file))
+        self.tell(FileClosed(99))
+        self.tell(DiffAccepted(99, "s", PATH, "text"))
+        self.tell(DiffRejected(99, "s", PATH))
         with self.client(1).stream() as stream:
             self.assertEqual(self.names(stream), [])
         self.assertEqual(self.editor.told, [])
 
     def test_the_status_has_every_window(self) -> None:
-        statuses = self.background.call(self.windows.status)
+        statuses = self.statuses()
         self.assertEqual([it.window_id for it in statuses], [1, 2])
         self.assertEqual([it.folders for it in statuses], [("/1",), ("/2",)])
 
@@ -274,14 +295,14 @@ class StartAndFailure(WindowsTestCase):
         client = self.client(1)
         with self.assertLogs(log.logger, "ERROR") as logs:
             with self.no_more_sockets():
-                self.background.call(self.windows.set_windows, {1: ("/1",), 2: ("/2",)})
+                self.tell(WindowsChanged({1: ("/1",), 2: ("/2",)}))
                 wait_for(lambda: self.editor.told)
         (sentence,) = self.editor.told
         for part in ("no server could be started", "open files", "Gemini Companion: Restart"):
             self.assertIn(part, sentence)
         self.assertIn("Traceback", logs.output[0])
         self.assertEqual(client.call("ping")["result"], {})
-        first, second = self.background.call(self.windows.status)
+        first, second = self.statuses()
         self.assertNotIn("none", first.text())
         self.assertIn("Server: none", second.text())
 
@@ -289,7 +310,7 @@ class StartAndFailure(WindowsTestCase):
     def test_a_window_without_a_server_is_tried_again_when_windows_are_next_told(self) -> None:
         self.background.start()
         with self.assertLogs(log.logger, "ERROR"), self.no_more_sockets():
-            self.background.call(self.windows.set_windows, {1: ("/1",)})
+            self.tell(WindowsChanged({1: ("/1",)}))
             wait_for(lambda: self.editor.told)
         self.set_windows(1)
         self.assertEqual(self.client(1).call("ping")["result"], {})

@@ -9,6 +9,7 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ui import diff_views
 from unittesting import DeferrableTestCase
 
@@ -74,7 +75,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
         def connected() -> bool:
             states: list[Any] = []
-            plugin._host.companion.status(states.extend)
+            plugin._host.companion.post(StatusAsked(states.extend))
             self.states = getattr(self, "states", []) + [states]
             mine = [s for seen in self.states for s in seen if s.window_id == self.window.id()]
             return bool(mine) and mine[-1].connected == count

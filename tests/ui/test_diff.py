@@ -11,6 +11,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import file_content, sessions
+from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UndeliveredAsked
 from GeminiCompanion.companion.ui import diff_views
 
 from .adapter import AdapterTestCase, text_of
@@ -384,7 +385,8 @@ class Kept(Asked):
 
     def kept(self) -> Generator[Any, Any, list[Any]]:
         found: list[Any] = []
-        plugin._host.companion.kept(self.window.id(), lambda kept: found.append(list(kept)))
+        event = UndeliveredAsked(self.window.id(), lambda kept: found.append(list(kept)))
+        plugin._host.companion.post(event)
         yield lambda: found
         return [it for it in found[0] if it[0].startswith(self.folder)]
 
@@ -442,10 +444,14 @@ class Kept(Asked):
         path = yield from self.accept_alone("a.py", "\tone\n")
         seen: list[Any] = []
 
-        def look(window_id: int, path: str, text: str, reply: Any) -> None:
-            seen.append(self.tabs())
+        def look(event: Event) -> None:
+            if isinstance(event, TextWithdrawn):
+                seen.append(self.tabs())
+            else:
+                post(event)
 
-        with mock.patch.object(plugin._host.companion, "withdraw", look):
+        post = plugin._host.companion.post
+        with mock.patch.object(plugin._host.companion, "post", look):
             yield from self.choose(0)
             yield lambda: seen
         self.assertEqual(seen, [{path: "\tone\n"}])

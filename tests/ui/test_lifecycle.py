@@ -14,6 +14,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ui import diff_views
 
 from .adapter import AdapterTestCase, saved_state
@@ -176,7 +177,7 @@ class Lifecycle(AdapterTestCase):
         deadline = time.monotonic() + 4
         waiting: list[Any] = []
         while not any(status.waiting for status in waiting) and time.monotonic() < deadline:
-            asked.status(waiting.extend)
+            asked.post(StatusAsked(waiting.extend))
         plugin.plugin_unloaded()
         yield lambda: (own_files(), threads()) == ([], [])
         yield 50

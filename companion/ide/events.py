@@ -1,0 +1,195 @@
+"""What an editor tells its companion, one frozen value for each event; knows no thread.
+
+To add one: a class here that says what becomes of it, and a line where the editor observes it.
+`window_id` is the editor's number of a window. An event of a window that is closed by now, or of
+a view or diff that is not known, does nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Mapping, Sequence
+
+from .context import ContextStore, OpenFile
+from .status import Status
+
+if TYPE_CHECKING:
+    # At run time they would bring in aiohttp, whose import may hold up no thread of the editor.
+    from .windows import Windows
+    from .workspace import Workspace
+
+
+class Event(ABC):
+    """Made on any thread; applied on the companion's loop, in the order of the posts."""
+
+    @abstractmethod
+    def apply(self, windows: Windows) -> None: ...
+
+
+@dataclass(frozen=True)
+class _WindowEvent(Event):
+    """Something that happened in one window."""
+
+    window_id: int
+
+    def apply(self, windows: Windows) -> None:
+        workspace = windows.of(self.window_id)
+        if workspace is not None:
+            self.apply_to(workspace)
+
+    @abstractmethod
+    def apply_to(self, workspace: Workspace) -> None: ...
+
+
+@dataclass(frozen=True)
+class _FileEvent(_WindowEvent):
+    """Something that changes the context of one window."""
+
+    file: OpenFile
+
+    def apply_to(self, workspace: Workspace) -> None:
+        self.change(workspace.context)
+        workspace.context_changed()
+
+    @abstractmethod
+    def change(self, context: ContextStore) -> None: ...
+
+
+@dataclass(frozen=True)
+class WindowsChanged(Event):
+    """These windows exist, each with its folders (absolute paths); all others are closed."""
+
+    windows: Mapping[int, tuple[str, ...]]
+
+    def apply(self, windows: Windows) -> None:
+        windows.set_windows(self.windows)
+
+
+@dataclass(frozen=True)
+class TrustChanged(Event):
+    """What `isTrusted` says; None leaves it out."""
+
+    is_trusted: bool | None
+
+    def apply(self, windows: Windows) -> None:
+        windows.set_trusted(self.is_trusted)
+
+
+class FileAdded(_FileEvent):
+    """A tab has the file; nobody needs to have looked at it."""
+
+    def change(self, context: ContextStore) -> None:
+        context.add(self.file)
+
+
+class FileFocused(_FileEvent):
+    """The user looks at the file now."""
+
+    def change(self, context: ContextStore) -> None:
+        context.focus(self.file)
+
+
+class SelectionChanged(_FileEvent):
+    """Cursor, selection or path of an open file are others now."""
+
+    def change(self, context: ContextStore) -> None:
+        context.select(self.file)
+
+
+@dataclass(frozen=True)
+class FileClosed(Event):
+    """The view is closed, or is in no window any more but `still_in`."""
+
+    view_id: int
+    still_in: int | None = None
+
+    def apply(self, windows: Windows) -> None:
+        for workspace in windows:
+            if workspace.window_id != self.still_in:
+                workspace.context.close(self.view_id)
+                workspace.context_changed()
+
+
+@dataclass(frozen=True)
+class DiffsRestored(_WindowEvent):
+    """The window was opened with these diffs, by session and path, and no others."""
+
+    diffs: Sequence[tuple[str, str]]
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.reconcile(self.diffs)
+
+
+@dataclass(frozen=True)
+class _DiffEvent(_WindowEvent):
+    """`session_id` and `path` are those of the Proposal."""
+
+    session_id: str
+    path: str
+
+
+@dataclass(frozen=True)
+class DiffEdited(_DiffEvent):
+    """The user changed the proposal to this text (`\\n` line ends) and has not decided yet."""
+
+    text: str
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.edited(self.session_id, self.path, self.text)
+
+
+@dataclass(frozen=True)
+class DiffAccepted(_DiffEvent):
+    """The user accepted the proposal as it stood then (`\\n` line ends); an empty text has the CLI
+    write its own."""
+
+    text: str
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.accept(self.session_id, self.path, self.text)
+
+
+class DiffRejected(_DiffEvent):
+    """The user wants the file to stay as it is."""
+
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.reject(self.session_id, self.path)
+
+
+@dataclass(frozen=True)
+class StatusAsked(Event):
+    """`reply` is called on the companion's thread, with the state of every window."""
+
+    reply: Callable[[tuple[Status, ...]], None]
+
+    def apply(self, windows: Windows) -> None:
+        self.reply(tuple(workspace.status() for workspace in windows))
+
+
+@dataclass(frozen=True)
+class UndeliveredAsked(Event):
+    """`reply` is called on the companion's thread, with path and text of each accepted proposal of
+    the window that no CLI could be told of yet, or that none has written."""
+
+    window_id: int
+    reply: Callable[[tuple[tuple[str, str], ...]], None]
+
+    def apply(self, windows: Windows) -> None:
+        workspace = windows.of(self.window_id)
+        self.reply(workspace.kept() if workspace is not None else ())
+
+
+@dataclass(frozen=True)
+class TextWithdrawn(Event):
+    """The user takes back an accepted text: no CLI is told of it any more. `reply` is called on the
+    companion's thread with whether it still waited."""
+
+    window_id: int
+    path: str
+    text: str
+    reply: Callable[[bool], None]
+
+    def apply(self, windows: Windows) -> None:
+        workspace = windows.of(self.window_id)
+        self.reply(workspace is not None and workspace.withdraw(self.path, self.text))
