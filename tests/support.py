@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import glob
 import http.client
 import json
 import os
@@ -14,6 +15,7 @@ import threading
 import time
 import unittest
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, AsyncContextManager, Awaitable, Callable, Iterator, Mapping, TypeVar
 from unittest import mock
@@ -105,6 +107,19 @@ class Background:
         async with self._manager() as self.value:
             self._started.set_result(None)
             await stopped.wait()
+
+
+def discovery_files(folder: str) -> dict[str, Any]:
+    """What the discovery files in a folder say, by their names.
+
+    A CLI looks for this pattern, too: a file that is being written has another name.
+    """
+    found = {}
+    for path in sorted(glob.glob(os.path.join(folder, "gemini-ide-server-*.json"))):
+        # It may be removed after it was listed.
+        with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+            found[os.path.basename(path)] = json.load(file)
+    return found
 
 
 def temp_folder(test: unittest.TestCase) -> str:

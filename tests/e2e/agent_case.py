@@ -140,10 +140,12 @@ class AgentCase(unittest.TestCase):
 
     async def until(self, turn: Turn, kind: type[T]) -> T:
         """The first body of the kind. Raises AssertionError where none comes."""
+        story = []
         async for event in turn.events():
             if isinstance(event.body, kind):
                 return event.body
-        raise AssertionError(f"the turn had no {kind.__name__}")
+            story.append(event.body)
+        raise AssertionError(f"the turn had no {kind.__name__}: {story}")
 
     async def until_file(self, path: str) -> None:
         while not os.path.exists(path):

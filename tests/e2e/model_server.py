@@ -5,7 +5,7 @@
         ...                             # the user's next prompt gets the call, its result "Done."
         model.wait_for_prompt("please")
 
-For more than that, `will_play(text, *replies)` answers a prompt that has the text in it, and what
+For more than that, `will_play(words, *replies)` answers a prompt with these words in it, and what
 the CLI asks because of it, one reply after the other:
 
     model.will_play("look", [thought("Looking", "..."), call("glob", pattern="*")], ["Done."])
@@ -21,6 +21,7 @@ or want JSON back; they get an answer that means nothing and use up no call.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import deque
 from contextlib import suppress
@@ -165,9 +166,11 @@ class ModelServer:
             self._calls.append(({"functionCall": {"name": tool, "args": arguments}}, closing))
 
     def will_play(self, text: str, *replies: Reply) -> None:
-        """A prompt with this text gets the first reply, what follows from it the others; whoever
-        asks more often gets the last one again."""
+        """A prompt with these words gets the first reply, what follows from it the others; whoever
+        asks more often gets the last one again. Among several plays that fit, the one with most
+        letters is meant, and then the newest."""
         with self._asked:
+            self._plays.pop(text, None)
             self._plays[text] = deque(replies)
 
     def wait_for_prompt(self, text: str, timeout: float = 30) -> str:
@@ -198,7 +201,7 @@ class ModelServer:
         newest = next(each for each in reversed(said) if each.get("role") == "user")
         words = "\n".join(map(_text, newest["parts"]))
         with self._asked:
-            fitting = [text for text in self._plays if text in words]
+            fitting = [text for text in reversed(list(self._plays)) if _has(words, text)]
             if not fitting:
                 return None
             self._requests.append((path, request))
@@ -225,6 +228,12 @@ class ModelServer:
 def _is_main(path: str, request: dict[str, Any]) -> bool:
     wanted = request.get("generationConfig", {}).get("responseMimeType")
     return "enerateContent" in path and bool(request.get("tools")) and wanted is None
+
+
+def _has(prompt: str, words: str) -> bool:
+    """Whether the words stand in the prompt, not as a part of longer ones: the CLI may put
+    sentences of its own beside what the user said. No words at all stand in every prompt."""
+    return not words or bool(re.search(rf"(?<!\w){re.escape(words)}(?!\w)", prompt))
 
 
 def _text(part: dict[str, Any]) -> str:

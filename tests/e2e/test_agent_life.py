@@ -80,8 +80,10 @@ class Cancelling(AgentCase):
     @on_loop
     async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
         path = self.path("c.txt")
-        self.model.will_play("c", [call("write_file", file_path=path, content="")], ["Done."])
-        turn = await self.chat("c")
+        self.model.will_play(
+            "make c.txt", [call("write_file", file_path=path, content="")], ["Done."]
+        )
+        turn = await self.chat("make c.txt")
         asked = await self.until(turn, ToolConfirmation)
         turn.cancel()
         with self.assertRaises(AgentError) as caught:
@@ -203,8 +205,10 @@ class Dying(AgentCase):
     @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
         path = self.path("d.txt")
-        self.model.will_play("d", [call("write_file", file_path=path, content="")], ["Done."])
-        turn = await self.chat("d")
+        self.model.will_play(
+            "make d.txt", [call("write_file", file_path=path, content="")], ["Done."]
+        )
+        turn = await self.chat("make d.txt")
         asked = await self.until(turn, ToolConfirmation)
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
         story = await self.rest(turn)

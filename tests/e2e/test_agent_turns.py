@@ -224,8 +224,10 @@ class Tools(AgentCase):
     @on_loop
     async def test_outcomes_that_a_call_does_not_have_leave_it_waiting(self) -> None:
         path = self.path("o.txt")
-        self.model.will_play("o", [call("write_file", file_path=path, content="o")], ["Done."])
-        turn = await self.chat("o")
+        self.model.will_play(
+            "make o.txt", [call("write_file", file_path=path, content="o")], ["Done."]
+        )
+        turn = await self.chat("make o.txt")
         asked = await self.until(turn, ToolConfirmation)
         for outcome, code in (
             ("modify_with_editor", failure.TOOL_INVALID_OUTCOME),

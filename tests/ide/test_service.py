@@ -32,7 +32,7 @@ from GeminiCompanion.companion.ide.events import (
 from GeminiCompanion.companion.ide.service import JOIN, Companion
 from GeminiCompanion.companion.ide.status import Status
 
-from ..support import Client, FakeEditor, temp_folder, wait_for
+from ..support import Client, FakeEditor, discovery_files, temp_folder, wait_for
 
 # Above what any system gives out, so that no process has it.
 PID = 2**30
@@ -67,7 +67,7 @@ class ServiceTestCase(unittest.TestCase):
         wait_for(lambda: set(self.companion.environments) == set(windows))
 
     def files(self) -> list[str]:
-        return os.listdir(self.folder) if os.path.isdir(self.folder) else []
+        return list(discovery_files(self.folder))
 
     def client(self, window_id: int) -> Client:
         environment = self.companion.environments[window_id]

@@ -31,7 +31,15 @@ from GeminiCompanion.companion.ide.events import (
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import Background, Client, EventStream, FakeEditor, temp_folder, wait_for
+from ..support import (
+    Background,
+    Client,
+    EventStream,
+    FakeEditor,
+    discovery_files,
+    temp_folder,
+    wait_for,
+)
 
 # Above what any system gives out, so that no process has it.
 PID = 2**30
@@ -78,13 +86,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def workspaces(self) -> list[str]:
         """What the discovery files say."""
-        if not os.path.isdir(self.folder):
-            return []
-        found = []
-        for name in os.listdir(self.folder):
-            with open(os.path.join(self.folder, name)) as file:
-                found.append(json.load(file)["workspacePath"])
-        return sorted(found)
+        return sorted(it["workspacePath"] for it in discovery_files(self.folder).values())
 
     def client(self, window_id: int) -> Client:
         environment = self.told[-1][window_id]

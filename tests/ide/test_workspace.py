@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide.workspace import (
     Workspace,
 )
 
-from ..support import Background, Client, Clock, FakeEditor, in_loop, temp_folder
+from ..support import Background, Client, Clock, FakeEditor, discovery_files, in_loop, temp_folder
 
 UNWRITTEN = "GeminiCompanion.companion.ide.unwritten"
 WINDOW = 7
@@ -700,11 +700,7 @@ class Served(FilesTestCase):
 
     def files(self) -> list[Any]:
         """What each discovery file says."""
-        found = []
-        for name in sorted(os.listdir(self.folder)):
-            with open(os.path.join(self.folder, name)) as file:
-                found.append(json.load(file))
-        return found
+        return list(discovery_files(self.folder).values())
 
     def client(self) -> Client:
         (file,) = self.files()
