@@ -1,9 +1,6 @@
-"""The companion that Gemini CLI looks for beside its terminal, told from the bottom up.
-
-`jsonrpc`, `context`, `status`, `editor`, `discovery`, `original` and `log` are plain nouns; `mcp`
-and `sessions` speak the Model Context Protocol; `transport` puts it on HTTP; a `workspace` is one
-editor window's endpoint, `windows` are all of them, and `service` is the thread on which they run.
-The `sublime_*` modules are the only ones that see the editor.
+"""The package's five rooms: `base` stands below all; `ide` is the companion that Gemini CLI looks for
+beside its terminal; `agent` is Gemini CLI as an engine, and `api` serves that over HTTP; `ui` is
+Sublime Text. docs/architecture.md says what each module is.
 """
 
 from __future__ import annotations

@@ -2,5 +2,5 @@
 
 It runs `gemini --acp` in a home of its own and speaks the Agent Client Protocol with it. What comes
 out are frozen events; what goes in are messages, decisions and credentials. It knows no editor and
-no HTTP, and is told from the bottom up in docs/architecture.md.
+no HTTP.
 """

@@ -1,5 +1,5 @@
 """The Gemini CLI API: the engine in `companion/agent` as an HTTP server on this machine.
 
 Answers, events and texts are those of the API's specification; what goes beyond it is told in
-docs/api.md. Only this folder and `transport` know aiohttp, and nothing in it knows an editor.
+docs/api.md. Nothing in this folder knows an editor.
 """
