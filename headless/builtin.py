@@ -220,7 +220,7 @@ def revert_hunk(editor: Any, view: Any) -> None:
 @_command("window")
 def close(window: Any) -> None:
     sheet = window.active_sheet()
-    if sheet is not None:
+    if sheet is not None and window.sheets():
         window.editor.close_sheet(sheet)
     else:
         window.editor.close_window(window)

@@ -128,19 +128,24 @@ class Commands:
 
     # Running
 
-    def run(self, window: Any, name: str, args: Any = None) -> None:
+    def run(self, window: Any, name: str, args: Any = None, hooks: bool = True) -> None:
         """Run any command as if it came from a window: text commands on the focused view.
 
+        Without `hooks` no listener hears of it or rewrites it (on_window_command and its like).
         Raises TypeError for arguments that are no JSON; unknown names do nothing.
         """
         args = _checked(name, args)
         kind, target = self.find(window, name)
         if kind == TEXT:
-            self.run_text(target, name, args)
+            self.run_text(target, name, args, hooks)
         elif kind == WINDOW or window is not None:
-            self.run_window(window, name, args)
+            self.run_window(window, name, args, hooks)
         else:
             self.run_application(name, args)
+
+    def choose(self, window: Any, name: str, args: Any = None) -> None:
+        """Run a command as the command palette does."""
+        self.run(window, name, args, self.editor.switches.palette_hooks)
 
     def run_application(self, name: str, args: Any = None) -> None:
         args = _checked(name, args)
@@ -151,9 +156,10 @@ class Commands:
         elif name in builtin.COMMANDS[APPLICATION]:
             _guard(lambda: builtin.COMMANDS[APPLICATION][name](self.editor, **(args or {})))
 
-    def run_window(self, window: Any, name: str, args: Any = None) -> None:
+    def run_window(self, window: Any, name: str, args: Any = None, hooks: bool = True) -> None:
         args = _checked(name, args)
-        name, args = self.editor.events.rewrite_window_command(window, name, args)
+        if hooks:
+            name, args = self.editor.events.rewrite_window_command(window, name, args)
         self._log(name, args)
         command = self.instance(WINDOW, name, window)
         if command is not None:
@@ -162,13 +168,15 @@ class Commands:
             _guard(lambda: builtin.COMMANDS[WINDOW][name](window, **(args or {})))
         elif self.find(None, name)[0]:
             self.run_application(name, args)
-        self.editor.events.after_window_command(window, name, args)
+        if hooks:
+            self.editor.events.after_window_command(window, name, args)
 
-    def run_text(self, view: Any, name: str, args: Any = None) -> None:
+    def run_text(self, view: Any, name: str, args: Any = None, hooks: bool = True) -> None:
         args = _checked(name, args)
         if view.closed:
             return
-        name, args = self.editor.events.rewrite_text_command(view, name, args)
+        if hooks:
+            name, args = self.editor.events.rewrite_text_command(view, name, args)
         self._log(name, args)
         command = self.instance(TEXT, name, view)
         if command is not None:
@@ -177,7 +185,8 @@ class Commands:
             self._native_edit(view, name, args)
         else:
             return
-        self.editor.events.after_text_command(view, name, args)
+        if hooks:
+            self.editor.events.after_text_command(view, name, args)
 
     def _edit(self, view: Any, command: Any, name: str, args: Dict[str, Any]) -> None:
         api = self.editor.api

@@ -3,8 +3,9 @@
 Front ends work on this object from any thread through `editor.ui(function, ...)`, which runs the
 function on the UI thread and hands back its result. What they look at: `editor.windows` and their
 groups, sheets, panels and questions, `editor.focused`, `editor.messages`; what they do:
-`editor.commands.run(window, name, args)`, `window.answer(...)`, `editor.navigate(...)`,
-`editor.type_text(...)`, `editor.close_window(...)`.
+`editor.commands.run(window, name, args)` (a key or menu), `editor.commands.choose(...)` (the
+palette), `window.answer(...)`, `clicks.click(...)`, `editor.type_text(...)`,
+`editor.close_window(...)`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Editor:
         self.alive = True
         self._ids = itertools.count(1)
         self._named_settings: Dict[str, Settings] = {}
+        self._settings_seen: Dict[str, Any] = {}
         self._named_buffers: Dict[str, List[Buffer]] = {}
         self.nothing = self._null_view()
         self._watching = threading.Event()
@@ -111,6 +113,7 @@ class Editor:
         if name not in self._named_settings:
             settings = Settings(self.notify)
             self._named_settings[name] = settings
+            self._settings_seen[name] = self.packages.settings_stamps(name)
             settings.own = self.packages.merged_settings(name)
         return self._named_settings[name]
 
@@ -120,8 +123,27 @@ class Editor:
 
     def reload_settings(self) -> None:
         """Read every settings file in use again, after packages came, went or were edited."""
-        for name, settings in list(self._named_settings.items()):
-            settings.replace(self.packages.merged_settings(name))
+        for name in list(self._named_settings):
+            self._reload_settings(name)
+
+    def _reload_settings(self, name: str) -> None:
+        self._settings_seen[name] = self.packages.settings_stamps(name)
+        self._named_settings[name].replace(self.packages.merged_settings(name))
+
+    def _edited_settings(self) -> List[str]:
+        """The settings in use whose files are no longer what was read."""
+        return [
+            name
+            for name, seen in list(self._settings_seen.items())
+            if self.packages.settings_stamps(name) != seen
+        ]
+
+    def check_packages(self) -> None:
+        """Load packages that came, unload those that went, read settings files that changed."""
+        self.packages.refresh()
+        for name in self._edited_settings():
+            self._reload_settings(name)
+        self.plugins.follow()
 
     def _view_settings(self, syntax: str) -> Settings:
         return Settings(self.notify, self._syntax_settings(syntax), self.preferences())
@@ -149,6 +171,12 @@ class Editor:
     # Making
 
     def new_window(self, folders: Optional[List[str]] = None) -> Window:
+        """A window with an untitled view, which has no tab until somebody types into it."""
+        window = self.bare_window(folders)
+        self.new_file(window, windows.TRANSIENT)
+        return window
+
+    def bare_window(self, folders: Optional[List[str]] = None) -> Window:
         settings = Settings(self.notify, self.preferences())
         window = Window(next(self._ids), self, settings, folders or [])
         self.windows.append(window)
@@ -580,13 +608,18 @@ class Editor:
                 self._reread(buffer, "on_reload")
 
     def watch_files(self) -> None:
-        """Look at open files every now and then, until the editor quits; never on the UI thread."""
+        """Look at open files, packages and settings every now and then, until the editor quits.
+
+        Looks on the calling thread, which is not the UI thread; what it finds is read there.
+        """
         while self.alive and self.switches.watch_seconds:
             self._watching.wait(self.switches.watch_seconds)
-            if self.alive and any(
-                _changed_on_disk(buffer) for buffer in list(self.buffers.values())
-            ):
+            if not self.alive:
+                return
+            if any(_changed_on_disk(buffer) for buffer in list(self.buffers.values())):
                 self.queues.ui.post(self.check_files)
+            if self.packages.differ() or self._edited_settings():
+                self.queues.ui.post(self.check_packages)
 
     def stop_watching(self) -> None:
         self.alive = False
@@ -677,18 +710,6 @@ class Editor:
         popup, view.popup = view.popup, None
         if popup is not None and popup.on_hide is not None:
             self.queues.ui.post(popup.on_hide)
-
-    def navigate(self, view: View, href: str, on_navigate: Optional[Callable[[str], None]]) -> None:
-        """A click on a link in a phantom, popup or annotation; `subl:` links run a command.
-
-        `href` is the attribute's value as HTML means it, with entities resolved.
-        """
-        if href.startswith("subl:"):
-            name, _, args = href[5:].partition(" ")
-            window = view.window or self.active_window
-            self.commands.run(window, name, self.api.decode_value(args) if args else None)
-        elif on_navigate is not None:
-            on_navigate(href)
 
     # The end
 

@@ -8,9 +8,9 @@ import json
 import os
 import sys
 import zipfile
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from . import values
+from . import files, values
 
 EXTENSION = ".sublime-package"
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -124,8 +124,11 @@ class Packages:
     def __init__(self, editor: Any, data: str) -> None:
         self.editor = editor
         self.data = data
+        # Replaced, never changed: any thread may look for a resource.
         self.by_name: Dict[str, Package] = {}
         self.finder = Finder(self)
+        self._given: Set[str] = set()
+        self._listed: Any = None
 
     # Places
 
@@ -166,17 +169,50 @@ class Packages:
         for folder in (self.user_folder(), self.installed_folder()):
             os.makedirs(folder, exist_ok=True)
         self.add(_Default())
-        for name in sorted(os.listdir(self.installed_folder())):
-            if name.endswith(EXTENSION):
-                try:
-                    self.add(self.at(os.path.join(self.installed_folder(), name)))
-                except ValueError as error:
-                    sys.stderr.write("Error loading a package: %s\n" % error)
-        for name in sorted(os.listdir(self.folder())):
-            if name not in self.by_name and os.path.isdir(os.path.join(self.folder(), name)):
-                self.add(Package(name, os.path.join(self.folder(), name)))
         for path in given:
-            self.add(self.at(path))
+            package = self.at(path)
+            self._given.add(package.name)
+            self.add(package)
+        self.refresh()
+
+    def _listing(self) -> Tuple[List[str], List[str]]:
+        return sorted(os.listdir(self.installed_folder())), sorted(os.listdir(self.folder()))
+
+    def differ(self) -> bool:
+        """Whether packages came into the data folder or went since `refresh`."""
+        return bool(self._listing() != self._listed)
+
+    def refresh(self) -> None:
+        """Know the packages of the data folder as it is now; those given by path stay."""
+        listed = self._listing()
+        if listed == self._listed:
+            return
+        self._listed = listed
+        found = {name: self.by_name[name] for name in self._given}
+        for name in listed[0]:
+            if name.endswith(EXTENSION) and name[: -len(EXTENSION)] not in found:
+                self._find_archive(name, found)
+        for name in listed[1]:
+            folder = os.path.join(self.folder(), name)
+            if name not in found and os.path.isdir(folder):
+                found[name] = self._known(Package(name, folder))
+        self.by_name = found
+
+    def _find_archive(self, name: str, found: Dict[str, Package]) -> None:
+        try:
+            package = self.at(os.path.join(self.installed_folder(), name))
+        except ValueError as error:
+            sys.stderr.write("Error loading a package: %s\n" % error)
+            return
+        found[package.name] = self._known(package)
+
+    def _known(self, package: Package) -> Package:
+        """The package as it is known already, which knows its modules."""
+        known = self.by_name.get(package.name)
+        if known is None:
+            return package
+        known.folder, known.archive = package.folder, package.archive
+        return known
 
     def at(self, path: str) -> Package:
         """The package at a path; raises ValueError that says what was expected."""
@@ -191,17 +227,20 @@ class Packages:
         raise ValueError("expected a folder or a %s file as package, got %s" % (EXTENSION, path))
 
     def add(self, package: Package) -> None:
-        self.by_name[package.name] = package
+        """Know a package from now on; one from elsewhere stays whatever the data folder holds."""
+        if not any(place.startswith(os.path.join(self.data, "")) for place in package.places):
+            self._given.add(package.name)
+        self.by_name = {**self.by_name, package.name: package}
 
     def ordered(self) -> List[Package]:
-        names = sorted(name for name in self.by_name if name not in ("Default", "User"))
-        return [
-            self.by_name[name] for name in ["Default"] + names + ["User"] if name in self.by_name
-        ]
+        known = self.by_name
+        names = sorted(name for name in known if name not in ("Default", "User"))
+        return [known[name] for name in ["Default"] + names + ["User"] if name in known]
 
     # Resources
 
     def find_resources(self, pattern: str) -> List[str]:
+        self.refresh()
         return [
             "Packages/%s/%s" % (package.name, path)
             for package in self.ordered()
@@ -211,6 +250,7 @@ class Packages:
 
     def load(self, name: str) -> bytes:
         """The bytes of `Packages/<package>/<path>`; raises FileNotFoundError."""
+        self.refresh()
         parts = name.split("/", 2)
         package = self.by_name.get(parts[1]) if len(parts) == 3 else None
         if package is None or parts[0] != "Packages":
@@ -246,6 +286,20 @@ class Packages:
             if isinstance(content, dict):
                 merged.update(content)
         return merged
+
+    def settings_stamps(self, name: str) -> List[Tuple[str, files.Stamp]]:
+        """The files that `merged_settings` would look at, and their state on disk."""
+        stem, extension = os.path.splitext(name)
+        names = (name, "%s (%s)%s" % (stem, self._platform(), extension))
+        paths = [
+            os.path.join(package.folder, each)
+            for package in self.ordered()
+            if package.folder
+            for each in names
+        ]
+        paths += [package.archive for package in self.ordered() if package.archive]
+        stamps = [(path, files.stamp(path)) for path in paths]
+        return [(path, stamp) for path, stamp in stamps if stamp is not None]
 
     def save_settings(self, name: str, own: Dict[str, Any]) -> None:
         """Write User/<name>: what differs from the packages' defaults. Raises OSError."""

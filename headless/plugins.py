@@ -20,18 +20,32 @@ class Plugins:
         self.ready = False
         self._waiting: List[str] = []
         self._classes: Dict[str, List[Type[Any]]] = {}
+        self._wanted: Dict[str, Package] = {}
 
     # Loading
 
     def start(self) -> None:
         """Import and register every package; `plugin_loaded` waits for `open_api`."""
         sys.meta_path.insert(0, self.editor.packages.finder)
+        preferences = self.editor.preferences()
+        preferences.add_on_change("plugins", lambda: self.editor.queues.ui.post(self.follow))
+        self.follow()
+
+    def follow(self) -> None:
+        """Load what came or is ignored no longer, unload what went or is ignored now."""
         ignored = self.editor.preferences().get("ignored_packages", [])
-        for package in self.editor.packages.ordered():
-            if package.name not in ignored:
-                self.load(package)
+        present = self.editor.packages.ordered()
+        wanted = {package.name: package for package in present if package.name not in ignored}
+        before, self._wanted = self._wanted, wanted
+        for name in [name for name in reversed(list(before)) if name not in wanted]:
+            self.unload(before[name])
+        for name in [name for name in wanted if name not in before]:
+            self.load(wanted[name])
 
     def load(self, package: Package) -> None:
+        importlib.invalidate_caches()
+        # The modules of an archive that was replaced stand elsewhere in it.
+        sys.path_importer_cache.pop(package.archive or "", None)
         for name in package.plugin_names():
             self._load_module(package, "%s.%s" % (package.name, name))
 

@@ -114,7 +114,7 @@ def restore(editor: Any) -> bool:
 def _restore_window(
     editor: Any, kept: Dict[str, Any], contents: List[Any], buffers: Dict[int, Any]
 ) -> None:
-    window = editor.new_window(kept["folders"])
+    window = editor.bare_window(kept["folders"])
     window.settings.own.update(kept["settings"])
     window.shows.update(kept["shows"])
     window.set_layout(kept["layout"])
@@ -125,6 +125,8 @@ def _restore_window(
         group.selected = [sheets[index] for index in held["selected"]]
         group.active = sheets[held["active"]] if held["active"] >= 0 else None
     window.active_group = kept["group"]
+    if not window.sheets():
+        editor.new_file(window, windows.TRANSIENT)
     editor.refocus()
 
 

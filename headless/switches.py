@@ -23,6 +23,9 @@ class Switches:
     disabled_commands_skip: bool = True
     # Files that change on disk are noticed within this many seconds; 0 only upon focus.
     watch_seconds: float = 1.0
+    # A command chosen in the palette tells on_window_command, on_text_command and on_post_*;
+    # a real one tells nobody (sublime_text#2234).
+    palette_hooks: bool = False
     # view.sheet() of a panel answers a text sheet with id 0 (build 4200), not None.
     panel_sheet_zero: bool = True
 

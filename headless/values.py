@@ -14,12 +14,12 @@ _TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])")
 
 
 def copy_value(value: Any) -> Value:
-    """A deep copy of a JSON value; raises TypeError that names the type for anything else."""
+    """A deep copy of a JSON value, tuples as lists; raises TypeError that names any other type."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)):
         return value + 0
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [copy_value(item) for item in value]
     if isinstance(value, dict):
         for key in value:

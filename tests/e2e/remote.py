@@ -137,7 +137,7 @@ def choose_in_palette(caption: str) -> bool:
         if entry["caption"] == caption:
             args = entry.get("args")
             if editor.ui(editor.commands.is_enabled, _window(), entry["command"], args):
-                window().run_command(entry["command"], args)
+                editor.ui(editor.commands.choose, _window(), entry["command"], args)
                 return True
     return False
 

@@ -123,7 +123,7 @@ class Commands(EngineTestCase):
         given = {"list": [1]}
         self.window.run_command("toy_args", given)
         self.assertEqual(given, {"list": [1]})
-        for wrong in ({"x": (1,)}, {"x": object()}, [1]):
+        for wrong in ({"x": {1}}, {"x": object()}, [1]):
             with self.assertRaises(TypeError):
                 self.window.run_command("toy_args", wrong)
 
@@ -178,6 +178,17 @@ class Commands(EngineTestCase):
         self.assertIn(("post", "toy_insert"), self.log)
         self.window.run_command("toy_gone")
         self.assertIn({"from": "hook"}, self.log)
+
+    def test_the_palette_tells_no_listener_unless_a_switch_says_so(self) -> None:
+        state = self.editor.window(self.window.id())
+        self.log.clear()
+        self.editor.ui(self.editor.commands.choose, state, "toy_rewrite")
+        self.editor.ui(self.editor.commands.choose, state, "toy_insert", {"text": "1"})
+        self.assertEqual(self.text(self.view), "1base")
+        self.assertEqual(self.log, [("inserted", 1, "UI")])
+        self.editor.switches.palette_hooks = True
+        self.editor.ui(self.editor.commands.choose, state, "toy_insert", {"text": "2"})
+        self.assertIn(("post", "toy_insert"), self.log)
 
     def test_a_command_on_a_closed_view_is_ignored(self) -> None:
         self.view.close()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import zipfile
 from typing import Any
 
-from .engine import EngineTestCase
+from .engine import EngineTestCase, wait_until
 
 
 class Packages(EngineTestCase):
@@ -108,6 +109,65 @@ class Packages(EngineTestCase):
         view.run_command("append", {"characters": '{"tab_size": 3}'})
         view.run_command("save")
         self.assertEqual(view.settings().get("tab_size"), 3)
+
+    def watch(self) -> None:
+        """Let the editor look at the disk every few milliseconds."""
+        self.editor.switches.watch_seconds = 0.01
+        threading.Thread(target=self.editor.watch_files, daemon=True).start()
+
+    def test_a_settings_file_edited_on_disk_is_read_again(self) -> None:
+        settings = self.sublime.load_settings("Toy.sublime-settings")
+        settings.add_on_change("tag", lambda: self.log.append(settings.get("a")))
+        self.watch()
+        for number, name in ((1, "Toy"), (2, "User")):
+            self.write_package(name, {"Toy.sublime-settings": f'{{"a": {number}}}'})
+            wait_until(lambda n=number: self.log[-1:] == [n])  # type: ignore[misc]
+        os.remove(os.path.join(self.data, "Packages", "User", "Toy.sublime-settings"))
+        wait_until(lambda: self.log[-1:] == [1])
+
+    def test_settings_in_memory_stay_when_another_file_is_edited(self) -> None:
+        ours = self.sublime.load_settings("Toy.sublime-settings")
+        ours.set("a", 5)
+        other = self.sublime.load_settings("Other.sublime-settings")
+        self.write_package("User", {"Other.sublime-settings": '{"b": 1}'})
+        self.editor.ui(self.editor.check_packages)
+        self.assertEqual((ours.get("a"), other.get("b")), (5, 1))
+
+    def test_resources_and_packages_that_come_while_it_runs_are_found(self) -> None:
+        self.write_package("Toy", {"new.txt": "1"})
+        self.write_package("Later", {"sub/more.txt": "2", "no.py.txt": ""})
+        self.assertEqual(self.sublime.load_resource("Packages/Toy/new.txt"), "1")
+        self.assertEqual(self.sublime.load_resource("Packages/Later/sub/more.txt"), "2")
+        self.assertEqual(self.sublime.find_resources("more.txt"), ["Packages/Later/sub/more.txt"])
+
+    def test_a_package_that_comes_is_loaded_and_one_that_goes_is_unloaded(self) -> None:
+        self.watch()
+        source = self.head() + "def plugin_loaded():\n    LOG.append('came')\n"
+        source += "def plugin_unloaded():\n    LOG.append('went')\n"
+        path = os.path.join(self.data, "Installed Packages", "Later.sublime-package")
+        with zipfile.ZipFile(path + ".part", "w") as archive:
+            archive.writestr("plugin.py", source)
+            archive.writestr("some.txt", "text")
+        os.rename(path + ".part", path)
+        wait_until(lambda: self.log[-1:] == ["came"])
+        self.assertEqual(self.sublime.load_resource("Packages/Later/some.txt"), "text")
+        os.remove(path)
+        wait_until(lambda: self.log[-1:] == ["went"])
+        with self.assertRaises(FileNotFoundError):
+            self.sublime.load_resource("Packages/Later/some.txt")
+
+    def test_a_package_is_unloaded_while_it_is_ignored(self) -> None:
+        source = "def plugin_loaded():\n    LOG.append('loaded')\n"
+        source += "def plugin_unloaded():\n    LOG.append('unloaded')\n"
+        self.write_package("Later", {"plugin.py": self.head() + source})
+        self.editor.ui(self.editor.check_packages)
+        preferences = self.sublime.load_settings("Preferences.sublime-settings")
+        preferences.set("ignored_packages", ["Later"])
+        self.settle()
+        self.assertEqual(self.log, ["loaded", "unloaded"])
+        preferences.set("ignored_packages", [])
+        self.settle()
+        self.assertEqual(self.log, ["loaded", "unloaded", "loaded"])
 
     def test_one_interpreter_is_shared_by_all_packages(self) -> None:
         self.write_package(

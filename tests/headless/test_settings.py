@@ -40,6 +40,10 @@ class SettingsLayers(EngineTestCase):
         with self.assertRaises(TypeError):
             self.view.settings().set("x", object())
 
+    def test_a_tuple_is_taken_and_comes_back_as_a_list(self) -> None:
+        self.view.settings().set("x", (1, (2,)))
+        self.assertEqual(self.view.settings().get("x"), [1, [2]])
+
     def test_callbacks_hear_of_any_key_until_their_tag_is_cleared(self) -> None:
         settings, heard = self.view.settings(), []  # type: ignore[var-annotated]
         settings.add_on_change("tag", lambda: heard.append(1))

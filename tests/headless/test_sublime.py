@@ -6,6 +6,8 @@ import gc
 import html
 from typing import Any
 
+from headless import clicks
+
 from .engine import EngineTestCase
 
 
@@ -167,10 +169,10 @@ class Decorations(EngineTestCase):
 
     def test_a_link_in_a_phantom_calls_back_or_runs_a_command(self) -> None:
         seen = []  # type: ignore[var-annotated]
-        self.editor.ui(self.editor.navigate, self.state, "accept", seen.append)
+        self.editor.ui(clicks.follow, self.editor, "accept", seen.append)
         href = self.sublime.command_url("set_setting", {"setting": "a", "value": "<&>"})
         self.assertNotIn("<", href)
-        self.editor.ui(self.editor.navigate, self.state, html.unescape(href), None)
+        self.editor.ui(clicks.follow, self.editor, html.unescape(href), None)
         self.assertEqual((seen, self.view.settings().get("a")), (["accept"], "<&>"))
 
     def test_a_popup_is_hidden_and_says_so(self) -> None:

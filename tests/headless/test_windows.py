@@ -18,6 +18,20 @@ class Groups(EngineTestCase):
         fourth = self.window.new_file()
         self.assertEqual(self.window.get_view_index(fourth), (1, 0))
 
+    def test_a_new_window_has_an_untitled_view_without_a_tab_until_somebody_types(self) -> None:
+        self.sublime.run_command("new_window")
+        window = self.sublime.active_window()
+        view = window.active_view()
+        self.assertEqual((window.views(), view.size(), view.file_name()), ([], 0, None))
+        self.assertEqual(window.transient_view_in_group(0), view)
+        self.editor.ui(self.editor.type_text, self.editor.view(view.id()), "a")
+        self.assertEqual(window.views(), [view])
+
+    def test_the_untitled_view_of_a_new_window_goes_when_a_file_is_opened(self) -> None:
+        untitled = self.window.active_view()
+        view = self.open("a.txt")
+        self.assertEqual((self.window.views(), untitled.is_valid()), ([view], False))
+
     def test_the_sheets_of_a_group_that_vanishes_move_to_the_last_one(self) -> None:
         self.window.set_layout(TWO)
         left = self.open("a.txt")
