@@ -7,19 +7,26 @@ import asyncio
 from typing import Callable, TypeVar
 
 from ..agent.failure import VALIDATION_ERROR
+from ..base import http_server
 from ..base.background import aside
 from . import commands, files
 from .exchange import Answer, Asked, Desk
 from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
+from .schemas import MAX_FILE
 
 # Seconds for a disk to tell what is on it.
 READING = 20.0
+# Bytes of a file that is read at once; a larger one first waits for memory.
+SMALL = 64 * 1024
+# Bytes that a folder of MAX_ITEMS takes in memory, more or less.
+LISTING = 8 << 20
 
 T = TypeVar("T")
 
 
 async def list_directory(desk: Desk, asked: Asked) -> Answer:
     path = asked.fields.get("path", "")
+    await http_server.take(asked.memory, LISTING)
     real, items, is_cut = await _told(path, lambda: files.listing(desk.roots, path))
     told = [
         {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
@@ -34,7 +41,10 @@ async def list_directory(desk: Desk, asked: Asked) -> Answer:
 async def read_file(desk: Desk, asked: Asked) -> Answer:
     path = asked.fields["path"]
     try:
-        real, content = await _told(path, lambda: files.read(desk.roots, path))
+        real, content = await _told(path, lambda: files.read(desk.roots, path, SMALL))
+        if content is None:
+            await http_server.take(asked.memory, MAX_FILE)
+            real, content = await _told(path, lambda: files.read(desk.roots, path))
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise

@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Callable, Mapping
+from typing import Any, Mapping
 
 from aiohttp import web
 
-from ..agent.failure import INTERNAL_ERROR, AgentError
+from ..agent.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
+from ..base import http_server
+from ..base.http_server import JSON, HttpServer, Refused
+from ..base.jsonrpc import RpcError
+from ..base.large_json import pieces
 from ..base.log import logger
-from .connection import body_of
-from .exchange import Asked, Desk, Route, encoded, refused
+from ..base.memory_budget import MemoryBudget, MemoryShare
+from .exchange import Asked, Desk, Route, refused
 from .guard import Guard
 from .refusal import (
     METHOD_NOT_ALLOWED,
-    REQUEST_TIMEOUT,
-    TOO_LARGE,
-    TOO_MANY,
     UNAUTHORIZED,
+    UNSUPPORTED_MEDIA_TYPE,
     Refusal,
     of_agent,
+    of_server,
 )
 from .routes import Table
+from .schemas import MAX_FILE
 from .texts import language_of
 
-# Bytes from which a body is read as JSON in a thread of its own.
-LARGE = 1 << 20
+# Bytes of a body: the largest file that may be written, every letter of it escaped.
+MAX_BODY = 6 * MAX_FILE + (1 << 20)
+# Bytes that large bodies and answers hold at a time: two of the largest bodies, or what is read of
+# a dozen files.
+MAX_MEMORY = 128 << 20
+# What libraries call a body that is none.
+UNNAMED = ("", "application/octet-stream")
 # What all answers have.
 PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class Dispatcher:
-    """`admit` is called with each request that has the token, and may raise Refusal. `language` is
-    for clients that do not say theirs."""
+    """`language` is for clients that do not say theirs."""
 
     def __init__(
-        self,
-        table: Table,
-        guard: Guard,
-        desk: Desk,
-        language: str,
-        admit: Callable[[web.BaseRequest], None],
+        self, table: Table, guard: Guard, desk: Desk, language: str, server: HttpServer
     ) -> None:
         self._table = table
         self._guard = guard
         self._desk = desk
         self._language = language
-        self._admit = admit
+        self._server = server
+        self._memory = MemoryBudget(MAX_MEMORY)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
@@ -54,23 +57,37 @@ class Dispatcher:
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
         try:
-            return await self._answer_or_refuse(request, language, headers)
+            with MemoryShare(self._memory) as memory:
+                return await self._answer_or_refuse(request, memory, language, headers)
+        except ConnectionError:
+            # The client left within an answer, and the library ends its connection.
+            raise
         except Exception:
             logger.exception("a request failed")
-            return self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+            return await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
 
     async def _answer_or_refuse(
-        self, request: web.BaseRequest, language: str, headers: Mapping[str, str]
+        self,
+        request: web.BaseRequest,
+        memory: MemoryShare,
+        language: str,
+        headers: Mapping[str, str],
     ) -> web.StreamResponse:
         try:
-            return await self._answer(request, language, headers)
+            return await self._answer(request, memory, language, headers)
         except Refusal as refusal:
-            return self._refuse(request, refusal, language, headers)
+            return await self._refuse(request, refusal, language, headers)
+        except Refused as refused:
+            return await self._refuse(request, of_server(refused, MAX_BODY), language, headers)
         except AgentError as error:
-            return self._refuse(request, of_agent(error), language, headers)
+            return await self._refuse(request, of_agent(error), language, headers)
 
     async def _answer(
-        self, request: web.BaseRequest, language: str, headers: Mapping[str, str]
+        self,
+        request: web.BaseRequest,
+        memory: MemoryShare,
+        language: str,
+        headers: Mapping[str, str],
     ) -> web.StreamResponse:
         self._guard.check_place(request.headers)
         if request.method == "OPTIONS":
@@ -78,13 +95,14 @@ class Dispatcher:
         # Who has no token learns of the open routes only.
         if not self._table.is_open(request.method, request.path):
             self._guard.check_token(request.headers)
-            self._admit(request)
+            self._server.admit(request)
         route, in_path = self._table.find(request.method, request.path)
-        asked = Asked(await _fields(request, route, in_path), language, headers, request)
+        fields = await _fields(request, route, in_path, memory)
+        asked = Asked(fields, language, headers, request, memory)
         answer = await route.handler(self._desk, asked)
         if isinstance(answer, web.StreamResponse):
             return answer
-        return _json(200, answer.envelope(language), headers)
+        return await _send(request, 200, answer.envelope(language), headers)
 
     def _preflight(
         self, request: web.BaseRequest, headers: Mapping[str, str]
@@ -92,37 +110,43 @@ class Dispatcher:
         more = self._guard.preflight(request.headers)
         return web.Response(status=204, headers={**headers, **more})
 
-    def _refuse(
+    async def _refuse(
         self,
         request: web.BaseRequest,
         refusal: Refusal,
         language: str,
         headers: Mapping[str, str],
-    ) -> web.Response:
+    ) -> web.StreamResponse:
         more = {}
         if refusal.code == METHOD_NOT_ALLOWED:
             more["Allow"] = self._table.allowed(request.path)
         elif refusal.code == UNAUTHORIZED:
             more["WWW-Authenticate"] = "Bearer"
-        response = _json(refusal.status, refused(refusal, language), {**headers, **more})
-        if refusal.code in (REQUEST_TIMEOUT, TOO_LARGE, TOO_MANY):
-            # What comes next on this connection could be anything.
-            response.force_close()
-        return response
+        envelope = refused(refusal, language)
+        return await _send(request, refusal.status, envelope, {**headers, **more})
 
 
 async def _fields(
-    request: web.BaseRequest, route: Route, in_path: Mapping[str, str]
+    request: web.BaseRequest, route: Route, in_path: Mapping[str, str], memory: MemoryShare
 ) -> Mapping[str, Any]:
-    """What is asked, checked. Raises Refusal."""
+    """What is asked, checked. Raises Refusal and Refused."""
     if route.method == "GET":
         return route.form.of_query([*in_path.items(), *request.query.items()])
-    body = await body_of(request)
-    if len(body) < LARGE:
-        return route.form.read(body)
-    return await asyncio.get_running_loop().run_in_executor(None, route.form.read, body)
+    is_empty = request.content_length in (None, 0) and request.content.is_eof()
+    kind = http_server.media_type(request)
+    # A page of another origin can send texts and forms without asking first, and empty ones, too.
+    if kind != JSON and not (is_empty and kind in UNNAMED):
+        raise Refusal(UNSUPPORTED_MEDIA_TYPE)
+    if is_empty:
+        return route.form.check({})
+    try:
+        return route.form.check(await http_server.read_json(request, MAX_BODY, memory))
+    except RpcError as error:
+        raise Refusal(VALIDATION_ERROR, "body_no_json", reason=error.message) from None
 
 
-def _json(status: int, value: Mapping[str, Any], headers: Mapping[str, str]) -> web.Response:
-    body = encoded(value)
-    return web.Response(status=status, body=body, content_type="application/json", headers=headers)
+async def _send(
+    request: web.BaseRequest, status: int, value: Mapping[str, Any], headers: Mapping[str, str]
+) -> web.StreamResponse:
+    head = {"Content-Type": JSON, **headers}
+    return await http_server.send(request, status, head, pieces(value))

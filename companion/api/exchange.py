@@ -3,7 +3,6 @@ answer; knows aiohttp by the type of a request only."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Awaitable, Callable, Mapping, Union
@@ -12,6 +11,8 @@ from aiohttp import web
 
 from ..agent import wire
 from ..agent.agent import Agent
+from ..base.large_json import pieces
+from ..base.memory_budget import MemoryShare
 from .files import Roots
 from .listeners import Audience
 from .refusal import Refusal
@@ -36,17 +37,19 @@ class Desk:
 @dataclass(frozen=True)
 class Asked:
     """`fields` were checked; those that are missing or null are not in it. `headers` are those
-    that the answer has to have."""
+    that the answer has to have. What is large is taken from `memory` first."""
 
     fields: Mapping[str, Any]
     language: str
     headers: Mapping[str, str]
     request: web.BaseRequest
+    memory: MemoryShare
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`key` is one of the texts, into which `values` go, and becomes the answer's message."""
+    """`key` is one of the texts, into which `values` go, and becomes the answer's message. Bytes in
+    `body` stand for a text in UTF-8."""
 
     key: str
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -97,8 +100,7 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
 
 def encoded(value: Mapping[str, Any]) -> bytes:
     """As JSON, whatever texts are in it: half a surrogate pair becomes "?"."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    return b"".join(pieces(value))
 
 
 def now() -> str:

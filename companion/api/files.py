@@ -7,6 +7,7 @@ Whoever can replace whole folders of the workspace meanwhile could as well chang
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import secrets
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Iterator, Sequence
 
 from ..agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR
+from ..base.large_json import PIECE
 from .refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal
 from .schemas import MAX_FILE
 
@@ -78,31 +80,49 @@ def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
     return real, items[:MAX_ITEMS], len(items) > MAX_ITEMS
 
 
-def read(roots: Roots, path: str) -> tuple[str, str]:
-    """The file's path and its text, with BOM and line ends as they are. Raises Refusal."""
+def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
+    """The file's path and its text in UTF-8, with BOM and line ends as they are; None where it has
+    more than `at_most` bytes. Raises Refusal."""
     real = roots.resolve(path)
     with _refusals(path):
         descriptor = os.open(real, os.O_RDONLY | _SAFELY)
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             _check_kind(os.fstat(descriptor), path)
-            data = file.read(MAX_FILE + 1)
+            data = _contents(descriptor, at_most)
+        finally:
+            os.close(descriptor)
     if len(data) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+    if len(data) > at_most:
+        return real, None
+    if not _is_text(data):
         raise Refusal(VALIDATION_ERROR, "file_no_text", path=path)
-    return real, text
+    return real, data
+
+
+def _contents(descriptor: int, at_most: int) -> bytes:
+    """One byte more than `at_most` where there are more."""
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read(at_most + 1)
+
+
+def _is_text(data: bytes) -> bool:
+    """Decoded piece by piece: one call would hold up all other threads."""
+    utf8 = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(data), PIECE):
+            utf8.decode(data[at : at + PIECE])
+        utf8.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
 
 
 def write(roots: Roots, path: str, content: str) -> str:
     """Create or replace a file in one step, keeping its mode, owner and group; the path of what was
     written. A link stays, and what it leads to is replaced. Raises Refusal, and the file then is as
     it was."""
-    data = content.encode("utf-8")
-    if len(data) > MAX_FILE:
+    if sum(map(len, _encoded(content))) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if path.endswith(("/", os.sep)):
         raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
@@ -111,8 +131,13 @@ def write(roots: Roots, path: str, content: str) -> str:
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
             raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder)
-        _replace(real, data, _status_to_keep(real, path))
+        _replace(real, content, _status_to_keep(real, path))
     return real
+
+
+def _encoded(text: str) -> Iterator[bytes]:
+    """The text in UTF-8, piece by piece for the same reason."""
+    return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
 
 
 def _status_to_keep(real: str, path: str) -> os.stat_result | None:
@@ -127,14 +152,14 @@ def _status_to_keep(real: str, path: str) -> os.stat_result | None:
     return status
 
 
-def _replace(real: str, data: bytes, old: os.stat_result | None) -> None:
+def _replace(real: str, content: str, old: os.stat_result | None) -> None:
     unfinished = os.path.join(os.path.dirname(real), f".{secrets.token_hex(8)}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
     # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
     descriptor = os.open(unfinished, flags, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines(_encoded(content))
         if old is not None:
             os.chmod(unfinished, _own(unfinished, old))
         os.replace(unfinished, real)

@@ -6,6 +6,7 @@ from typing import Any, Mapping
 
 from ..agent import failure
 from ..agent.failure import AgentError
+from ..base import http_server
 from .texts import say
 
 # Beyond the codes of the agent.
@@ -80,3 +81,26 @@ def of_agent(error: AgentError) -> Refusal:
     """What the agent's error is to a client; what the agent said in `details` goes along."""
     more = {"details": error.details} if error.details else {}
     return Refusal(error.code, more=more, reason=error.message)
+
+
+NOT_HTTP = Refusal(failure.VALIDATION_ERROR, "no_http")
+
+
+def of_server(refused: http_server.Refused, max_body: int) -> Refusal:
+    """What the server's refusal is to a client; `max_body` are the bytes that a body may have."""
+    reason = refused.reason
+    if reason == http_server.LARGE_BODY:
+        return Refusal(TOO_LARGE, limit=max_body)
+    if reason == http_server.LATE_BODY:
+        return Refusal(REQUEST_TIMEOUT, seconds=f"{http_server.BODY_TIME:g}")
+    code, key = {
+        http_server.BAD_HOST: (FORBIDDEN, "host_refused"),
+        http_server.BAD_ORIGIN: (FORBIDDEN, "origin_refused"),
+        http_server.BAD_TOKEN: (UNAUTHORIZED, ""),
+        http_server.BAD_ENCODING: (UNSUPPORTED_MEDIA_TYPE, ""),
+        http_server.BAD_BODY: (failure.VALIDATION_ERROR, "no_http"),
+        http_server.MANY_VALUES: (TOO_LARGE, "many_values"),
+        http_server.CROWDED: (TOO_MANY, ""),
+        http_server.BUSY: (TOO_MANY, "busy"),
+    }[reason]
+    return Refusal(code, key)

@@ -8,9 +8,7 @@ await server.stop()
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
@@ -18,26 +16,24 @@ from aiohttp import web
 
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
-from ..base.admission import Gate, Strangers
+from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer
 from . import state, website
-from .connection import Connection, as_request
 from .dispatch import Dispatcher
-from .exchange import Desk
+from .exchange import Desk, encoded, refused
 from .files import Roots
 from .guard import Guard
 from .listeners import Audience
-from .refusal import TOO_MANY, Refusal
+from .refusal import NOT_HTTP
 from .routes import Table
 from .texts import CHINESE
 
-HOST = "127.0.0.1"
-# Connections at a time that have shown the token; and as many that have not, for all of the former
-# may be opened at the same moment.
-MAX_CONNECTIONS = 128
+# Connections without the token at a time: as many as with it, for a program may open all of its
+# connections at the same moment.
+MAX_UNAUTHENTICATED = MAX_CONNECTIONS
 # Seconds between two comments of a silent stream, and those in which a client of SSE may come back
 # to its turn before that is cancelled.
 HEARTBEAT, GRACE = 10.0, 5.0
-# Seconds that connections get to finish when the server stops.
+# Seconds that connections get to finish when the server stops: the end of a turn is still told.
 SHUTDOWN = 1.0
 
 
@@ -88,35 +84,23 @@ class Server:
         self.token = state.token_of(self._folder)
         self.agent = Agent(settings.agent)
         self._audience = Audience(settings.grace)
-        # Made here, for asyncio would pass over the error that kept it from being made.
-        listener = socket.create_server((HOST, settings.port))
-        self.port = listener.getsockname()[1]
-        self._strangers = Strangers(MAX_CONNECTIONS)
-        # A client that leaves cancels its handler: so a turn knows at once that it is alone.
-        self._server = web.Server(
-            self._dispatcher().handle, request_factory=as_request, handler_cancellation=True
-        )
-        self._runner = web.ServerRunner(self._server, shutdown_timeout=SHUTDOWN)
-        await self._runner.setup()
-        self._acceptor = await asyncio.get_running_loop().create_server(
-            lambda: Gate(self._strangers, Connection(self._server, settings.language)),
-            sock=listener,
-            backlog=MAX_CONNECTIONS,
-        )
+        not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
+        self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
+        self.port = await self._http.start(settings.port, SHUTDOWN)
+        self._dispatcher = self._make_dispatcher()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        return await self._dispatcher.handle(request)
 
     async def stop(self) -> None:
         """Take nobody any more, end the turns, the agent and what still runs, within about eight
         seconds."""
-        self._acceptor.close()
+        self._http.stop_accepting()
         self._audience.close()
         await self.agent.stop()
-        transports = [connection.transport for connection in self._server.connections]
-        await self._runner.cleanup()
-        # A client that reads nothing would keep its socket open beyond the end of the loop.
-        for transport in filter(None, transports):
-            transport.abort()
+        await self._http.stop()
 
-    def _dispatcher(self) -> Dispatcher:
+    def _make_dispatcher(self) -> Dispatcher:
         settings = self._settings
         page = website.read() if settings.page is None else settings.page
         desk = Desk(
@@ -128,13 +112,4 @@ class Server:
             settings.heartbeat,
         )
         guard = Guard(self.token, self.port, settings.origins)
-        return Dispatcher(Table(list(page)), guard, desk, settings.language, self._admit)
-
-    def _admit(self, request: web.BaseRequest) -> None:
-        """The connection's client has the token: from now on its time is its own."""
-        gate = request.transport.get_protocol() if request.transport is not None else None
-        if not isinstance(gate, Gate):
-            return
-        if len(self._server.connections) - len(self._strangers) >= MAX_CONNECTIONS:
-            raise Refusal(TOO_MANY)
-        gate.open()
+        return Dispatcher(Table(list(page)), guard, desk, settings.language, self._http)

@@ -114,6 +114,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求体未在 {seconds} 秒内到达",
         "Expected the whole body within {seconds} seconds.",
     ),
+    "many_values": (
+        "请求体中的值过多",
+        "Expected a body with fewer values beside its long texts.",
+    ),
+    "busy": (
+        "正在处理的大型请求过多，请稍后重试",
+        "Too many large requests are under way; try again later.",
+    ),
     "TOO_MANY": ("连接过多", "Too many connections are open; close some."),
     "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log tells more."),
     "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),

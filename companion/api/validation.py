@@ -8,7 +8,6 @@ from typing import Any, Sequence
 from jsonschema import Draft7Validator, ValidationError
 
 from ..agent.failure import VALIDATION_ERROR
-from ..base import jsonrpc
 from .refusal import Refusal
 from .schemas import Schema
 
@@ -28,14 +27,6 @@ class Form:
         if problem is not None:
             raise _refusal(problem)
         return {name: value[name] for name in value if value[name] is not None}
-
-    def read(self, body: bytes) -> dict[str, Any]:
-        """The fields of a body of JSON; no body at all counts as an empty object. Raises
-        Refusal."""
-        try:
-            return self.check(jsonrpc.load(body) if body else {})
-        except jsonrpc.RpcError as error:
-            raise Refusal(VALIDATION_ERROR, "body_no_json", reason=error.message) from None
 
     def of_query(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of a query, which are all texts. Raises Refusal."""

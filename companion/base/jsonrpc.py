@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Union
+from typing import Any, Mapping, Union
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -87,15 +87,17 @@ def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def parse(
-    body: bytes, finish: Callable[[Any], Any] = lambda value: value
-) -> Message | list[Message | RpcError]:
-    """Read one message or a batch; `finish` is given the JSON value first, and may change it.
+def parse(body: bytes) -> Message | list[Message | RpcError]:
+    """As `messages`, of bytes. Raises RpcError (PARSE_ERROR), too, for what is no JSON in UTF-8."""
+    return messages(load(body))
 
-    In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a body
-    that is no JSON in UTF-8 (PARSE_ERROR) and for one that is no message (INVALID_REQUEST).
+
+def messages(value: Any) -> Message | list[Message | RpcError]:
+    """The message or the batch that a JSON value is.
+
+    In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a value
+    that is neither (INVALID_REQUEST).
     """
-    value = finish(load(body))
     if not isinstance(value, list):
         return message(value)
     if not value:

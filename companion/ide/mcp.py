@@ -1,16 +1,14 @@
 """The Model Context Protocol as tables of methods and tools; knows no HTTP and no editor.
 
 Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
-tools is in contract B1.
+tools is in docs/protocol.md 1.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, Mapping
-
-from jsonschema import Draft7Validator, ValidationError
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping
 
 from .. import __version__
 from ..base.jsonrpc import (
@@ -24,13 +22,16 @@ from ..base.jsonrpc import (
     encode_result,
     kind,
 )
+from ..base.large_json import TruncatedString
 from ..base.log import logger
-from ..base.truncated_json import Excerpt
 from .editor import EditorError
 from .sessions import Session
 
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
-# What the clients of today speak (contract B3.28); they accept any revision they know.
+# What the clients of today speak (docs/protocol.md 3.28); they accept any revision they know.
 DEFAULT_VERSION = "2025-06-18"
 # A client that sends no header speaks the revision that had none (MCP, "Protocol Version Header").
 HEADERLESS_VERSION = "2025-03-26"
@@ -49,8 +50,8 @@ class Desk:
     """Where the tools' work is done; a workspace is one."""
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
-        """Show the diff; `content` is an Excerpt where it is too long to be edited here. Raises
-        EditorError."""
+        """Show the diff; `content` is a TruncatedString where it is too long to be edited
+        here. Raises EditorError."""
         raise NotImplementedError
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
@@ -61,13 +62,13 @@ class Desk:
 
 @dataclass(frozen=True)
 class Tool:
-    """One row of `tools/list`, with what runs it: `run(desk, session, arguments)` gives the
-    content of the result, or raises EditorError."""
+    """One row of `tools/list`, with what runs it: `run(desk, session, arguments)` gives the result
+    as JSON, or raises EditorError."""
 
     name: str
     description: str
     schema: Mapping[str, Any]
-    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[list[dict[str, Any]]]]
+    run: Callable[[Desk, Session, Mapping[str, Any]], Awaitable[bytes]]
 
     def listing(self) -> dict[str, Any]:
         return {
@@ -81,27 +82,30 @@ def _text(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}]
 
 
-async def _open_diff(
-    desk: Desk, session: Session, arguments: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+_SHOWN = encode({"content": []})
+# An object without the member `content` says that there was nothing to close.
+_NOTHING_CLOSED = encode({"content": _text("{}")})
+
+
+async def _open_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
     await desk.open_diff(session, _path(arguments), arguments["newContent"])
-    return []
+    return _SHOWN
 
 
-async def _close_diff(
-    desk: Desk, session: Session, arguments: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    # Present after a decision in the terminal, absent from a CLI that leaves (contract B1.9).
+async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
+    # Present after a decision in the terminal, absent from a CLI that leaves (docs/protocol.md
+    # 1.9).
     decided = arguments.get("suppressNotification") is True
     content = await desk.close_diff(session, _path(arguments), decided)
-    # The CLI parses this text as JSON and takes the member `content` (contract B1.1); an object
-    # without it says that there was nothing to close.
-    return _text(encode({} if content is None else {"content": content}).decode("ascii"))
+    if content is None:
+        return _NOTHING_CLOSED
+    # The CLI parses this text as JSON and takes the member `content` (docs/protocol.md 1.1).
+    return encode({"content": _text(encode({"content": content}).decode("ascii"))})
 
 
 def _path(arguments: Mapping[str, Any]) -> str:
     path: str = arguments["filePath"]
-    if isinstance(path, Excerpt):
+    if isinstance(path, TruncatedString):
         raise EditorError(f"Expected filePath to be a path; got {len(path)} characters and more.")
     if "\0" in path or not os.path.isabs(path):
         raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
@@ -120,7 +124,7 @@ def _object_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, 
 
 _FILE_PATH = {"type": "string", "minLength": 1, "description": "Absolute path of the file."}
 
-# Exactly these two, or the CLI takes the editor for one without diffs (contract B3.31).
+# Exactly these two, or the CLI takes the editor for one without diffs (docs/protocol.md 3.31).
 TOOLS = (
     Tool(
         "openDiff",
@@ -144,7 +148,7 @@ TOOLS = (
                 "filePath": _FILE_PATH,
                 "suppressNotification": {
                     "type": "boolean",
-                    "description": "Whether the user has decided in the client. If not, what he"
+                    "description": "Whether the user has decided in the client. If not, what they"
                     " changed stays open in the editor. No notification follows either way.",
                 },
             },
@@ -155,28 +159,43 @@ TOOLS = (
 )
 
 
+# The types of JSON Schema as the JSON parser gives them; what is not here is left to jsonschema.
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str, TruncatedString),
+    "boolean": (bool,),
+}
+# Keywords of a property that `_Arguments` checks, or that check nothing.
+_KEYWORDS = {"type", "minLength", "description"}
+
+
 class _Arguments:
-    """What one tool takes. Its schema asks for names, types and "not empty" and nothing else, so
-    jsonschema, the dearest part of a call, sees good arguments of one shape only once."""
+    """What one tool takes, as its schema says. jsonschema, by far the slowest part of a call and a
+    tenth of the package's memory, is left to what is not plainly well-formed."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._validator = Draft7Validator(schema)
-        self._good: set[object] = set()
+        self._schema = schema
+        self._required = frozenset(schema["required"])
+        self._properties = {
+            name: (_TYPES[rules["type"]], rules.get("minLength", 0))
+            for name, rules in schema["properties"].items()
+            if _KEYWORDS.issuperset(rules) and rules["type"] in _TYPES
+        }
 
     def problem(self, arguments: Any) -> ValidationError | None:
-        shape = _shape(arguments)
-        if shape in self._good:
+        if self._are_plainly_good(arguments):
             return None
-        problem = next(self._validator.iter_errors(arguments), None)
-        if problem is None:
-            self._good.add(shape)
-        return problem
+        from jsonschema import Draft7Validator
 
+        return next(Draft7Validator(self._schema).iter_errors(arguments), None)
 
-def _shape(arguments: Any) -> object:
-    if not isinstance(arguments, dict):
-        return type(arguments)
-    return tuple((name, type(value), not value) for name, value in arguments.items())
+    def _are_plainly_good(self, arguments: Any) -> bool:
+        if type(arguments) is not dict or not self._required.issubset(arguments):
+            return False
+        for name, value in arguments.items():
+            types, shortest = self._properties.get(name, ((), 0))
+            if type(value) not in types or (shortest and len(value) < shortest):
+                return False
+        return True
 
 
 _TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
@@ -255,7 +274,7 @@ async def _call_tool(params: Mapping[str, Any], desk: Desk, session: Session) ->
     if problem is not None:
         return _bad_arguments(tool, problem, session)
     try:
-        return encode({"content": await tool.run(desk, session, arguments)})
+        return await tool.run(desk, session, arguments)
     except EditorError as error:
         return _tool_error(str(error))
 

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any, Awaitable, Callable, Iterable, TypeVar
 
 from ..base.jsonrpc import encode_notification
+from ..base.large_json import TruncatedString
 from ..base.log import logger
-from ..base.truncated_json import Excerpt
 from .context import ContextStore
 from .discovery import Advertisement, Publication
 from .editor import Editor, EditorError, Proposal
@@ -266,7 +266,9 @@ class Workspace(Desk):
         known = path in session.awaiting
         session.awaiting.add(path)
         live = frozenset(each.id for each in self.sessions if not self.sessions.is_absent(each))
-        proposal = Proposal(session.id, path, content, live, not isinstance(content, Excerpt))
+        proposal = Proposal(
+            session.id, path, content, live, not isinstance(content, TruncatedString)
+        )
         await self._in_turn(session, partial(self._open_diff, session, proposal, known))
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:

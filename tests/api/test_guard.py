@@ -18,7 +18,6 @@ from unittest import mock
 from GeminiCompanion.companion.agent import events, failure
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.api import (
-    connection,
     dispatch,
     routes,
     schemas,
@@ -26,6 +25,7 @@ from GeminiCompanion.companion.api import (
     state,
     website,
 )
+from GeminiCompanion.companion.base import http_server
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.private_files import NotPrivate
 
@@ -107,7 +107,7 @@ class Guarded(ApiTest):
             self.assertEqual(self.ask("GET", "/status", headers=headers).status, 200)
 
     def test_it_listens_on_the_loopback_address_only(self) -> None:
-        places = [each.getsockname()[0] for each in self.server._acceptor.sockets]
+        places = [each.getsockname()[0] for each in self.server._http._acceptor.sockets]
         self.assertEqual(places, ["127.0.0.1"])
 
     def test_pages_of_other_origins_are_refused_whatever_they_know(self) -> None:
@@ -202,13 +202,13 @@ class Guarded(ApiTest):
 
 class Limits(ApiTest):
     def test_a_body_that_says_it_is_too_large_is_refused_at_once(self) -> None:
-        headers = {"Content-Length": str(connection.MAX_BODY + 1)}
+        headers = {"Content-Length": str(dispatch.MAX_BODY + 1)}
         reply = self.ask("POST", "/auth/clear", b"{", headers)
         self.refused(reply, 413, "TOO_LARGE")
         self.assertEqual(reply.headers["Connection"], "close")
 
     def test_a_body_that_does_not_say_it_is_refused_when_it_is(self) -> None:
-        with mock.patch.object(connection, "MAX_BODY", 1 << 20):
+        with mock.patch.object(dispatch, "MAX_BODY", 1 << 20):
             client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
             self.addCleanup(client.close)
             headers = {
@@ -221,7 +221,7 @@ class Limits(ApiTest):
             self.assertEqual((response.status, json.load(response)["code"]), (413, "TOO_LARGE"))
 
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
-        with mock.patch.object(connection, "BODY_TIME", 0.1):
+        with mock.patch.object(http_server, "BODY_TIME", 0.1):
             reply = self.ask("POST", "/auth/clear", b"{", {"Content-Length": "2"})
         self.refused(reply, 408, "REQUEST_TIMEOUT")
 
@@ -268,9 +268,9 @@ class Limits(ApiTest):
                 client.sendall(b"{")
                 client.close()
             ends = time.monotonic() + PATIENCE
-            while self.server._server.connections and time.monotonic() < ends:
+            while self.server._http.connections and time.monotonic() < ends:
                 time.sleep(0.01)
-        self.assertFalse(self.server._server.connections)
+        self.assertFalse(self.server._http.connections)
         self.assertNotIn("Traceback", "".join(logs.output))
         self.assertNotIn("ERROR", "".join(logs.output))
 
@@ -278,7 +278,7 @@ class Limits(ApiTest):
         with self.assertLogs(logger, "DEBUG") as logs:
             logger.info("the only line")
             # Some releases of the library never tell of it.
-            with mock.patch.object(connection, "BODY_TIME", 0.5):
+            with mock.patch.object(http_server, "BODY_TIME", 0.5):
                 client = self.begin("Transfer-Encoding: chunked")
                 client.sendall(b"secret\r\n{}\r\n0\r\n\r\n")
                 data = rest_of(client)
@@ -287,7 +287,7 @@ class Limits(ApiTest):
         self.assertNotIn("Traceback", "".join(logs.output))
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
-        with mock.patch.object(server, "MAX_CONNECTIONS", 1):
+        with mock.patch.object(http_server, "MAX_CONNECTIONS", 1):
             held = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
             self.addCleanup(held.close)
             held.request("GET", "/sessions", None, {"Authorization": f"Bearer {self.server.token}"})
@@ -329,16 +329,16 @@ class Limits(ApiTest):
         return client
 
     def test_who_takes_nothing_of_an_answer_is_not_waited_for(self) -> None:
-        with mock.patch.object(connection, "STALLED", 0.1):
+        with mock.patch.object(http_server, "STALLED", 0.1):
             client = self.begin_to_read(4096)
             self.assertTrue(client.recv(100))
             ends = time.monotonic() + PATIENCE
-            while self.server._server.connections and time.monotonic() < ends:
+            while self.server._http.connections and time.monotonic() < ends:
                 time.sleep(0.01)
-        self.assertFalse(self.server._server.connections)
+        self.assertFalse(self.server._http.connections)
 
     def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
-        with mock.patch.object(connection, "STALLED", 0.5):
+        with mock.patch.object(http_server, "STALLED", 0.5):
             client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
             for data in iter(lambda: client.recv(1 << 17), b""):
                 size += len(data)

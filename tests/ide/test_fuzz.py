@@ -20,8 +20,8 @@ import unittest
 from typing import Any, AsyncIterator, Callable
 from unittest import mock
 
-from GeminiCompanion.companion.base import admission
-from GeminiCompanion.companion.ide import sessions, transport
+from GeminiCompanion.companion.base import http_server, unauthenticated
+from GeminiCompanion.companion.ide import sessions
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import Background, Client, EventStream, FakeEditor, read_all, temp_folder, wait_for
@@ -151,8 +151,8 @@ class FuzzTestCase(unittest.TestCase):
 
 class Http(FuzzTestCase):
     def test_no_request_whatever_it_looks_like_is_a_failure_or_hangs(self) -> None:
-        with mock.patch.object(admission, "PATIENCE", 0.3), mock.patch.object(
-            transport, "BODY_TIME", 0.3
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.object(
+            http_server, "BODY_TIME", 0.3
         ):
             for number in range(HTTP_REQUESTS):
                 request = self.request()
@@ -163,8 +163,8 @@ class Http(FuzzTestCase):
         self.assert_serves()
 
     def test_nothing_is_left_of_them(self) -> None:
-        with mock.patch.object(admission, "PATIENCE", 0.3), mock.patch.object(
-            transport, "BODY_TIME", 0.3
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.object(
+            http_server, "BODY_TIME", 0.3
         ):
             before = self.left()
             for _ in range(100):

@@ -13,8 +13,8 @@ import unittest
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
-from GeminiCompanion.companion.base import admission, jsonrpc, log
-from GeminiCompanion.companion.base.truncated_json import Excerpt
+from GeminiCompanion.companion.base import http_server, jsonrpc, log, unauthenticated
+from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import mcp, transport
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Session, Sessions
@@ -174,12 +174,12 @@ class Strangers(TransportTestCase):
     """Whoever has not shown the token."""
 
     def test_a_connection_that_says_nothing_is_ended(self) -> None:
-        with mock.patch.object(admission, "PATIENCE", 0.05):
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.05):
             self.assertEqual(read_all(self.client.send_raw(b"")), b"")
         self.assert_goes_on()
 
     def test_one_that_speaks_slowly_is_ended_at_the_same_moment(self) -> None:
-        with mock.patch.object(admission, "PATIENCE", 0.1):
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.1):
             with self.client.send_raw(self.client.head().rstrip() + b"\r\n") as connection:
                 connection.settimeout(0.01)
                 started = time.monotonic()
@@ -197,7 +197,7 @@ class Strangers(TransportTestCase):
             return False
 
     def test_one_that_was_refused_gets_no_more_time(self) -> None:
-        with mock.patch.object(admission, "PATIENCE", 0.1):
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.1):
             head = self.client.head(Authorization="Bearer no", Content_Length="0")
             answer = read_all(self.client.send_raw(head))
         self.assertIn(b" 401 ", answer)
@@ -205,16 +205,16 @@ class Strangers(TransportTestCase):
     def test_one_is_listened_to_for_so_many_bytes_and_no_further(self) -> None:
         header = b"X-Long: " + b"x" * 4000 + b"\r\n"
         head = self.client.head("GET").split(b"\r\n", 1)
-        with mock.patch.object(admission, "PATIENCE", 0.1):
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.1):
             late = head[0] + b"\r\n" + 5 * header + head[1]
-            self.assertGreater(late.index(b"Authorization"), admission.MAX_HEARD)
+            self.assertGreater(late.index(b"Authorization"), unauthenticated.MAX_BYTES)
             self.assertEqual(read_all(self.client.send_raw(late)), b"")
         self.assert_goes_on()
 
     def test_requests_without_the_token_are_not_taken_in_without_end(self) -> None:
         request = b"GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n"
-        with mock.patch.object(admission, "MAX_HEARD", 10 * len(request)):
-            with mock.patch.object(admission, "PATIENCE", 0.5):
+        with mock.patch.object(unauthenticated, "MAX_BYTES", 10 * len(request)):
+            with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.5):
                 answers = read_all(self.client.send_raw(500 * request))
         self.assertEqual(answers.count(b"HTTP/1.1 403 "), 10)
         self.assert_goes_on()
@@ -228,7 +228,7 @@ class Strangers(TransportTestCase):
         )
         head = self.client.head(Content_Length=str(len(body)), Connection="close")
         for heard in (len(head), len(head) + 1, len(head) + 100_000):
-            with self.subTest(heard=heard), mock.patch.object(admission, "MAX_HEARD", heard):
+            with self.subTest(heard=heard), mock.patch.object(unauthenticated, "MAX_BYTES", heard):
                 answer = read_all(self.client.send_raw(head + body.encode()))
                 self.assertRegex(answer, b"^HTTP/1.1 200 ")
                 self.assertEqual(self.desk.content, content)
@@ -237,7 +237,7 @@ class Strangers(TransportTestCase):
     def test_many_of_them_cost_the_oldest_of_them_and_nobody_else(self) -> None:
         self.client.initialize()
         with contextlib.ExitStack() as stack, self.client.stream() as stream:
-            for _ in range(3 * admission.MAX_STRANGERS):
+            for _ in range(3 * transport.MAX_UNAUTHENTICATED):
                 stack.enter_context(self.client.send_raw(b"GET "))
             self.send(b"1")
             self.assertEqual(stream.next().message, {"context": 1})
@@ -246,7 +246,7 @@ class Strangers(TransportTestCase):
 
     def test_whoever_has_the_token_keeps_his_connection(self) -> None:
         self.client.initialize()
-        with mock.patch.object(admission, "PATIENCE", 0.05), self.client.stream() as stream:
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.05), self.client.stream() as stream:
             self.assertEqual(read_all(self.client.send_raw(b"")), b"")
             self.send(b"1")
             stream.next()
@@ -254,7 +254,7 @@ class Strangers(TransportTestCase):
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
         self.client.initialize()
-        with mock.patch.object(transport, "MAX_CONNECTIONS", 2):
+        with mock.patch.object(http_server, "MAX_CONNECTIONS", 2):
             with self.client.stream(), self.client.stream():
                 self.assert_refused(self.client.post(PING), 503, "at most 2")
         wait_for(lambda: self.client.post(PING).status == 200)
@@ -374,7 +374,7 @@ class Bodies(TransportTestCase):
         self.assertEqual(self.propose(MAX_BODY)["result"], {"content": []})
 
     def test_a_text_is_whole_up_to_a_large_body_and_an_excerpt_beyond_it(self) -> None:
-        for size, kind in ((LARGE, str), (LARGE + 1, Excerpt), (MAX_BODY, Excerpt)):
+        for size, kind in ((LARGE, str), (LARGE + 1, TruncatedString), (MAX_BODY, TruncatedString)):
             with self.subTest(size=size):
                 self.assertEqual(self.propose(size)["result"], {"content": []})
                 self.assertIs(type(self.desk.content), kind)
@@ -393,7 +393,7 @@ class Bodies(TransportTestCase):
 
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
         head = self.client.head(Content_Length="1000")
-        with mock.patch.object(transport, "BODY_TIME", 0.05):
+        with mock.patch.object(http_server, "BODY_TIME", 0.05):
             answer = read_all(self.client.send_raw(head + b'{"half":'))
         self.assertIn(b" 408 ", answer)
         self.assert_goes_on()

@@ -12,7 +12,7 @@ import unittest
 from typing import Any, AsyncIterator
 from unittest import mock
 
-from GeminiCompanion.companion.base.truncated_json import Excerpt
+from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session, StreamEnded
@@ -669,7 +669,7 @@ class Decisions(WithoutServer):
 
         with mock.patch.object(self.editor, "open_diff", show):
             await self.workspace.open_diff(session, PATH, "whole")
-            await self.workspace.open_diff(session, PATH, Excerpt("part"))
+            await self.workspace.open_diff(session, PATH, TruncatedString("part"))
         self.assertEqual([it.is_whole for it in shown], [True, False])
         self.assertEqual(self.workspace.saved(time.time()).sessions[0].proposals, ())
 

@@ -1,0 +1,374 @@
+"""An HTTP server on the loopback address, for both front ends: connections and their limits, who
+may talk to it, bodies and answers of any size; knows no route, and no sentence of an answer.
+
+Source: RFC 9110 and 9112; MCP's security warning for local servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import itertools
+import logging
+import math
+import socket
+from http import HTTPStatus
+from typing import AbstractSet, Any, Awaitable, Callable, Iterable, Iterator, Mapping
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.helpers import rfc822_formatted_time
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import StreamReader
+
+from .jsonrpc import load
+from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
+from .log import logger
+from .memory_budget import MemoryShare
+from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
+
+HOST = "127.0.0.1"
+# Connections with the token at a time; a CLI keeps two or three, a web page six.
+MAX_CONNECTIONS = 128
+# Seconds for a body to come in whole; on this machine, even the largest takes one or two.
+BODY_TIME = 30.0
+# Seconds that a connection may idle between requests.
+IDLE = 75.0
+# Seconds in which a client has to take some of an answer that waits for it. What the kernel holds,
+# a few megabytes, is reported in large steps only.
+STALLED = 60.0
+JSON = "application/json"
+# Statuses after which the rest of a body may still be on its way, so that what comes next on the
+# connection could be anything.
+CLOSING = (408, 413, 503)
+
+# Why a request gets no further.
+BAD_HOST, BAD_ORIGIN, BAD_TOKEN = "host", "origin", "token"
+BAD_ENCODING, BAD_BODY, LATE_BODY = "encoding", "body", "late body"
+LARGE_BODY, MANY_VALUES = "large body", "many values"
+CROWDED, BUSY = "connections", "memory"
+STATUSES = {
+    BAD_HOST: 403, BAD_ORIGIN: 403, BAD_TOKEN: 401,
+    BAD_ENCODING: 415, BAD_BODY: 400, LATE_BODY: 408,
+    LARGE_BODY: 413, MANY_VALUES: 413,
+    CROWDED: 503, BUSY: 503,
+}  # fmt: skip
+
+
+class Refused(Exception):
+    """A request that gets no further, for one of the reasons above; the front end has the words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = STATUSES[reason]
+
+
+def _is_our_failure(record: logging.LogRecord) -> bool:
+    """What is no HTTP is its sender's fault; the library would quote it, with any token in it."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
+
+
+_http_logger = logger.getChild("http")
+_http_logger.addFilter(_is_our_failure)
+
+
+class Guard:
+    """Who may talk to the server: clients with the token that call it by one of its `names`, and
+    no web page but its own and those of `origins`."""
+
+    def __init__(
+        self, token: str, port: int, names: Iterable[str], origins: Iterable[str] = ()
+    ) -> None:
+        hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
+        self._hosts: AbstractSet[str] = frozenset(hosts)
+        self._origins = {f"http://{host}" for host in hosts}
+        self._origins.update(origin.lower().rstrip("/") for origin in origins)
+        self._authorization = ("Bearer " + token).encode("ascii")
+
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        """Raises Refused for another host, and for a web page that is not known."""
+        if headers.get("Host", "").lower() not in self._hosts:
+            raise Refused(BAD_HOST)
+        origin = headers.get("Origin")
+        if origin is not None and not self.knows(origin):
+            raise Refused(BAD_ORIGIN)
+
+    def knows(self, origin: str) -> bool:
+        return origin.lower() in self._origins
+
+    def check_token(self, headers: Mapping[str, str]) -> None:
+        """Raises Refused without the token."""
+        scheme, _blank, token = headers.get("Authorization", "").partition(" ")
+        # The scheme's name is written in either case, says HTTP.
+        given = ("Bearer " if scheme.lower() == "bearer" else scheme + " ") + token.strip()
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._authorization):
+            raise Refused(BAD_TOKEN)
+
+
+class Connection(web.RequestHandler):
+    """Answers what is no HTTP with `not_http`, a body and its media type, and does not quote it.
+    Ends where its client takes nothing of an answer."""
+
+    def __init__(self, server: web.Server, not_http: tuple[bytes, str]) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            auto_decompress=False,
+            access_log=None,  # type: ignore[arg-type]
+            keepalive_timeout=IDLE,
+            logger=_http_logger,
+        )
+        self._not_http = not_http
+        self._stall_timer: asyncio.TimerHandle | None = None
+        self.must_drain = False
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.must_drain = True
+        self._check_progress()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.must_drain = False
+        self._stop_checking()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_checking()
+        super().connection_lost(exc)
+
+    def _check_progress(self, before: float = math.inf) -> None:
+        """Check every STALLED seconds whether fewer bytes wait than `before`."""
+        transport = self.transport
+        if transport is None:
+            return
+        waiting = transport.get_write_buffer_size()
+        if waiting >= before:
+            transport.abort()
+            return
+        loop = asyncio.get_running_loop()
+        self._stall_timer = loop.call_later(STALLED, self._check_progress, waiting)
+
+    def _stop_checking(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        response = super().handle_error(request, status, exc, "")
+        if isinstance(response, web.Response) and status < 500:
+            response.body, response.content_type = self._not_http
+        return response
+
+
+class HttpServer:
+    """Serves from `start` to `stop`; every request goes to `handle`, which raises nothing.
+
+    `unauthenticated` connections may wait for their request with the token at a time."""
+
+    def __init__(
+        self,
+        handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        not_http: tuple[bytes, str],
+        unauthenticated: int,
+    ) -> None:
+        self._handle = handle
+        self._not_http = not_http
+        self._unauthenticated = UnauthenticatedConnections(unauthenticated)
+
+    async def start(self, port: int, shutdown: float) -> int:
+        """Listen; the port, where `port` 0 asks for any. At the end, requests get `shutdown`
+        seconds to finish. Raises OSError where the port cannot be had."""
+        # A client that leaves cancels its handler: so a stream knows at once that it is alone.
+        self._server = web.Server(self._handle, handler_cancellation=True)
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=shutdown)
+        await self._runner.setup()
+        # Made here, for asyncio would pass over the error that kept it from being made.
+        listener = socket.create_server((HOST, port))
+        self._acceptor = await asyncio.get_running_loop().create_server(
+            self._connection, sock=listener, backlog=MAX_CONNECTIONS
+        )
+        return int(listener.getsockname()[1])
+
+    def stop_accepting(self) -> None:
+        self._acceptor.close()
+
+    async def stop(self) -> None:
+        """End all connections."""
+        self._acceptor.close()
+        transports = [connection.transport for connection in self._server.connections]
+        await self._runner.cleanup()
+        # A client that reads nothing would keep its socket open beyond the end of the loop.
+        for transport in filter(None, transports):
+            transport.abort()
+
+    @property
+    def connections(self) -> int:
+        """Those that are open."""
+        return len(self._server.connections)
+
+    def admit(self, request: web.BaseRequest) -> None:
+        """Lift the limits for clients without the token: this one has shown it. Raises Refused
+        where too many have."""
+        protocol = request.transport.get_protocol() if request.transport is not None else None
+        if not isinstance(protocol, UnauthenticatedProtocol):
+            return
+        if self.connections - len(self._unauthenticated) >= MAX_CONNECTIONS:
+            raise Refused(CROWDED)
+        protocol.authenticated()
+
+    def _connection(self) -> asyncio.Protocol:
+        inner = Connection(self._server, self._not_http)
+        return UnauthenticatedProtocol(self._unauthenticated, inner)
+
+
+def media_type(request: web.BaseRequest) -> str:
+    """What the body is. The library's own `content_type` makes an e-mail parser for each request
+    in the releases for Python 3.8, at a fifth of the request's time."""
+    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+
+async def read_json(
+    request: web.BaseRequest, limit: int, memory: MemoryShare, whole: float = math.inf
+) -> Any:
+    """The value of a body of at most `limit` bytes of JSON in UTF-8.
+
+    Of a body of more than `whole` bytes, only the beginning of each long string is kept, as a
+    TruncatedString. Raises Refused, and RpcError for what is no JSON."""
+    length = request.content_length
+    if "Content-Encoding" in request.headers:
+        if request.headers["Content-Encoding"].lower() != "identity":
+            raise Refused(BAD_ENCODING)
+    if length is not None and length <= PIECE and request.content.is_eof():
+        # All of it is there already, as of nearly every request.
+        return load(request.content.read_nowait())
+    if length is not None and length > limit:
+        raise Refused(LARGE_BODY)
+    size = limit if length is None else length
+    if size > PIECE:
+        await take(memory, int(min(size, whole)))
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    try:
+        return await asyncio.wait_for(_value(request.content, limit, whole), BODY_TIME)
+    except asyncio.TimeoutError:
+        raise Refused(LATE_BODY) from None
+    except TooManyValues:
+        raise Refused(MANY_VALUES) from None
+    except (ConnectionError, HttpProcessingError, web.RequestPayloadError):
+        # The client left, which is no failure of ours, and nobody reads this; or its body was not
+        # in the form that its headers said.
+        raise Refused(BAD_BODY) from None
+
+
+async def _value(content: StreamReader, limit: int, whole: float) -> Any:
+    size, small, large = 0, bytearray(), LargeJson()
+    async for data in content.iter_any():
+        size += len(data)
+        if size > limit:
+            raise Refused(LARGE_BODY)
+        small += data
+        if size > whole:
+            large.truncate(TRUNCATED_TO)
+        if size > PIECE:
+            await _feed(large, bytes(small))
+            small.clear()
+    return load(bytes(small)) if size <= PIECE else large.value()
+
+
+async def _feed(large: LargeJson, data: bytes) -> None:
+    for at in range(0, len(data), PIECE):
+        large.feed(data[at : at + PIECE])
+        # Other clients have their turn between two pieces.
+        await asyncio.sleep(0)
+
+
+async def take(memory: MemoryShare, size: int) -> None:
+    """Hold so many bytes until the end of the request. Raises Refused where others do not give
+    theirs back in time."""
+    try:
+        await memory.take(size)
+    except asyncio.TimeoutError:
+        raise Refused(BUSY) from None
+
+
+def head_of(status: int, headers: Mapping[str, str]) -> bytes:
+    """The first lines of an answer, which can be used again and again."""
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise ValueError("Expected header lines without line breaks.")
+    return ("\r\n".join(lines) + "\r\n").encode("utf-8")
+
+
+class Answer(web.StreamResponse):
+    """A whole answer that is small, written at once: without the work that the library's own
+    Response does for all that an answer could have. `head` is made by `head_of`."""
+
+    def __init__(self, head: bytes, body: bytes = b"", closes: bool = False) -> None:
+        # The library's own attributes are not made: nothing below uses them.
+        self._head = head
+        self._content = body
+        self._closes = closes
+        self._to: web.BaseRequest | None = None
+
+    @property
+    def keep_alive(self) -> bool:
+        return not self._closes
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
+        self._to = request
+        self._closes = self._closes or not request.keep_alive or request.version < (1, 1)
+        return request.writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Raises ConnectionError where the client has left."""
+        request, self._to = self._to, None
+        if request is None:
+            return
+        transport = request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("The client has left.")
+        transport.write(self._bytes(request.method == "HEAD"))
+        protocol = request.protocol
+        if isinstance(protocol, Connection) and protocol.must_drain:
+            await request.writer.drain()
+
+    def _bytes(self, is_head: bool) -> bytes:
+        return b"%bContent-Length: %d\r\nDate: %b\r\n%b\r\n%b" % (
+            self._head,
+            len(self._content),
+            rfc822_formatted_time().encode("ascii"),
+            b"Connection: close\r\n" if self._closes else b"",
+            b"" if is_head else self._content,
+        )
+
+
+async def send(
+    request: web.BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
+) -> web.StreamResponse:
+    """Answer with a body in pieces, the next one made when the client has taken the last: so an
+    answer of any size waits in memory for one piece only. Raises ConnectionError."""
+    first = next(body, b"")
+    second = next(body, b"")
+    if not second:
+        return Answer(head_of(status, headers), first, status in CLOSING)
+    response = web.StreamResponse(status=status, headers=headers)
+    if status in CLOSING:
+        response.force_close()
+    await response.prepare(request)
+    if request.method != "HEAD":
+        for piece in itertools.chain((first, second), body):
+            await response.write(piece)
+    await response.write_eof()
+    return response
+
+
+def in_pieces(data: bytes) -> Iterator[bytes]:
+    return (data[at : at + PIECE] for at in range(0, len(data), PIECE))

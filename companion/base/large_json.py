@@ -1,0 +1,212 @@
+"""JSON too large to be parsed or written in one call; knows no message.
+
+The standard parser and encoder hold the interpreter's lock for as long as a call takes, and with it
+the editor's UI thread. So a large body is read as it comes in: its long strings are decoded piece
+by piece, and what is left beside them has to be small. A large value is written in the same way.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import secrets
+from typing import Any, Iterator
+
+from .jsonrpc import PARSE_ERROR, RpcError, load
+
+# Bytes that are read, and characters that are written, in one call.
+PIECE = 64 * 1024
+# Bytes from which a string is decoded apart from the rest.
+LONG = 1024
+# Characters that are kept of a string that is to be truncated.
+TRUNCATED_TO = 64 * 1024
+# Bytes beside the long strings: to parse these takes a few milliseconds at most.
+MAX_REST = 256 * 1024
+# Bytes of an escaped surrogate pair.
+LONGEST_ESCAPE = 12
+
+# As much of a string as holds whole escapes only; half a surrogate pair is none.
+_WHOLE_ESCAPES = re.compile(
+    rb'(?:[^"\\]+|\\[^u]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}'
+    rb"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*",
+    re.DOTALL,
+)
+_decode = json.JSONDecoder().decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class TooManyValues(Exception):
+    """Even without its long strings the JSON is too large."""
+
+
+class TruncatedString(str):
+    """The beginning of a string that was too long."""
+
+
+class _LongString:
+    """Decodes a string as it comes in, and forgets what is beyond the `limit` of characters."""
+
+    def __init__(self) -> None:
+        self.limit: int | None = None
+        self._utf8 = codecs.getincrementaldecoder("utf-8")()
+        self._parts: list[str] = []
+        self._length = 0
+
+    def add(self, data: bytes, is_last: bool = False) -> None:
+        """Raises ValueError."""
+        if self.limit is None or self._length <= self.limit:
+            text = _decode('"' + self._utf8.decode(data, is_last) + '"')
+            self._parts.append(text)
+            self._length += len(text)
+
+    def text(self) -> str:
+        """Raises ValueError."""
+        self.add(b"", is_last=True)
+        return truncated("".join(self._parts), self.limit)
+
+
+def truncated(text: str, limit: int | None) -> str:
+    """The text, or the first `limit` characters of a longer one as a TruncatedString."""
+    if limit is None or len(text) <= limit:
+        return text
+    return TruncatedString(text[:limit])
+
+
+class LargeJson:
+    """Takes the bytes of one JSON value as they come in: `feed` them, then ask for the `value`.
+
+    Both raise RpcError (PARSE_ERROR) where it is not JSON in UTF-8."""
+
+    def __init__(self) -> None:
+        # Stands for a long string in the rest; no text can contain it by chance or on purpose.
+        self._mark = secrets.token_hex(16)
+        self._rest = bytearray()
+        self._texts: list[str] = []
+        self._limit: int | None = None
+        self._in_string = False
+        self._short = bytearray()
+        self._long: _LongString | None = None
+        self._half_escape = b""
+
+    def truncate(self, limit: int) -> None:
+        """Keep `limit` characters of each long string from now on, at least LONG of them."""
+        self._limit = max(limit, LONG)
+        self._texts = [truncated(text, self._limit) for text in self._texts]
+        if self._long is not None:
+            self._long.limit = self._limit
+
+    def feed(self, data: bytes) -> None:
+        """Of at most about PIECE bytes. Raises TooManyValues, too."""
+        data, self._half_escape = self._half_escape + data, b""
+        at = 0
+        try:
+            while at < len(data):
+                at = self._string(data, at) if self._in_string else self._between(data, at)
+                if len(self._rest) > MAX_REST:
+                    raise TooManyValues
+        except UnicodeDecodeError as error:
+            raise RpcError(PARSE_ERROR, f"Expected UTF-8; {error.reason}.") from None
+        except ValueError as error:
+            raise RpcError(PARSE_ERROR, f"Expected JSON; {error}.") from None
+
+    def value(self) -> Any:
+        if self._in_string:
+            raise RpcError(PARSE_ERROR, "Expected JSON; it ends within a string.")
+        value = load(bytes(self._rest))
+        return self._with_texts(value) if self._texts else value
+
+    def _between(self, data: bytes, at: int) -> int:
+        quote = data.find(b'"', at)
+        end = len(data) if quote < 0 else quote + 1
+        self._rest += data[at:end]
+        self._in_string = quote >= 0
+        return end
+
+    def _string(self, data: bytes, at: int) -> int:
+        match = _WHOLE_ESCAPES.match(data, at)
+        end = match.end() if match else at
+        self._add(data[at:end])
+        if data[end : end + 1] == b'"':
+            self._end_string()
+            return end + 1
+        if len(data) - end >= LONGEST_ESCAPE:
+            raise ValueError("an escape in a string is none, or half of a surrogate pair")
+        self._half_escape = data[end:]
+        return len(data)
+
+    def _add(self, part: bytes) -> None:
+        if self._long is None and len(self._short) + len(part) <= LONG:
+            self._short += part
+            return
+        if self._long is None:
+            self._long = _LongString()
+            self._long.limit = self._limit
+            self._long.add(bytes(self._short))
+            self._short.clear()
+        self._long.add(part)
+
+    def _end_string(self) -> None:
+        if self._long is not None:
+            self._rest += f"{self._mark}{len(self._texts)}".encode("ascii")
+            self._texts.append(self._long.text())
+        self._rest += self._short + b'"'
+        self._short, self._long, self._in_string = bytearray(), None, False
+
+    def _with_texts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            is_mark = value.startswith(self._mark)
+            return self._texts[int(value[len(self._mark) :])] if is_mark else value
+        if isinstance(value, dict):
+            return {self._with_texts(it): self._with_texts(value[it]) for it in value}
+        if isinstance(value, list):
+            return [self._with_texts(member) for member in value]
+        return value
+
+
+def pieces(value: Any) -> Iterator[bytes]:
+    """The value as JSON in UTF-8, in pieces of at most about PIECE characters. Bytes in it stand
+    for a text in UTF-8, and half a surrogate pair becomes "?"."""
+    batch, size = [], 0
+    for text in _tokens(value):
+        batch.append(text)
+        size += len(text)
+        if size >= PIECE:
+            yield "".join(batch).encode("utf-8", "replace")
+            batch, size = [], 0
+    yield "".join(batch).encode("utf-8", "replace")
+
+
+def _tokens(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from _members(value)
+    elif isinstance(value, (list, tuple)):
+        before = "["
+        for member in value:
+            yield before
+            yield from _tokens(member)
+            before = ","
+        yield "]" if value else "[]"
+    elif isinstance(value, bytes) or (isinstance(value, str) and len(value) > PIECE):
+        yield '"'
+        for text in _slices(value):
+            yield _encode(text)[1:-1]
+        yield '"'
+    else:
+        yield _encode(value)
+
+
+def _members(value: dict[Any, Any]) -> Iterator[str]:
+    before = "{"
+    for name in value:
+        yield before + _encode(str(name)) + ":"
+        yield from _tokens(value[name])
+        before = ","
+    yield "}" if value else "{}"
+
+
+def _slices(text: str | bytes) -> Iterator[str]:
+    utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+    for at in range(0, len(text), PIECE):
+        part = text[at : at + PIECE]
+        yield part if isinstance(part, str) else utf8.decode(part)
