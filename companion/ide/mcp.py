@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Mapping
 
 from .. import __version__
@@ -29,6 +30,9 @@ from .sessions import Session
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
+elif find_spec("jsonschema") is None:
+    # It is imported when it is first needed; that it is missing is told at the start.
+    raise ModuleNotFoundError("No module named 'jsonschema'", name="jsonschema")
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 # What the clients of today speak (docs/protocol.md 3.28); they accept any revision they know.
