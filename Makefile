@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-schema run api test test-cli test-rest fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node setup-schema run api test fuzz soak check format bench review install uninstall package
 
 all: check test
 
@@ -48,16 +48,8 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-# Side by side: the first waits for the real CLI most of the time.
 test: setup setup-schema
-	@$(MAKE) -j2 --no-print-directory test-cli test-rest
-
-test-cli:
-	$(PY) -W error -m pytest tests/e2e
-
-test-rest:
-	$(PY) -O -m headless --exec tests/run.py
-	$(PY) -W error -m pytest --ignore tests/e2e
+	@$(PY) tools/run_tests.py
 
 # The same as in the tests, but hours of it: other requests and other orders each time.
 fuzz: setup setup-schema

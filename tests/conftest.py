@@ -1,15 +1,22 @@
-"""Makes the repository importable under the name that Sublime gives the package."""
+"""Makes the repository importable under the name that Sublime gives the package, and tells at the
+end what was skipped."""
 
 from __future__ import annotations
 
+import collections
 import importlib.util
 import os
 import sys
 import types
 
+import pytest
 from hypothesis import settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Seconds.
+TIME_LIMIT = 300
+# Begins a line about tests that did not run; tools/run_tests.py puts those of all parts together.
+SKIPPED = "skipped: "
 
 if "GeminiCompanion" not in sys.modules:
     package = types.ModuleType("GeminiCompanion")
@@ -25,5 +32,27 @@ if importlib.util.find_spec("sublime") is None:
     collect_ignore_glob = ["ui/*"]
 
 # The real CLI runs in a pseudo-terminal, and Windows has none of this kind.
-if importlib.util.find_spec("fcntl") is None:
+HAS_TERMINALS = importlib.util.find_spec("fcntl") is not None
+if not HAS_TERMINALS:
     collect_ignore = ["e2e"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A time limit for each test with what it sets up, many times what the slowest takes: one that
+    reaches it hangs. The stacks of all threads are shown then, and the run ends."""
+    if getattr(config.option, "timeout", 0) is None:
+        config.option.timeout = TIME_LIMIT
+        # The other way, a signal, does not work in the editor's threads.
+        config.option.timeout_method = "thread"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        path, _line, reason = report.longrepr
+        place = os.path.relpath(path, ROOT).replace(os.sep, "/")
+        counts[place, reason.partition("Skipped: ")[2]] += 1
+    for (place, reason), count in sorted(counts.items()):
+        terminalreporter.write_line(f"{SKIPPED}{count} of {place}: {reason}")
+    if not HAS_TERMINALS:
+        terminalreporter.write_line(f"{SKIPPED}all of tests/e2e: they need Unix terminals")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,14 @@ REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.t
 NODE_FOLDERS = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "bench", "sdk_server")]
 # The oldest Python for tools that have a virtual environment of their own.
 OLDEST_APART = (3, 11)
+# Unpacks the browser that comes as an npm package into the temp folder, and the libraries that a
+# machine without a desktop may lack.
+UNPACK = """
+import chromium, { inflate } from "@sparticuz/chromium";
+await chromium.executablePath();
+await inflate("node_modules/@sparticuz/chromium/bin/al2023.tar.br");
+"""
+CHROMIUM = os.path.join(ROOT, "tests", "e2e", "node_modules", ".chromium", "chromium")
 NPM = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
@@ -106,6 +115,22 @@ def set_up_node() -> None:
             # By its path: on Windows npm is a script, which is not found by its name alone.
             subprocess.check_call([shutil.which("npm") or "npm"] + NPM, cwd=folder)
             set_done(stamp, value)
+    unpack_browser()
+
+
+def unpack_browser() -> None:
+    """The browser for the page's tests. It is built for this kind of machine only; on others one in
+    PATH serves."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64") or os.path.exists(CHROMIUM):
+        return
+    print("Unpacking %s ..." % os.path.relpath(CHROMIUM, ROOT), flush=True)
+    unfinished = os.path.dirname(CHROMIUM) + ".unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    os.mkdir(unfinished)
+    node = ["node", "--input-type=module", "--eval", UNPACK]
+    environment = {**os.environ, "TMPDIR": unfinished}
+    subprocess.check_call(node, cwd=NODE_FOLDERS[0], env=environment)
+    os.rename(unfinished, os.path.dirname(CHROMIUM))
 
 
 def has_node() -> bool:

@@ -105,6 +105,9 @@ class Serving(ProgramCase):
 
     @unittest.skipUnless(sys.platform.startswith("linux"), "the command is one of a Linux")
     def test_it_ends_with_its_terminal_and_leaves_no_command_behind(self) -> None:
+        # Where the tests run without a terminal, it may be ignored, and a program inherits that.
+        old = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        self.addCleanup(signal.signal, signal.SIGHUP, old)
         process = self.serve("--allow-commands")
         started = os.path.join(self.workspace, "pid")
         command = {"command": "echo $$ > new; mv new pid; exec sleep 600"}

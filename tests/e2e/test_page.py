@@ -5,47 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import unittest
-from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import on_loop  # noqa: E402
-from api_case import ApiCase  # noqa: E402
-from browser import Browser, Page, program  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
-
-
-@unittest.skipUnless(program(), "no Chromium in PATH: apt-get install chromium")
-class PageCase(ApiCase):
-    # Seconds that a page may take to come back, on a busy machine.
-    api: dict[str, Any] = {"grace": 20.0}
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.browser = Browser()
-        cls.run_soon(cls.browser.start())
-        cls.addClassCleanup(lambda: cls.run_soon(cls.browser.stop()))
-
-    async def page(self, **more: Any) -> Page:
-        """One that is ready for a message."""
-        page = await self.browser.open(f"{self.server.url}/#token={self.server.token}", **more)
-        await page.until("document.querySelector('#model').options.length > 0")
-        return page
-
-    async def say(self, page: Page, message: str) -> None:
-        await page.click("#message")
-        await page.type(message)
-        await page.press("Enter")
-
-    async def answered(self, page: Page) -> None:
-        await page.until("document.querySelector('article:last-of-type .usage')")
-
-    async def assert_calm(self, page: Page) -> None:
-        """Nothing was asked of anybody else, nothing thrown, nothing blocked."""
-        others = [url for url in page.requests if not url.startswith(self.server.url + "/")]
-        self.assertEqual((others, page.complaints), ([], []))
-        self.assertEqual(await page.run("violations"), [])
+from page_case import PageCase  # noqa: E402
+from playwright.async_api import expect  # noqa: E402
 
 
 class Chat(PageCase):
@@ -55,17 +21,17 @@ class Chat(PageCase):
         self.model.will_play("hello", [thought("Planning", "a greeting"), "Hi ", gate, "there."])
         page = await self.page()
         await self.say(page, "hello")
-        await page.until("document.querySelector('.prose').textContent === 'Hi '")
-        self.assertEqual(await page.count("#stop"), 1)
+        await self.prose(page, "Hi ")
+        self.assertEqual(await self.count(page, "#stop"), 1)
         gate.set()
         await self.answered(page)
-        self.assertEqual(await page.text(".prose"), "Hi there.")
-        self.assertEqual(await page.text(".mine"), "hello")
-        self.assertIn("Planning", await page.text(".thoughts summary"))
-        self.assertEqual(await page.count(".thoughts p"), 0)
+        self.assertEqual(await self.text(page, ".prose"), "Hi there.")
+        self.assertEqual(await self.text(page, ".mine"), "hello")
+        self.assertIn("Planning", await self.text(page, ".thoughts summary"))
+        self.assertEqual(await self.count(page, ".thoughts p"), 0)
         await page.click(".thoughts summary")
-        self.assertEqual(await page.count(".thoughts p"), 1)
-        self.assertEqual(await page.count("#send"), 1)
+        self.assertEqual(await self.count(page, ".thoughts p"), 1)
+        self.assertEqual(await self.count(page, "#send"), 1)
         await self.assert_calm(page)
 
     @on_loop
@@ -76,17 +42,17 @@ class Chat(PageCase):
         self.model.will_play("change it", [written], ["Done."])
         page = await self.page()
         await self.say(page, "change it")
-        await page.until("document.querySelector('.question button')")
+        await expect(page.locator(".question button").first).to_be_attached()
         self.assertEqual(
-            (await page.text(".diff")).split("\n"), ["  one", "- two", "+ 2", "  three"]
+            (await self.text(page, ".diff")).split("\n"), ["  one", "- two", "+ 2", "  three"]
         )
-        self.assertEqual(await page.text("figcaption"), path)
+        self.assertEqual(await self.text(page, "figcaption"), path)
         self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
         await page.click(".question .main")
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), content)
-        self.assertEqual(await page.count(".question"), 0)
-        self.assertEqual(await page.text(".call .status"), "done")
+        self.assertEqual(await self.count(page, ".question"), 0)
+        self.assertEqual(await self.text(page, ".call .status"), "done")
         await self.assert_calm(page)
 
     @on_loop
@@ -98,7 +64,7 @@ class Chat(PageCase):
         await page.click(".question .no")
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), "old\n")
-        self.assertEqual(await page.text(".call .status"), "failed")
+        self.assertEqual(await self.text(page, ".call .status"), "failed")
         await self.assert_calm(page)
 
     @on_loop
@@ -106,20 +72,20 @@ class Chat(PageCase):
         self.model.will_play("for ever", ["Begun. ", Gate()])
         page = await self.page()
         await self.say(page, "for ever")
-        await page.until("document.querySelector('.prose').textContent === 'Begun. '")
+        await self.prose(page, "Begun. ")
         await page.click("#stop")
         await self.answered(page)
-        self.assertEqual((await page.count("#stop"), await page.count("#send")), (0, 1))
-        self.assertEqual(await page.count(".notice"), 1)
+        self.assertEqual((await self.count(page, "#stop"), await self.count(page, "#send")), (0, 1))
+        self.assertEqual(await self.count(page, ".notice"), 1)
 
     @on_loop
     async def test_an_error_of_the_model_is_told(self) -> None:
         self.model.will_play("fail", Failure(400, "the model is on holiday"))
         page = await self.page()
         await self.say(page, "fail")
-        await page.until("document.querySelector('.trouble')")
-        self.assertIn("on holiday", await page.text(".trouble"))
-        self.assertEqual(await page.count("#send"), 1)
+        await expect(page.locator(".trouble").first).to_be_attached()
+        self.assertIn("on holiday", await self.text(page, ".trouble"))
+        self.assertEqual(await self.count(page, "#send"), 1)
 
 
 class Hostile(PageCase):
@@ -135,16 +101,16 @@ class Hostile(PageCase):
         self.model.will_play("attack", said, ["```\n" + markup + "\n```"])
         page = await self.page()
         await self.say(page, "attack")
-        await page.until("document.querySelector('.question button')")
-        self.assertIn("<U+202E>", await page.text(".diff"))
+        await expect(page.locator(".question button").first).to_be_attached()
+        self.assertIn("<U+202E>", await self.text(page, ".diff"))
         await page.click(".question .main")
         await self.answered(page)
-        self.assertEqual(await page.text(".prose"), markup)
+        self.assertEqual(await self.text(page, ".prose"), markup)
         self.assertEqual(
-            await page.run("document.querySelectorAll('#log img, #log script').length"), 0
+            await page.evaluate("document.querySelectorAll('#log img, #log script').length"), 0
         )
-        self.assertEqual(await page.run("document.querySelectorAll('#log a').length"), 0)
-        self.assertNotIn("owned", await page.run("document.title"))
+        self.assertEqual(await page.evaluate("document.querySelectorAll('#log a').length"), 0)
+        self.assertNotIn("owned", await page.evaluate("document.title"))
         await self.assert_calm(page)
 
 
@@ -152,22 +118,24 @@ class Token(PageCase):
     @on_loop
     async def test_it_is_taken_out_of_the_address(self) -> None:
         page = await self.page()
-        self.assertEqual(await page.run("location.href"), self.server.url + "/")
-        stored = await page.run("JSON.stringify([{...localStorage}, document.cookie])")
+        self.assertEqual(await page.evaluate("location.href"), self.server.url + "/")
+        stored = await page.evaluate("JSON.stringify([{...localStorage}, document.cookie])")
         self.assertEqual(stored, '[{},""]')
 
     @on_loop
     async def test_without_it_there_is_a_field_and_nothing_else(self) -> None:
-        page = await self.browser.open(self.server.url + "/")
-        await page.until("document.querySelector('#token').checkVisibility()")
-        self.assertEqual((await page.count("#composer"), await page.count("#new")), (0, 0))
-        await page.type("wrong")
-        await page.press("Enter")
-        await page.until("document.querySelector('#token-form p').textContent.includes('not take')")
-        await page.type(f"{self.server.url}/#token={self.server.token}")
-        await page.press("Enter")
-        await page.until("document.querySelector('#model').options.length > 0")
-        self.assertEqual((await page.count("#token-form"), await page.count("#composer")), (0, 1))
+        page = await self.open(self.server.url + "/")
+        await expect(page.locator("#token")).to_be_visible()
+        self.assertEqual(
+            (await self.count(page, "#composer"), await self.count(page, "#new")), (0, 0)
+        )
+        await self.enter(page, "wrong")
+        await expect(page.locator("#token-form p").first).to_contain_text("not take")
+        await self.enter(page, f"{self.server.url}/#token={self.server.token}")
+        await expect(page.locator("#model option")).not_to_have_count(0)
+        self.assertEqual(
+            (await self.count(page, "#token-form"), await self.count(page, "#composer")), (0, 1)
+        )
 
 
 class ComingBack(PageCase):
@@ -177,13 +145,13 @@ class ComingBack(PageCase):
         self.model.will_play("wait", ["Half ", gate, "and half."])
         page = await self.page()
         await self.say(page, "wait")
-        await page.until("document.querySelector('.prose').textContent === 'Half '")
+        await self.prose(page, "Half ")
         await page.reload()
-        await page.until("document.querySelector('.prose').textContent === 'Half '")
-        self.assertEqual(await page.text(".mine"), "wait")
+        await self.prose(page, "Half ")
+        self.assertEqual(await self.text(page, ".mine"), "wait")
         gate.set()
         await self.answered(page)
-        self.assertEqual(await page.text(".prose"), "Half and half.")
+        self.assertEqual(await self.text(page, ".prose"), "Half and half.")
         await self.assert_calm(page)
 
     @on_loop
@@ -194,7 +162,7 @@ class ComingBack(PageCase):
         )
         page = await self.page()
         await self.say(page, "ask")
-        await page.until("document.querySelector('.question button')")
+        await expect(page.locator(".question button").first).to_be_attached()
         await page.reload()
         await page.click(".question .main")
         await self.answered(page)
@@ -206,34 +174,35 @@ class ComingBack(PageCase):
         page = await self.page()
         await self.say(page, "hello")
         await self.answered(page)
-        before = await page.run("sessionStorage.getItem('session')")
+        before = await page.evaluate("sessionStorage.getItem('session')")
         await page.click("#new")
-        await page.until("!document.querySelector('article')")
-        await page.until(f"sessionStorage.getItem('session') !== {before!r}")
+        await expect(page.locator("article")).to_have_count(0)
+        await page.wait_for_function(
+            "before => sessionStorage.getItem('session') !== before", arg=before
+        )
 
 
 class Login(PageCase):
     @on_loop
     async def test_who_the_user_is_can_be_seen_and_changed(self) -> None:
         page = await self.page()
-        self.assertEqual(await page.text("#account-button"), "Login: Gemini API key")
+        self.assertEqual(await self.text(page, "#account-button"), "Login: Gemini API key")
         await page.click("#account-button")
         await page.click("#logout")
-        await page.until("document.querySelector('#account-button').dataset.ok === 'false'")
-        self.assertEqual(await page.text("#account-button"), "Login: Not logged in")
+        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "false")
+        self.assertEqual(await self.text(page, "#account-button"), "Login: Not logged in")
         await page.click("#api-key")
-        await page.type("another-key")
-        await page.press("Enter")
-        await page.until("document.querySelector('#account-button').dataset.ok === 'true'")
-        self.assertEqual(await page.run("document.querySelector('#api-key').value"), "")
-        await page.until("!document.querySelector('#account').open")
+        await self.enter(page, "another-key")
+        await expect(page.locator("#account-button")).to_have_attribute("data-ok", "true")
+        self.assertEqual(await page.evaluate("document.querySelector('#api-key').value"), "")
+        await expect(page.locator("#account")).not_to_have_attribute("open", "")
         await self.assert_calm(page)
 
     @on_loop
     async def test_it_speaks_the_language_of_the_browser(self) -> None:
         page = await self.page(language="zh-CN")
-        self.assertEqual(await page.text("#new"), "新会话")
-        self.assertEqual(await page.run("document.documentElement.lang"), "zh")
+        self.assertEqual(await self.text(page, "#new"), "新会话")
+        self.assertEqual(await page.evaluate("document.documentElement.lang"), "zh")
 
 
 if __name__ == "__main__":
