@@ -22,6 +22,7 @@ PREFIX = "Gemini Companion: "
 PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 # Pages whose items comments cite by number.
 NUMBERED = ("protocol.md", "sublime.md")
+TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 
 
 def read(*parts: str) -> str:
@@ -29,9 +30,15 @@ def read(*parts: str) -> str:
         return file.read()
 
 
+def pages() -> list[str]:
+    """Every document, relative to the root."""
+    found = glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)
+    return [*TOP_PAGES, *(os.path.relpath(page, ROOT) for page in found)]
+
+
 def headings(page: str) -> list[str]:
     """Of the second level and below, in the order of the page."""
-    return re.findall(r"(?m)^##+ (.+)$", read("docs", page))
+    return re.findall(r"(?m)^##+ (.+)$", read(page))
 
 
 def anchor(heading: str) -> str:
@@ -116,6 +123,21 @@ class Citations(unittest.TestCase):
                 self.assertGreater(len(items(page)), 40)
 
 
+class Architecture(unittest.TestCase):
+    def test_the_tables_of_the_rooms_name_every_module_and_no_other(self) -> None:
+        parts = re.split(r"(?m)^### `(\w+)/`$", read("docs", "architecture.md"))
+        tables = {
+            room: re.findall(r"(?m)^\| `([\w/]+)` \|", text.split("\n## ")[0])
+            for room, text in zip(parts[1::2], parts[2::2])
+        }
+        modules: dict[str, list[str]] = {}
+        for path in sources("companion"):
+            room, _slash, name = path.replace(os.sep, "/")[len("companion/") :].partition("/")
+            if name and not name.endswith("__init__.py"):
+                modules.setdefault(room, []).append(name[: -len(".py")])
+        self.assertEqual(tables, {room: sorted(names) for room, names in modules.items()})
+
+
 class ThreatModel(unittest.TestCase):
     def test_every_test_that_is_named_exists(self) -> None:
         cells = re.findall(r"(?m)^\|.*\| ([^|]*) \|$", read("docs", "threat-model.md"))
@@ -136,7 +158,7 @@ class ThreatModel(unittest.TestCase):
 class Docs(unittest.TestCase):
     def test_every_command_has_its_heading_and_there_is_no_other(self) -> None:
         captions = [entry["caption"] for entry in parse(read("Default.sublime-commands"))]
-        self.assertEqual(headings("commands.md"), [it[len(PREFIX) :] for it in captions])
+        self.assertEqual(headings("docs/commands.md"), [it[len(PREFIX) :] for it in captions])
 
     def test_each_command_is_given_as_a_key_binding_needs_it(self) -> None:
         texts = sections("commands.md")
@@ -147,7 +169,7 @@ class Docs(unittest.TestCase):
 
     def test_every_setting_has_its_heading_and_its_default(self) -> None:
         defaults = parse(read("GeminiCompanion.sublime-settings"))
-        self.assertEqual(headings("settings.md"), [f"`{key}`" for key in defaults])
+        self.assertEqual(headings("docs/settings.md"), [f"`{key}`" for key in defaults])
         for heading, text in sections("settings.md").items():
             default = re.search(r"(?m)^Default: `(.*)`$", text)
             self.assertEqual(
@@ -169,16 +191,17 @@ class Docs(unittest.TestCase):
                 self.assertIn(PREFIX + " ".join(name.split()), captions | {PREFIX}, page)
 
     def test_every_link_leads_somewhere(self) -> None:
-        for page in PAGES:
-            for link in re.findall(r"\]\(([^)]+)\)", read("docs", page + ".md")):
+        for page in pages():
+            for link in re.findall(r"\]\(([^)\s]+)\)", read(page)):
                 if "://" in link:
                     continue
                 with self.subTest(page=page, link=link):
                     path, _hash, place = link.partition("#")
-                    self.assertTrue(os.path.exists(os.path.join(ROOT, "docs", path)))
+                    target = os.path.normpath(os.path.join(os.path.dirname(page), path))
+                    target = target if path else page
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, target)))
                     if place:
-                        known = map(anchor, headings(path or page + ".md"))
-                        self.assertIn(place, list(known))
+                        self.assertIn(place, list(map(anchor, headings(target))))
 
     def test_the_readme_leads_to_every_page(self) -> None:
         for page in PAGES:
