@@ -1,0 +1,250 @@
+"""What must be true whatever happens, and the record by which it is seen.
+
+Every text is unique, so a text tells whose proposal it was typed into.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cli import Cli
+    from .editor import Diff
+    from .world import World
+
+# Seconds before a kill in which what was typed or decided may be lost: 2 s until it is told, 0.2 s
+# until it is saved, the rest for a slow disk.
+TOLERANCE = 4.0
+
+
+@dataclass
+class Proposal:
+    """A text that a CLI proposed, and what became of it. `typed` has moments and texts of the
+    user's, `decisions` those of the user in the editor: a text, or None for a rejection."""
+
+    number: int
+    cli: Cli
+    path: str
+    text: str
+    at: float
+    session_id: str
+    token: str
+    typed: list[tuple[float, str]] = field(default_factory=list)
+    decisions: list[tuple[float, str | None]] = field(default_factory=list)
+    written: str | None = None
+    # When its window vanished without a word of the editor's.
+    vanished: list[float] = field(default_factory=list)
+    given_up: bool = False
+    in_terminal: bool = False
+    notified: bool = False
+
+
+class Ledger:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.proposals: list[Proposal] = []
+        self.origin: dict[str, Proposal] = {}
+        self.sessions: dict[str, Cli] = {}
+        self.discarded: set[str] = set()
+        self.violations: list[tuple[str, str]] = []
+        self.counts: Counter[str] = Counter()
+        # Moments of kills, and those from which on the disk took nothing until it did again.
+        self.kills: list[float] = []
+        self.full: list[list[float]] = []
+        # By CLI and text: when and how it was handed out, and on which connection.
+        self._handed: dict[tuple[int, str], list[tuple[float, str, Any]]] = {}
+
+    def violate(self, what: str, detail: str) -> None:
+        self.world.note("VIOLATION: {}: {}", what, detail)
+        self.violations.append((what, f"at {self.world.loop.now - 1000:.3f} s: {detail}"))
+
+    # ----- what happens
+
+    def propose(self, cli: Cli, path: str) -> Proposal:
+        number = len(self.proposals) + 1
+        text = f"proposal {number} of {cli}\n"
+        client = cli.client
+        proposal = Proposal(
+            *(number, cli, path, text, self.world.loop.now),
+            *((client.session_id, client.token) if client is not None else ("", "")),
+        )
+        self.proposals.append(proposal)
+        self.origin[text] = proposal
+        self.counts["proposed"] += 1
+        return proposal
+
+    def typed(self, diff: Diff, text: str) -> None:
+        proposal = self.origin[diff.text]
+        self.origin[text] = proposal
+        proposal.typed.append((self.world.loop.now, text))
+        self.world.note("typed into diff {}: {!r}", diff.number, text)
+        self.counts["typed"] += 1
+
+    def decided(self, diff: Diff, accepted: bool) -> None:
+        proposal = self.origin[diff.text]
+        proposal.decisions.append((self.world.loop.now, diff.text if accepted else None))
+        self.world.note(
+            "diff {} {}: {!r}", diff.number, "accepted" if accepted else "rejected", diff.text
+        )
+        self.counts["accepted" if accepted else "rejected"] += 1
+
+    def notified(self, note: Notified) -> None:
+        """A notification arrived at a CLI."""
+        cli, waiter, content = note.cli, note.waiter, note.content
+        self.counts["notified"] += 1
+        if content:
+            proposal = self.origin.get(content)
+            if proposal is None or proposal.path != note.path:
+                self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
+                return
+            self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
+            if waiter is not None and waiter.proposal is not proposal:
+                self.violate(
+                    "a decision on another proposal",
+                    f"{cli} waits on {waiter.proposal.text!r} and got {content!r}",
+                )
+            if waiter is None and proposal.cli is not cli:
+                self.counts["stray"] += 1
+        elif waiter is not None and not note.accepted:
+            self._rejected(cli, waiter.proposal)
+        if waiter is not None:
+            waiter.proposal.notified = True
+            self.counts["delivered"] += 1
+
+    def _rejected(self, cli: Any, proposal: Proposal) -> None:
+        if _is_open(self.world, proposal):
+            self.violate("rejected while open", f"{cli}: {proposal.text!r}")
+        texts = [text for at, text in proposal.decisions if not self._is_excused(at)]
+        if texts and None not in texts and not self.discarded & set(texts):
+            self.violate("rejected though accepted", f"{cli}: {texts!r}")
+
+    def handed_over(self, cli: Any, waiter: Any, content: str | None, wire: Any = None) -> None:
+        """An answer to closeDiff arrived."""
+        if content is None:
+            return
+        self.counts["handed over"] += 1
+        if waiter is not None and self.origin.get(content) is not waiter.proposal:
+            self.violate(
+                "a text of another proposal",
+                f"{cli} closed {waiter.proposal.text!r} and got {content!r}",
+            )
+        self._handed_out(cli, content, "closeDiff", None)
+
+    def _handed_out(self, cli: Any, text: str, how: str, note: Notified | None) -> None:
+        """The same text twice is one too many, unless nobody could know that the first arrived."""
+        before = self._handed.setdefault((cli.number, text), [])
+        if note is not None and note.is_again:
+            self.counts["doubled"] += 1
+        else:
+            wire = note.wire if note is not None else None
+            sure = [
+                it
+                for at, it, wire in before
+                if not (wire and _may_be_lost(wire, how) or self._is_excused(at))
+            ]
+            if sure:
+                self.violate("handed out twice", f"{cli} got {text!r} by {sure[0]} and by {how}")
+            before.append((self.world.loop.now, how, wire))
+
+    # ----- what must be true in the end
+
+    def check_missing(self) -> None:
+        """Whoever is connected and waits can be decided on, or was told."""
+        for cli in self.world.clis:
+            for waiter in list(cli.awaiting.values()) if cli.is_connected else []:
+                self._check_waiter(cli, waiter.proposal)
+
+    def _check_waiter(self, cli: Any, proposal: Proposal) -> None:
+        if _is_open(self.world, proposal) or cli.client.token != proposal.token:
+            return
+        is_same = any(it.session_id == proposal.session_id for it in cli.clients if it.is_streaming)
+        moments = [at for at, _ in proposal.decisions] + [proposal.at]
+        if any(self._is_excused(at) for at in moments):
+            self.counts["excused"] += 1
+            return
+        detail = f"{cli} waits on {proposal.text!r} of {proposal.path}"
+        if not proposal.decisions:
+            self.violate("waits for nothing", f"{detail}; nobody decided and no diff is open")
+        elif is_same:
+            self.violate("decision missing", f"{detail}; decided: {proposal.decisions!r}")
+        elif not any(self._is_somewhere(text) for _, text in proposal.decisions if text):
+            self.violate(
+                "decision missing in another session", f"{detail}; decided: {proposal.decisions!r}"
+            )
+
+    def check_texts(self) -> None:
+        for proposal in self.proposals:
+            for at, text in reversed(proposal.typed):
+                if self._is_somewhere(text):
+                    break
+                if self._is_excused(at) or any(
+                    at <= then < at + TOLERANCE for then in proposal.vanished
+                ):
+                    self.counts["excused"] += 1
+                    continue
+                where = "after the terminal's decision" if proposal.in_terminal else ""
+                self.violate(
+                    f"text nowhere {where}".rstrip(), f"{text!r}, typed at {at - 1000:.3f} s"
+                )
+                break
+            for at, accepted in proposal.decisions:
+                if accepted and not (
+                    self._is_somewhere(accepted)
+                    or (proposal.cli.number, accepted) in self._handed
+                    or self._is_excused(at)
+                ):
+                    self.violate("accepted text nowhere", f"{accepted!r}")
+
+    def _is_somewhere(self, text: str) -> bool:
+        world = self.world
+        return (
+            text in self.discarded
+            or any(text in texts for texts in world.disk.written.values())
+            or text in world.scene.tabs
+            or any(diff.text == text for diff in world.scene.diffs())
+            or text in world.kept_texts()
+        )
+
+    def _is_excused(self, at: float) -> bool:
+        """Whether a kill came too soon afterwards, or before the disk took anything again."""
+        for kill in self.kills:
+            if at <= kill and kill - at < TOLERANCE:
+                return True
+            if at <= kill and any(
+                begin <= kill and end >= at - TOLERANCE for begin, end in self.full
+            ):
+                return True
+        return False
+
+    def check_rest(self) -> None:
+        for stray in self.world.disk.strays:
+            self.violate("a file of the project was touched", stray)
+        for error in self.world.loop.errors:
+            self.violate("the core failed", error)
+
+
+@dataclass(frozen=True)
+class Notified:
+    """A notification as it arrived; `is_again` says that the CLI asked for it once more."""
+
+    cli: Any
+    session_id: str
+    event_id: int
+    path: str
+    accepted: bool
+    content: str | None
+    waiter: Any
+    wire: Any
+    is_again: bool
+
+
+def _may_be_lost(wire: Any, then: str) -> bool:
+    """Whether nobody knows that the event arrived. While its stream lives, it has to be taken for
+    told: a text in an answer is then one too many."""
+    return bool(wire.is_cut or (wire.is_unsure and then != "closeDiff"))
+
+
+def _is_open(world: World, proposal: Proposal) -> bool:
+    return any(world.ledger.origin.get(it.text) is proposal for it in world.scene.diffs())

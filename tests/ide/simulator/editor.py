@@ -1,0 +1,436 @@
+"""A scripted editor: windows, diffs, tabs, sessions that survive a crash, and the way to the core.
+
+It does what the adapter in `companion/ui` does, without a view: who takes a diff has decided it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable
+
+from companion.ide import events
+from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from companion.ide.windows import Windows
+
+from . import disk
+
+if TYPE_CHECKING:
+    from .world import World
+
+# Seconds without an edit, and since the first one, after which a text is told to the core.
+AT_REST, AT_MOST = 0.5, 2.0
+# Seconds between looks at windows and folders.
+POLL = 1.0
+# Seconds that the next companion waits for the one before.
+JOIN = 2.0
+
+
+@dataclass
+class Diff:
+    """What the editor keeps in a view and its settings. `proposed` is the text of the CLI, None
+    where nobody knows it any more; `kept` the text that was told last; `told` what is remembered
+    should the view vanish."""
+
+    window_id: int
+    session_id: str
+    path: str
+    text: str
+    proposed: str | None
+    kept: str = ""
+    is_restored: bool = False
+    is_open: bool = True
+    told: str | None = None
+    first_edit: float = 0.0
+    edits: int = 0
+    number: int = 0
+
+    @property
+    def is_edited(self) -> bool:
+        return self.text != self.proposed
+
+
+@dataclass
+class Window:
+    id: int
+    folders: tuple[str, ...]
+    diffs: list[Diff] = field(default_factory=list)
+
+
+class Port(Editor):
+    """The outbound port of one companion; it ends with its process."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._world = scene.world
+
+    async def _on_ui_thread(self, work: Callable[[], Any]) -> Any:
+        loop = self._world.loop
+        future = loop.create_future()
+
+        def settle(error: Exception | None, value: Any) -> None:
+            if not future.done():
+                future.set_exception(error) if error is not None else future.set_result(value)
+
+        def run() -> None:
+            if future.done() or self._scene.is_gone:
+                return
+            try:
+                outcome = (None, work())
+            except EditorError as error:
+                outcome = (error, None)
+            loop.call_later(self._world.delay(), settle, *outcome)
+
+        loop.call_later(self._world.delay(), run)
+        return await future
+
+    async def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        if self._world.faults.happens("the editor fails"):
+            raise EditorError("The editor failed.")
+        await self._on_ui_thread(lambda: self._scene.open_diff(window_id, proposal))
+
+    async def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool = True
+    ) -> ClosedDiff | None:
+        return await self._on_ui_thread(
+            lambda: self._scene.close_diff(window_id, session_id, path, decided)
+        )
+
+    async def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        return await self._on_ui_thread(
+            lambda: self._scene.restore_text(window_id, session_id, path, saved)
+        )
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        """What the UI thread does once it has time; it outlives the companion's thread."""
+
+        def run() -> None:
+            if not self._scene.is_gone:
+                work()
+
+        self._world.loop.later(0, self._world.delay(), run)
+
+    def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
+        pass
+
+    def return_text(self, window_id: int, path: str, text: str) -> None:
+        self._world.note("return_text {} {!r}", path, text)
+        self._world.count("returned")
+        self._soon(lambda: self._scene.open_tab(text))
+
+    def tell(self, sentence: str) -> None:
+        self._world.note("told: {}", sentence)
+
+
+class Scene:
+    """The editor. `companion` is the process of the core that runs now, None where none does."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.windows: dict[int, Window] = {}
+        self.tabs: list[str] = []
+        self.companion: Companion | None = None
+        # The whole editor is down.
+        self.is_gone = False
+        self.session: dict[int, Window] = {}
+        self._told: dict[int, tuple[str, ...]] = {}
+        self._next_window = 1
+        self._next_diff = 1
+        self._waiting: list[str] = []
+
+    # ----- the life of the editor
+
+    def start(self) -> None:
+        self.is_gone = False
+        self._told = {}
+        self.companion = Companion(self.world, self)
+        self.look_at_windows()
+
+    def stop_companion(self) -> None:
+        """As an upgrade of the package or a restart of the companion does."""
+        for diff in self.diffs():
+            self._keep(diff)
+            diff.told = None
+        companion, self.companion = self.companion, None
+        if companion is not None:
+            companion.stop()
+
+    def quit(self) -> None:
+        """The editor ends in order: all that is in its tabs is there the next time."""
+        self.save_session()
+        if self.companion is not None:
+            self.companion.stop()
+        self.is_gone = True
+
+    def crash(self) -> None:
+        self.is_gone = True
+
+    def restart(self) -> None:
+        """Come back with what the last session file knows."""
+        ids = {}
+        renamed = self.world.random.random() < 0.3
+        self.windows = copy.deepcopy(self.session)
+        for old in list(self.windows):
+            if renamed:
+                ids[old] = self._next_window
+                self._next_window += 1
+                self.windows[ids[old]] = self.windows.pop(old)
+                self.windows[ids[old]].id = ids[old]
+        self.start()
+
+    def save_session(self) -> None:
+        self.session = copy.deepcopy(self.windows)
+
+    # ----- windows
+
+    def open_window(self, folders: tuple[str, ...]) -> Window:
+        window = Window(self._next_window, folders)
+        self._next_window += 1
+        self.windows[window.id] = window
+        for text in self._waiting:
+            self.open_tab(text)
+        self._waiting = []
+        return window
+
+    def close_window(self, window_id: int, with_events: bool) -> None:
+        window = self.windows[window_id]
+        if with_events:
+            for diff in list(window.diffs):
+                self.decide(diff, "close")
+        del self.windows[window_id]
+        for diff in window.diffs:
+            diff.is_open = False
+            if not with_events:
+                self.world.ledger.origin[diff.text].vanished.append(self.world.loop.now)
+            if not with_events and diff.told is not None:
+                # The editor said nothing; what was kept of it is found at the next look.
+                self.world.loop.later(0, POLL, self.open_tab, diff.told)
+
+    def look_at_windows(self) -> None:
+        windows = {window.id: window.folders for window in self.windows.values()}
+        companion = self.companion
+        if companion is None or self.is_gone or windows == self._told:
+            return
+        new = set(windows) - set(self._told)
+        self._told = windows
+        companion.post(events.WindowsChanged(windows))
+        for window_id in sorted(new):
+            companion.post(events.DiffsRestored(window_id, self._adopt(self.windows[window_id])))
+
+    def _adopt(self, window: Window) -> list[tuple[str, str]]:
+        for diff in window.diffs:
+            diff.is_restored = True
+            diff.window_id = window.id
+        return [(diff.session_id, diff.path) for diff in window.diffs]
+
+    def open_tab(self, text: str) -> None:
+        """The user has the text now, and the editor keeps it."""
+        if self.windows:
+            self.tabs.append(text)
+        else:
+            self._waiting.append(text)
+
+    # ----- what the core asks for
+
+    def diffs(self) -> list[Diff]:
+        return [diff for window in self.windows.values() for diff in window.diffs]
+
+    def open_diff(self, window_id: int, proposal: Proposal) -> None:
+        window = self.windows.get(window_id)
+        if window is None:
+            raise EditorError("The editor's window is closed.")
+        for older in list(window.diffs):
+            is_gone = older.session_id not in proposal.live_sessions
+            if older.path == proposal.path and (older.session_id == proposal.session_id or is_gone):
+                self._put_away(self._take(older))
+        proposed = None if proposal.may_be_edited else proposal.content
+        diff = Diff(
+            window_id,
+            proposal.session_id,
+            proposal.path,
+            proposal.content,
+            proposed,
+            kept=proposal.content,
+            number=self._next_diff,
+        )
+        self._next_diff += 1
+        window.diffs.append(diff)
+        self.world.note("diff {} opened in window {}: {!r}", diff.number, window_id, diff.text)
+
+    def _find(self, window_id: int, session_id: str, path: str) -> Diff | None:
+        window = self.windows.get(window_id)
+        for diff in window.diffs if window is not None else []:
+            if diff.session_id == session_id and diff.path == path:
+                return diff
+        return None
+
+    def close_diff(
+        self, window_id: int, session_id: str, path: str, decided: bool
+    ) -> ClosedDiff | None:
+        diff = self._find(window_id, session_id, path)
+        if diff is None:
+            return None
+        self._take(diff)
+        self.world.note("diff {} closed for its CLI: {!r}", diff.number, diff.text)
+        if not decided:
+            self._put_away(diff)
+        return ClosedDiff(diff.text, diff.is_edited)
+
+    def restore_text(
+        self, window_id: int, session_id: str, path: str, saved: str | None
+    ) -> str | None:
+        diff = self._find(window_id, session_id, path)
+        if diff is None:
+            return None
+        diff.is_restored = False
+        if saved is not None and saved != diff.text and diff.kept != saved:
+            diff.text = saved
+        diff.kept = diff.text
+        if diff.is_edited:
+            diff.told = diff.text
+        return diff.text
+
+    # ----- what the user does
+
+    def _take(self, diff: Diff) -> Diff:
+        diff.is_open = False
+        diff.told = None
+        for window in self.windows.values():
+            with suppress(ValueError):
+                window.diffs.remove(diff)
+        return diff
+
+    def _put_away(self, diff: Diff) -> None:
+        if diff.is_edited:
+            self.open_tab(diff.text)
+            self.world.note("diff {} put away as a tab: {!r}", diff.number, diff.text)
+
+    def type(self, diff: Diff, text: str) -> None:
+        diff.text = text
+        diff.edits += 1
+        edits, loop = diff.edits, self.world.loop
+        if not diff.first_edit:
+            diff.first_edit = loop.now
+
+        def keep() -> None:
+            is_late = loop.now - diff.first_edit >= AT_MOST - AT_REST
+            if diff.first_edit and diff.is_open and (is_late or diff.edits == edits):
+                diff.first_edit = 0.0
+                self._keep(diff)
+
+        loop.later(0, AT_REST, keep)
+
+    def _keep(self, diff: Diff) -> None:
+        companion = self.companion
+        if companion is None or self.is_gone or not self._is_here(diff):
+            return
+        if diff.is_edited:
+            diff.told = diff.text
+        if not diff.is_restored:
+            diff.kept = diff.text
+            where = (diff.window_id, diff.session_id, diff.path)
+            companion.post(events.DiffEdited(*where, diff.text))
+
+    def _is_here(self, diff: Diff) -> bool:
+        return any(diff is it for it in self.diffs())
+
+    def decide(self, diff: Diff, how: str) -> None:
+        """`how` is accept, reject or close (the tab)."""
+        companion = self.companion
+        if companion is None or self.is_gone or not self._is_here(diff):
+            if how == "close" and not self.is_gone and self._is_here(diff):
+                self._put_away(self._take(diff))
+            return
+        self._take(diff)
+        where = (diff.window_id, diff.session_id, diff.path)
+        self.world.ledger.decided(diff, how == "accept")
+        if how == "accept":
+            companion.post(events.DiffAccepted(*where, diff.text))
+        else:
+            companion.post(events.DiffRejected(*where))
+            self._put_away(diff)
+
+
+class Companion:
+    """One run of the core, as the adapter holds it."""
+
+    def __init__(self, world: World, scene: Scene) -> None:
+        self.world = world
+        self.process = world.new_process()
+        self.pid = self.process
+        self.windows: Windows | None = None
+        self._queue: deque[tuple[str, Callable[[Windows], Any]]] = deque()
+        self._is_ready = False
+        before, world.last_companion = world.last_companion, self
+        self._scene = scene
+        world.note("companion {} starts", self.process)
+        self.task = world.loop.start(self.process, self._run(before))
+
+    @property
+    def is_dead(self) -> bool:
+        return self.process in self.world.loop.dead
+
+    async def _run(self, before: Companion | None) -> None:
+        loop = self.world.loop
+        end = loop.now + JOIN
+        while before is not None and not before.is_over and loop.now < end:
+            await asyncio.sleep(0.02)
+        port = Port(self._scene)
+        self.windows = Windows(port, self.process, self._set_environments, disk.STATE)
+        await self.windows.run(on_ready=self._ready)
+        if self.world.faults.is_full:
+            # What could not be saved went with it.
+            self.world.ledger.kills.append(loop.now)
+        self.world.note("companion {} ended", self.process)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_dead or self.task.done()
+
+    def _set_environments(self, environments: Any) -> None:
+        if not self.is_over:
+            self.world.environments = environments
+
+    def _ready(self) -> None:
+        self._is_ready = True
+        self._drain()
+
+    def post(self, event: events.Event) -> None:
+        """Crossing A: in order, at once or a little later."""
+        self._post(type(event).__name__, event.apply)
+
+    def stop(self) -> None:
+        self._post("stop", lambda windows: windows.stop())
+
+    def undelivered(self, window_id: int) -> tuple[tuple[str, str], ...]:
+        """Path and text of what the user finds kept."""
+        found: list[tuple[tuple[str, str], ...]] = [()]
+        if self.windows is not None and not self.is_over:
+            asked = getattr(events, "UnwrittenAsked", None) or events.UndeliveredAsked
+            asked(window_id, found.append).apply(self.windows)
+        return found[-1]
+
+    def withdraw(self, window_id: int, path: str, text: str) -> bool:
+        found = [False]
+        if self.windows is not None and not self.is_over:
+            events.TextWithdrawn(window_id, path, text, found.append).apply(self.windows)
+        return found[-1]
+
+    def _post(self, name: str, call: Callable[[Windows], Any]) -> None:
+        self._queue.append((name, call))
+        if self._is_ready:
+            self.world.loop.later(self.process, self.world.delay(), self._drain)
+
+    def _drain(self) -> None:
+        for _ in range(len(self._queue)):
+            name, call = self._queue.popleft()
+            self.world.note("{}", name)
+            try:
+                call(self.windows)  # type: ignore[arg-type]
+            except Exception as error:
+                self.world.ledger.violate("an event could not be taken in", f"{name}: {error!r}")

@@ -1,0 +1,122 @@
+"""Puts the virtual time, disk and network under the modules of the core, and runs seeds."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import gc
+import logging
+import sys
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, Callable, Iterator
+from unittest import mock
+
+from companion.base import background, private_files
+from companion.base.log import logger
+from companion.ide import discovery, windows  # noqa: F401 (loads all of the core)
+
+from .disk import VirtualOs
+from .loop import VirtualTime
+from .network import Endpoint
+from .world import World
+
+
+class _Publication:
+    """Stands in for the discovery files: how a CLI finds a server is tested elsewhere."""
+
+    def __init__(self, advertisement: Any) -> None:
+        self.advertisement = advertisement
+        self.paths: tuple[str, ...] = ()
+        self.problem = ""
+
+    def change_folders(self, folders: tuple[str, ...]) -> None:
+        pass
+
+    def renew(self) -> None:
+        pass
+
+    def remove(self) -> None:
+        pass
+
+
+class _Log(logging.Handler):
+    """An error with a traceback is a bug of the core."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.world: World | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and self.world is not None:
+            self.world.ledger.violate(
+                "the core failed", f"{record.getMessage()}: {record.exc_info[1]!r}"
+            )
+
+
+class Harness:
+    """`run` one seed after the other, inside of `installed`."""
+
+    def __init__(self) -> None:
+        self.world: World = World(0)
+        self.world.loop.end()
+        self._time = VirtualTime()
+        self._log = _Log()
+
+    def run(self, seed: int, trace: bool = False) -> World:
+        world = self.world = World(seed, trace)
+        self._time.loop = world.loop
+        self._log.world = world
+        Endpoint.world = world
+        world.run()
+        return world
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """The core's modules see the present world as long as the block runs."""
+        os_here = VirtualOs(lambda: self.world.disk, self._pid)
+        stand_ins: dict[str, Callable[[Any], Any]] = {
+            "time": lambda it: self._time if it is time else it,
+            "os": lambda it: os_here if it is private_files.os else it,
+            "aside": lambda it: self._aside if it is background.aside else it,
+            "Endpoint": lambda it: Endpoint,
+            "Publication": lambda it: _Publication,
+            "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
+            "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
+        }
+        patches = [mock.patch.object(discovery, "sweep", lambda pid: [])]
+        for name, module in list(sys.modules.items()):
+            if name.startswith("companion.ide.") or name == "companion.base.private_files":
+                for attribute, stand_in in stand_ins.items():
+                    if hasattr(module, attribute):
+                        new = stand_in(getattr(module, attribute))
+                        patches.append(mock.patch.object(module, attribute, new))
+                if hasattr(module, "os"):
+                    patches.append(
+                        mock.patch.object(module, "open", os_here.open_file, create=True)
+                    )
+        for patch in patches:
+            patch.start()
+        handlers, logger.handlers = logger.handlers, [self._log]
+        logger.propagate = False
+        gc.freeze()
+        try:
+            yield
+        finally:
+            logger.handlers, logger.propagate = handlers, True
+            for patch in reversed(patches):
+                patch.stop()
+
+    def _pid(self) -> int:
+        companion = self.world.scene.companion
+        return companion.pid if companion is not None else 1
+
+    def _token(self, size: int = 16) -> str:
+        return f"{self.world.random.getrandbits(8 * size):0{2 * size}x}"
+
+    async def _aside(self, work: Callable[[], Any], seconds: float | None = None) -> Any:
+        return await asyncio.wait_for(self.world.loop.in_thread(work), seconds)
+
+
+__all__ = ["Harness", "builtins"]

@@ -1,0 +1,241 @@
+"""The network between CLIs and the companion: requests and streams that can break at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
+
+from companion.base.jsonrpc import Notification, Request
+from companion.ide import mcp
+from companion.ide.sessions import Event, Session, StreamEnded, UnknownSession
+
+from .loop import PROCESS, VirtualLoop
+
+if TYPE_CHECKING:
+    from .world import World
+
+VERSION = "2025-06-18"
+KEEP_ALIVE = 20.0
+SHUTDOWN = 0.2
+
+
+class Broken(Exception):
+    """What a client sees of a connection that failed."""
+
+
+class Endpoint:
+    """Stands in for the endpoint of the transport: same arguments, same use of sessions and desk,
+    no socket."""
+
+    world: World
+
+    def __init__(
+        self, token: str, sessions: Any, desk: Any, on_stream: Callable[[Session], None]
+    ) -> None:
+        self.token = token
+        self.sessions = sessions
+        self.process = PROCESS.get()
+        self.handlers: set[asyncio.Task[Any]] = set()
+        self._desk = desk
+        self._on_stream = on_stream
+
+    @asynccontextmanager
+    async def listening(self, port: int = 0) -> AsyncIterator[int]:
+        network = self.world.network
+        port = network.listen(self, port)
+        try:
+            yield port
+        finally:
+            network.listeners.pop(port, None)
+            self.sessions.end_all()
+            if self.handlers:
+                await asyncio.wait(list(self.handlers), timeout=SHUTDOWN)
+            for task in list(self.handlers):
+                task.cancel()
+            if self.handlers:
+                await asyncio.wait(list(self.handlers))
+
+    async def answer(self, session_id: str | None, message: Any) -> Any:
+        """What the body of a POST answers: bytes, or the id of a new session."""
+        if isinstance(message, Request) and message.method == "initialize":
+            version, _ = mcp.negotiate(message)
+            client_of = getattr(mcp, "client_of", None)
+            if client_of is None:
+                return self.sessions.open(version).id
+            return self.sessions.open(version, client_of(message)).id
+        try:
+            session = self.sessions.get(session_id)
+        except UnknownSession:
+            raise Broken("404") from None
+        return await mcp.handle(message, self._desk, session)
+
+    async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
+        try:
+            session = self.sessions.get(session_id)
+        except UnknownSession:
+            raise Broken("404") from None
+        stream = session.attach(last_event_id)
+        try:
+            self._on_stream(session)
+            with suppress(ConnectionError, StreamEnded):
+                while True:
+                    event = await stream.next(KEEP_ALIVE)
+                    await wire.write(event)
+        finally:
+            self.sessions.detach(session, stream)
+
+
+class Wire:
+    """One connection. `is_cut` as soon as nothing goes through any more, in either direction;
+    `ended` once the client knows."""
+
+    def __init__(self, network: Network, client: int, endpoint: Endpoint) -> None:
+        self.network = network
+        self.client = client
+        self.endpoint = endpoint
+        self.is_cut = False
+        # Whether the last event went out: nobody knows while it is being written.
+        self.is_unsure = False
+        self.is_ended = False
+        self.done: asyncio.Future[Any] = network.loop.create_future()
+        self.task: asyncio.Task[Any] | None = None
+        self.on_event: Callable[[Event], None] = lambda event: None
+        self._last_arrival = 0.0
+
+    def begin(self, work: Any) -> None:
+        """Let the server do the work; what comes of it goes to the client."""
+        self.network.wires.append(self)
+        self.task = self.network.loop.start(self.endpoint.process, work)
+        self.endpoint.handlers.add(self.task)
+        self.task.add_done_callback(self._answered)
+
+    def _answered(self, task: asyncio.Task[Any]) -> None:
+        self.endpoint.handlers.discard(task)
+        if task.cancelled():
+            self._arrive(self._settle, Broken("cut"), None)
+        else:
+            error = task.exception()
+            if error is not None and not isinstance(error, Broken):
+                self.network.world.ledger.violate("a request failed", repr(error))
+            self._arrive(self._settle, error, None if error else task.result())
+
+    def _settle(self, error: BaseException | None, result: Any) -> None:
+        self.is_ended = True
+        with suppress(ValueError):
+            self.network.wires.remove(self)
+        if not self.done.done():
+            if error is not None:
+                self.done.set_exception(error)
+            else:
+                self.done.set_result(result)
+
+    async def write(self, event: Event | None) -> None:
+        if self.is_cut:
+            raise ConnectionResetError
+        if event is not None:
+            self._arrive(self._event, event)
+        # A reader that is slow makes the writer wait.
+        self.is_unsure = True
+        await asyncio.sleep(self.network.world.faults.stall())
+        self.is_unsure = False
+        if event is not None:
+            self.network.world.faults.point("an event was handed out", self)
+
+    def _event(self, event: Event) -> None:
+        if not self.is_ended:
+            self.on_event(event)
+
+    def _arrive(self, what: Callable[..., None], *args: Any) -> None:
+        """Let it happen at the client's, in order, unless the connection is cut before."""
+        loop = self.network.loop
+        self._last_arrival = max(loop.now + self.network.world.latency(), self._last_arrival)
+
+        def arrive() -> None:
+            if not self.is_cut:
+                what(*args)
+
+        loop.later(self.client, self._last_arrival - loop.now, arrive)
+
+    def cut(self) -> None:
+        """Break off: neither side hears more of the other, and each notices in its own time."""
+        if self.is_cut or self.is_ended:
+            return
+        self.is_cut = True
+        self.network.world.count("cut")
+        delay = self.network.world.delay
+        loop = self.network.loop
+        loop.later(self.client, delay(), self._settle, Broken("cut"), None)
+        if self.task is not None:
+            loop.later(self.endpoint.process, delay(), self.task.cancel)
+
+
+class Network:
+    def __init__(self, world: World, loop: VirtualLoop) -> None:
+        self.world = world
+        self.loop = loop
+        self.listeners: dict[int, Endpoint] = {}
+        self.wires: list[Wire] = []
+        self._next_port = 40000
+
+    def listen(self, endpoint: Endpoint, port: int) -> int:
+        if port and (port in self.listeners or self.world.faults.happens("port taken")):
+            raise OSError(98, "Address already in use")
+        if not port:
+            self._next_port += 1
+            port = self._next_port
+        self.listeners[port] = endpoint
+        return port
+
+    def process_died(self, process: int) -> None:
+        """Whoever was connected with it notices."""
+        for port in [it for it, each in self.listeners.items() if each.process == process]:
+            del self.listeners[port]
+        for wire in list(self.wires):
+            if process in (wire.client, wire.endpoint.process):
+                wire.cut()
+
+    async def post(self, client: int, port: int, token: str, session_id: str | None, message: Any):  # type: ignore[no-untyped-def]
+        """Send a message and wait for the answer. Raises Broken."""
+        await asyncio.sleep(self.world.latency())
+        wire = Wire(self, client, self._endpoint(port, token))
+        if self.world.faults.happens("request lost"):
+            raise Broken("lost")
+        wire.begin(wire.endpoint.answer(session_id, message))
+        if self.world.faults.happens("answer lost"):
+            wire.task.add_done_callback(lambda _: wire.cut())  # type: ignore[union-attr]
+        try:
+            return await wire.done
+        finally:
+            if not wire.is_ended:
+                wire.cut()
+
+    async def open_stream(
+        self, client: int, port: int, token: str, session_id: str, last_event_id: int | None
+    ) -> Wire:
+        """A GET; events come to the wire's `on_event`, its end to `done`. Raises Broken."""
+        await asyncio.sleep(self.world.latency())
+        endpoint = self._endpoint(port, token)
+        if endpoint.sessions.find(session_id) is None:
+            raise Broken("404")
+        wire = Wire(self, client, endpoint)
+        wire.begin(endpoint.stream(wire, session_id, last_event_id))
+        return wire
+
+    def _endpoint(self, port: int, token: str) -> Endpoint:
+        endpoint = self.listeners.get(port)
+        if endpoint is None or endpoint.token != token:
+            raise Broken("refused")
+        return endpoint
+
+
+def request(method: str, params: Any) -> Request:
+    return Request(1, method, params)
+
+
+def decode(message: bytes) -> Any:
+    return json.loads(message)
+
+
+NOTIFICATION = Notification
