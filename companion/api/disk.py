@@ -69,12 +69,14 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
     if not command.strip():
         raise Refusal(VALIDATION_ERROR, "command_blank")
     path = asked.fields.get("cwd", "")
-    folder = await _told(path, lambda: desk.roots.folder(path))
+    folder = await _told(path, lambda: files.open_folder(desk.roots, path))
     seconds = float(asked.fields.get("timeout", commands.SECONDS))
     try:
-        result = await commands.run(command, folder, seconds)
+        result = await commands.run(command, folder.path, seconds)
     except (OSError, ValueError) as error:
         raise Refusal(VALIDATION_ERROR, "command_bad", reason=error) from None
+    finally:
+        folder.close()
     body = {
         "command": command,
         "output": result.output,

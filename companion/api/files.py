@@ -1,8 +1,8 @@
 """Files and folders within the roots that the operator named; blocks, and knows no HTTP.
 
 Every path is resolved with all its links before anything is touched, and has to be within a root
-then. What is opened is opened without following a last link, so that none can be slipped in.
-Whoever can replace whole folders of the workspace meanwhile could as well change the files himself.
+then. What is opened is reached from the root without following links (`rooted_files`), so that none
+can be slipped in meanwhile.
 """
 
 from __future__ import annotations
@@ -13,24 +13,21 @@ import os
 import secrets
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Iterator, Sequence
 
 from ..agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR
 from ..base.large_json import PIECE
+from . import rooted_files
 from .refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal
+from .rooted_files import Entry, OpenFolder, Swapped
 from .schemas import MAX_FILE
 
 # Entries of a folder that are told of.
 MAX_ITEMS = 10_000
-# Windows has none of these, and no pipes with names among its files.
-_SAFELY = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+# How often a path is resolved anew where folders on it are swapped for links.
+TRIES = 8
 _BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -69,13 +66,29 @@ class Roots:
                 raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
         return real
 
+    @contextmanager
+    def entry(self, path: str) -> Iterator[Entry]:
+        """Where the path leads. Raises Refusal, also for an OSError of what is done with it."""
+        with _refusals(path), ExitStack() as stack:
+            yield self._entered(path, stack)
+
+    def _entered(self, path: str, stack: ExitStack) -> Entry:
+        for _ in range(TRIES):
+            real = self.resolve(path)
+            root = next(folder for folder in self._folders if _is_within(real, folder))
+            with suppress(Swapped):
+                return stack.enter_context(rooted_files.entry(root, real))
+        raise Refusal(PATH_REFUSED, path=path)
+
 
 def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
     """The folder's path, what it holds in the order of names, and whether it holds more. A link
     counts as what it leads to. Raises Refusal."""
-    real = roots.folder(path)
-    with _refusals(path), os.scandir(real) as entries:
-        items = [_item(entry) for entry in entries]
+    with roots.entry(path) as folder:
+        _check_folder(folder, path)
+        with folder.listed() as entries:
+            items = [_item(folder.path, entry) for entry in entries]
+    real = folder.path
     items.sort(key=lambda item: (item.name.lower(), item.name))
     return real, items[:MAX_ITEMS], len(items) > MAX_ITEMS
 
@@ -83,21 +96,17 @@ def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
 def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
     """The file's path and its text in UTF-8, with BOM and line ends as they are; None where it has
     more than `at_most` bytes. Raises Refusal."""
-    real = roots.resolve(path)
-    with _refusals(path):
-        descriptor = os.open(real, os.O_RDONLY | _SAFELY)
-        try:
+    with roots.entry(path) as entry:
+        with entry.opened(os.O_RDONLY) as descriptor:
             _check_kind(os.fstat(descriptor), path)
             data = _contents(descriptor, at_most)
-        finally:
-            os.close(descriptor)
     if len(data) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if len(data) > at_most:
-        return real, None
+        return entry.path, None
     if not _is_text(data):
         raise Refusal(VALIDATION_ERROR, "file_no_text", path=path)
-    return real, data
+    return entry.path, data
 
 
 def _contents(descriptor: int, at_most: int) -> bytes:
@@ -126,13 +135,15 @@ def write(roots: Roots, path: str, content: str) -> str:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if path.endswith(("/", os.sep)):
         raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
-    real = roots.resolve(path)
-    with _refusals(path):
-        folder = os.path.dirname(real)
-        if not os.path.isdir(folder):
-            raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder)
-        _replace(real, content, _status_to_keep(real, path))
-    return real
+    try:
+        with roots.entry(path) as entry:
+            _replace(entry, content, _status_to_keep(entry, path))
+    except Refusal as refusal:
+        folder = os.path.dirname(roots.resolve(path))
+        if refusal.code == FILE_NOT_FOUND and not os.path.isdir(folder):
+            raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder) from None
+        raise
+    return entry.path
 
 
 def _encoded(text: str) -> Iterator[bytes]:
@@ -140,46 +151,60 @@ def _encoded(text: str) -> Iterator[bytes]:
     return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
 
 
-def _status_to_keep(real: str, path: str) -> os.stat_result | None:
+def _status_to_keep(entry: Entry, path: str) -> os.stat_result | None:
     try:
-        status = os.lstat(real)
+        status = entry.status()
     except FileNotFoundError:
         return None
     _check_kind(status, path)
     # A new file in its place would need no permission to write the old one.
-    if not os.access(real, os.W_OK):
+    if not entry.is_writable():
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return status
 
 
-def _replace(real: str, content: str, old: os.stat_result | None) -> None:
-    unfinished = os.path.join(os.path.dirname(real), f".{secrets.token_hex(8)}.unfinished")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
-    # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
-    descriptor = os.open(unfinished, flags, 0o666 if old is None else 0o600)
+def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
+    unfinished = entry.beside(f".{secrets.token_hex(8)}.unfinished")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(_encoded(content))
-        if old is not None:
-            os.chmod(unfinished, _own(unfinished, old))
-        os.replace(unfinished, real)
+        # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
+        with unfinished.opened(flags, 0o666 if old is None else 0o600) as descriptor:
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                file.writelines(_encoded(content))
+            if old is not None:
+                # Windows changes the mode of a path only.
+                target = descriptor if os.chmod in os.supports_fd else unfinished.path
+                os.chmod(target, _own(descriptor, old))
+        entry.replace(unfinished)
     except OSError:
         with suppress(OSError):
-            os.unlink(unfinished)
+            unfinished.remove()
         raise
 
 
-def _own(path: str, old: os.stat_result) -> int:
+def _own(descriptor: int, old: os.stat_result) -> int:
     """Give a file of ours the owner and the group of the old one, as far as the system allows that;
     the mode that it may have then. What the old group could do, no other group may."""
     mode = stat.S_IMODE(old.st_mode)
     if sys.platform == "win32":
         return mode
-    for owner, kept in (old.st_uid, 0o7777), (-1, 0o1777):
+    for owner, allowed in (old.st_uid, 0o7777), (-1, 0o1777):
         with suppress(OSError):
-            os.chown(path, owner, old.st_gid)
-            return mode & kept
+            os.chown(descriptor, owner, old.st_gid)
+            return mode & allowed
     return mode & 0o1707
+
+
+def open_folder(roots: Roots, path: str) -> OpenFolder:
+    """A folder to start a program in. Raises Refusal."""
+    with roots.entry(path) as folder:
+        _check_folder(folder, path)
+        return OpenFolder(folder)
+
+
+def _check_folder(entry: Entry, path: str) -> None:
+    if not stat.S_ISDIR(entry.status().st_mode):
+        raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
 
 
 def _check_kind(status: os.stat_result, path: str) -> None:
@@ -187,12 +212,12 @@ def _check_kind(status: os.stat_result, path: str) -> None:
         raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
 
 
-def _item(entry: os.DirEntry[str]) -> Item:
+def _item(folder: str, entry: os.DirEntry[str]) -> Item:
     try:
         is_folder = entry.is_dir()
     except OSError:
         is_folder = False
-    return Item(readable(entry.name), is_folder, readable(entry.path))
+    return Item(readable(entry.name), is_folder, readable(os.path.join(folder, entry.name)))
 
 
 def readable(name: str) -> str:

@@ -7,13 +7,16 @@ import stat
 import sys
 import threading
 import unittest
+from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.api import disk, files, schemas
+from GeminiCompanion.companion.api import disk, files, rooted_files, schemas
 
 from .support import ApiTest, Reply
 
 needs_links = unittest.skipIf(sys.platform == "win32", "links need a privilege there")
+needs_walking = unittest.skipUnless(rooted_files.CAN_WALK, "folders cannot be opened there")
+needs_descriptors = unittest.skipUnless(os.path.isdir("/proc/self/fd"), "they cannot be counted")
 needs_modes = unittest.skipIf(
     sys.platform == "win32" or os.geteuid() == 0, "this user may do everything"
 )
@@ -292,6 +295,122 @@ class Writing(FilesTest):
         text = "\x01" * schemas.MAX_FILE
         self.assertEqual(self.write_over(self.path("large"), text).status, 200)
         self.assertEqual(self.read_over(self.path("large"))["content"], text)
+
+
+class Descriptors(FilesTest):
+    @needs_descriptors
+    def test_no_request_leaves_one_open(self) -> None:
+        file, link = self.write("file", "text"), self.path("link")
+        os.symlink(self.outside, link)
+        with open(self.path("binary"), "wb") as binary:
+            binary.write(b"\xff")
+        self.ask_all(file, link)
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(5):
+            self.ask_all(file, link)
+        self.assertLess(len(os.listdir("/proc/self/fd")), before + 5)
+
+    def ask_all(self, *paths: str) -> None:
+        more = (self.folder, "", self.path("no"), self.path("file/x"), self.path("binary"))
+        for path in (*paths, *more):
+            self.read_over(path)
+            self.list_over(path)
+            self.write_over(os.path.join(path, "x", "y"))
+        self.write_over(self.folder)
+        self.write_over(paths[0])
+
+
+@needs_walking
+class Swapping(FilesTest):
+    """A folder becomes a link while a request is under way."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for folder, text in (("inner", "inside"), ("other", "elsewhere inside")):
+            os.mkdir(self.path(folder))
+            self.write(folder + "/outside.txt", text)
+        self.roots = files.Roots([self.folder])
+
+    def swap(self, target: str) -> None:
+        os.rename(self.path("inner"), self.path("away"))
+        os.symlink(target, self.path("inner"))
+
+    def swapped_at(self, module: Any, name: str, target: str) -> Any:
+        """The folder is swapped when this is called for the first time."""
+        original = getattr(module, name)
+
+        def swap(*arguments: Any) -> Any:
+            if not os.path.islink(self.path("inner")):
+                self.swap(target)
+            return original(*arguments)
+
+        return mock.patch.object(module, name, swap)
+
+    def test_one_swapped_after_its_path_was_resolved_leads_nobody_out(self) -> None:
+        os.mkdir(self.path("inner/sub"))
+        for work, path in ((files.read, "inner/outside.txt"), (files.listing, "inner/sub")):
+            with self.subTest(path):
+                with self.swapped_at(rooted_files, "entry", self.root):
+                    with self.assertRaises(files.Refusal) as refused:
+                        work(self.roots, path)
+                self.assertEqual(refused.exception.code, "PATH_REFUSED")
+                os.unlink(self.path("inner"))
+                os.rename(self.path("away"), self.path("inner"))
+
+    def test_one_swapped_for_a_link_within_the_root_is_followed(self) -> None:
+        with self.swapped_at(rooted_files, "entry", self.path("other")):
+            real, data = files.read(self.roots, "inner/outside.txt")
+        self.assertEqual((real, data), (self.path("other/outside.txt"), b"elsewhere inside"))
+
+    def test_one_that_is_swapped_after_it_was_opened_is_written_to_where_it_is(self) -> None:
+        with self.swapped_at(files, "_status_to_keep", self.root):
+            files.write(self.roots, "inner/outside.txt", "new")
+        self.assertEqual(self.read("away/outside.txt"), b"new")
+        with open(self.outside, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "not for you")
+
+    def test_one_that_is_swapped_without_end_is_refused(self) -> None:
+        with mock.patch.object(rooted_files, "entry", side_effect=rooted_files.Swapped):
+            with self.assertRaises(files.Refusal) as refused:
+                files.read(self.roots, "inner/outside.txt")
+        self.assertEqual(refused.exception.code, "PATH_REFUSED")
+
+    @needs_descriptors
+    def test_a_command_starts_in_the_folder_that_was_opened(self) -> None:
+        folder = files.open_folder(self.roots, "inner")
+        self.addCleanup(folder.close)
+        self.swap(self.root)
+        self.assertEqual(os.path.realpath(folder.path), self.path("away"))
+
+    def test_nothing_outside_is_read_or_written_while_it_is_swapped_all_the_time(self) -> None:
+        over = threading.Event()
+
+        def swap() -> None:
+            while not over.is_set():
+                self.swap(self.root)
+                os.unlink(self.path("inner"))
+                os.rename(self.path("away"), self.path("inner"))
+
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            read = {self.tried(files.read, "inner/outside.txt") for _ in range(1000)}
+            for _ in range(200):
+                self.tried(files.write, "inner/outside.txt", "inside")
+        finally:
+            over.set()
+            thread.join()
+        self.assertLessEqual(read, {None, b"inside"})
+        with open(self.outside, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "not for you")
+
+    def tried(self, work: Any, *arguments: str) -> bytes | None:
+        """What was read, None where it was refused."""
+        try:
+            told = work(self.roots, *arguments)
+        except files.Refusal:
+            return None
+        return told[1] if isinstance(told, tuple) else None
 
 
 if __name__ == "__main__":
