@@ -98,7 +98,7 @@ class Editor:
         return [view for window in list(self.windows) for view in window.views(previews=True)]
 
     def _null_view(self) -> View:
-        view = View(0, Buffer(0), Settings(self.notify))
+        view = View(0, Buffer(0), Settings(self.notify), self.switches)
         view.closed = True
         return view
 
@@ -209,7 +209,7 @@ class Editor:
 
     def make_view(self, buffer: Buffer, syntax: str = syntaxes.PLAIN.path) -> View:
         """A view that stands nowhere yet; listeners come once it has a place."""
-        view = View(next(self._ids), buffer, self._view_settings(syntax))
+        view = View(next(self._ids), buffer, self._view_settings(syntax), self.switches)
         view.syntax_path = syntax
         view.settings.own["syntax"] = syntax
         buffer.views.append(view)
@@ -595,7 +595,7 @@ class Editor:
         buffer.mark_clean()
         for view in list(buffer.views):
             if not self.switches.phantoms_survive_reload:
-                view.phantoms.clear()
+                view.erase_phantoms([phantom.id for phantom in view.phantoms])
             self.events.view(event, view)
         self.events.text(event, buffer)
 

@@ -26,6 +26,11 @@ class Switches:
     # A command chosen in the palette tells on_window_command, on_text_command and on_post_*;
     # a real one tells nobody (sublime_text#2234).
     palette_hooks: bool = False
+    # The size of every window and of a character's cell, in device-independent pixels.
+    window_width: float = 1280.0
+    window_height: float = 800.0
+    em_width: float = 8.0
+    line_height: float = 19.0
     # view.sheet() of a panel answers a text sheet with id 0 (build 4200), not None.
     panel_sheet_zero: bool = True
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
+from . import syntaxes
 from .buffers import Buffer, Change, Regions, moved
+from .layout import Layout, Screen, screen
 from .settings import Settings
-
-# A fixed-pitch font in a window of 80 columns by 40 rows, in device-independent pixels.
-LINE_HEIGHT, EM_WIDTH = 16.0, 8.0
-EXTENT = (80 * EM_WIDTH, 40 * LINE_HEIGHT)
+from .switches import Switches
 
 
 class Marks(NamedTuple):
@@ -49,8 +48,9 @@ class Popup(NamedTuple):
 class View:
     """The state behind sublime.View. `sheet` is None for panels; `element` names a widget."""
 
-    def __init__(self, id: int, buffer: Buffer, settings: Settings) -> None:
+    def __init__(self, id: int, buffer: Buffer, settings: Settings, switches: Switches) -> None:
         self.id = id
+        self.switches = switches
         self.buffer = buffer
         self.settings = settings
         self.sheet: Any = None
@@ -60,8 +60,10 @@ class View:
         self.closing = False
         self.selection: Regions = [(0, 0)]
         self.marks: Dict[str, Marks] = {}
-        self.phantoms: List[PhantomState] = []
+        self._phantoms: Dict[int, PhantomState] = {}
         self.phantom_count = 0
+        self._layout: Optional[Layout] = None
+        self._layout_of: Any = None
         self.folds: Regions = []
         self.status: Dict[str, str] = {}
         self.popup: Optional[Popup] = None
@@ -102,10 +104,10 @@ class View:
         for key, marks in self.marks.items():
             regions = [_shifted(region, change, True) for region in marks.regions]
             self.marks[key] = marks._replace(regions=regions)
-        self.phantoms = [
-            phantom._replace(region=_shifted(phantom.region, change, True))
-            for phantom in self.phantoms
-        ]
+        self._phantoms = {
+            phantom.id: phantom._replace(region=_shifted(phantom.region, change, True))
+            for phantom in self._phantoms.values()
+        }
         self.folds = [_shifted(region, change, True) for region in self.folds]
 
     def select(self, regions: Regions) -> bool:
@@ -116,35 +118,102 @@ class View:
         self.selection = fresh
         return changed
 
-    # Layout: monospaced, unwrapped
+    # Phantoms, in the order in which they came
 
-    def to_layout(self, point: int) -> Tuple[float, float]:
-        row, column = self.text.rowcol(point)
-        return column * EM_WIDTH, row * LINE_HEIGHT
+    @property
+    def phantoms(self) -> List[PhantomState]:
+        return list(self._phantoms.values())
 
-    def from_layout(self, position: Tuple[float, float]) -> int:
-        row, column = int(position[1] // LINE_HEIGHT), int(position[0] / EM_WIDTH + 0.5)
-        return int(self.text.point(max(0, row), max(0, column), clamp_column=True))
+    def phantom(self, id: int) -> Optional[PhantomState]:
+        return self._phantoms.get(id)
+
+    def add_phantom(self, phantom: PhantomState) -> None:
+        self._phantoms[phantom.id] = phantom
+        self._layout = None
+
+    def erase_phantoms(self, ids: Iterable[int]) -> None:
+        """Ids that are not there are ignored."""
+        for id in ids:
+            self._phantoms.pop(id, None)
+        self._layout = None
+
+    # Layout
+
+    def screen(self) -> Screen:
+        return screen(self)
+
+    def layout(self) -> Layout:
+        """Where everything stands now."""
+        room = self.screen()
+        columns = self._columns(room)
+        state = (self.buffer.change_count, len(self.text), columns, room.font, list(self.folds))
+        if self._layout is None or self._layout_of != state:
+            self._layout = Layout(self, columns, room.font)
+            self._layout_of = state
+        return self._layout
+
+    def _columns(self, room: Screen) -> int:
+        """After how many cells rows wrap; 0 where they do not."""
+        wrap = self.settings.get("word_wrap", "auto")
+        if wrap == "auto":
+            wrap = not self.scope().startswith("source.")
+        if not wrap:
+            return 0
+        asked = self.settings.get("wrap_width", 0)
+        if isinstance(asked, int) and asked > 0:
+            return asked
+        return max(1, int(room.width // room.font.em_width) - 1)
+
+    def scope(self) -> str:
+        """The scope of the whole text; what stands within it nobody here knows."""
+        found = syntaxes.by_path(self.syntax_path)
+        return found.scope if found is not None else syntaxes.PLAIN.scope
 
     def layout_extent(self) -> Tuple[float, float]:
-        return EXTENT[0], max(EXTENT[1], self.text.row_count() * LINE_HEIGHT)
+        now, room = self.layout(), self.screen()
+        return max(room.width, now.width()), max(room.height, now.height())
+
+    def scroll(self, x: float, y: float) -> None:
+        """Put a place at the upper left corner, as far as the text goes."""
+        room = self.screen()
+        height = self.layout().height()
+        lowest = height - (room.font.line if self._scrolls_past_end() else room.height)
+        right = self.layout_extent()[0] - room.width if x > 0 else 0.0
+        self.viewport = (min(max(0.0, x), right), min(max(0.0, y), max(0.0, lowest)))
+
+    def _scrolls_past_end(self) -> bool:
+        return bool(self.settings.get("scroll_past_end", True))
 
     def scroll_to(self, point: int, center: bool = False) -> None:
         """Bring a point into view, at rest where it is visible already."""
-        top = self.text.rowcol(point)[0] * LINE_HEIGHT
-        if not center and self.viewport[1] <= top <= self.viewport[1] + EXTENT[1] - LINE_HEIGHT:
-            return
-        self.viewport = (self.viewport[0], max(0.0, top - EXTENT[1] / 2))
+        room = self.screen()
+        x, y = self.layout().place(point)
+        left, top = self.viewport
+        if left and x + room.font.em_width <= room.width:
+            left = 0.0
+        elif not left <= x <= left + room.width - room.font.em_width:
+            left = x - room.width / 2
+        if center or not top <= y <= top + room.height - room.font.line:
+            top = y + room.font.line / 2 - room.height / 2
+        self.scroll(left, top)
 
     def visible(self) -> Tuple[int, int]:
-        first = int(self.viewport[1] // LINE_HEIGHT)
-        last = int((self.viewport[1] + EXTENT[1]) // LINE_HEIGHT)
-        return self.text.point(first, 0), self.text.point(last, 0)
+        """From the first line in sight to the end of the last one, cut ones too."""
+        now, room = self.layout(), self.screen()
+        top = self.viewport[1]
+        begin = now.point(0.0, top)
+        return begin, now.point(float("inf"), top + room.height - 1)
 
 
 def _shifted(region: Tuple[int, int], change: Change, sticky_end: bool) -> Tuple[int, int]:
     """A decoration does not grow when text is added at its end; a selection moves along."""
     a, b = region
+    if a < change.begin and b < change.begin:
+        return region
+    end = change.begin + len(change.removed)
+    if a > end and b > end:
+        more = len(change.inserted) - len(change.removed)
+        return a + more, b + more
     if a == b:
         point = moved(a, change)
         return point, point

@@ -18,18 +18,17 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from sublime_types import DIP, CommandArgs, Point, Value, Vector
 
 from headless import files as _files
+from headless import layout as _layout
 from headless import running as _running
 from headless import syntaxes as _syntaxes
 from headless import values as _values
 from headless import windows as _windows
 from headless.buffers import moved as _moved
 from headless.settings import Settings as _SettingsState
-from headless.views import EM_WIDTH as _EM_WIDTH
-from headless.views import EXTENT as _EXTENT
-from headless.views import LINE_HEIGHT as _LINE_HEIGHT
 from headless.views import Marks as _Marks
 from headless.views import PhantomState as _PhantomState
 from headless.views import Popup as _Popup
+from headless.views import View as _ViewState
 
 
 def _editor() -> Any:
@@ -1783,7 +1782,7 @@ class View:
         text = self._open().text
         return int(text.utf16_units(0, len(text) if tp is None else text.clamp(tp)))
 
-    # Viewport, in device-independent pixels of a monospaced font without wrapping
+    # Viewport, in device-independent pixels; scrolling is never animated here
 
     def visible_region(self) -> Region:
         return Region(*self._open().visible())
@@ -1797,53 +1796,52 @@ class View:
     ) -> None:
         if isinstance(location, Selection):
             location = location[0] if location else 0
-        self._open().scroll_to(location.b if isinstance(location, Region) else location)
+        self._do(_ViewState.scroll_to, location.b if isinstance(location, Region) else location)
 
     def show_at_center(self, location: Any, animate: bool = True) -> None:
         point = location.b if isinstance(location, Region) else location
-        self._open().scroll_to(point, center=True)
+        self._do(_ViewState.scroll_to, point, True)
 
     def viewport_position(self) -> Vector:
         return tuple(self._open().viewport)
 
     def set_viewport_position(self, xy: Vector, animate: bool = True) -> None:
-        width, height = self.layout_extent()
-        self._open().viewport = (
-            min(max(0.0, float(xy[0])), max(0.0, width - _EM_WIDTH)),
-            min(max(0.0, float(xy[1])), max(0.0, height - _LINE_HEIGHT)),
-        )
+        self._do(_ViewState.scroll, float(xy[0]), float(xy[1]))
 
     def viewport_extent(self) -> Vector:
-        return _EXTENT
+        width, height, _font = self._open().screen()
+        return width, height
 
     def layout_extent(self) -> Vector:
         return self._open().layout_extent()  # type: ignore[no-any-return]
 
     def text_to_layout(self, tp: Point) -> Vector:
-        return self._open().to_layout(tp)  # type: ignore[no-any-return]
+        return self._open().layout().place(self._open().text.clamp(tp))  # type: ignore[no-any-return]
 
     def text_to_window(self, tp: Point) -> Vector:
         return self.layout_to_window(self.text_to_layout(tp))
 
     def layout_to_text(self, xy: Vector) -> Point:
-        return int(self._open().from_layout(xy))
+        return int(self._open().layout().point(float(xy[0]), float(xy[1])))
 
     def layout_to_window(self, xy: Vector) -> Vector:
         left, top = self.viewport_position()
-        return xy[0] - left, xy[1] - top
+        x, y = _layout.origin(self._open())
+        return xy[0] - left + x, xy[1] - top + y
 
     def window_to_layout(self, xy: Vector) -> Vector:
         left, top = self.viewport_position()
-        return xy[0] + left, xy[1] + top
+        x, y = _layout.origin(self._open())
+        return xy[0] + left - x, xy[1] + top - y
 
     def window_to_text(self, xy: Vector) -> Point:
         return self.layout_to_text(self.window_to_layout(xy))
 
     def line_height(self) -> DIP:
-        return _LINE_HEIGHT
+        return float(_editor().switches.line_height)
 
     def em_width(self) -> DIP:
-        return _EM_WIDTH
+        return float(_editor().switches.em_width)
 
     # Folds
 
@@ -1897,7 +1895,7 @@ class View:
                 "expected one annotation for each of %d regions, got %d"
                 % (len(regions), len(annotations))
             )
-        self._open().marks[key] = _Marks(
+        marks = _Marks(
             [region.to_tuple() for region in regions],
             scope,
             icon,
@@ -1907,6 +1905,8 @@ class View:
             on_navigate,
             on_close,
         )
+        if self.is_valid():
+            self._open().marks[key] = marks
 
     def get_regions(self, key: str) -> List[Region]:
         marks = self._open().marks.get(key)
@@ -1924,28 +1924,29 @@ class View:
         on_navigate: Optional[Callable[[str], None]] = None,
     ) -> int:
         state = self._open()
+        if state.closed:
+            return 0
         state.phantom_count += 1
-        state.phantoms = state.phantoms + [
+        state.add_phantom(
             _PhantomState(
                 state.phantom_count, key, region.to_tuple(), content, int(layout), on_navigate
             )
-        ]
+        )
         return int(state.phantom_count)
 
     def erase_phantoms(self, key: str) -> None:
         state = self._open()
-        state.phantoms = [phantom for phantom in state.phantoms if phantom.key != key]
+        state.erase_phantoms([phantom.id for phantom in state.phantoms if phantom.key == key])
 
     def erase_phantom_by_id(self, pid: int) -> None:
-        state = self._open()
-        state.phantoms = [phantom for phantom in state.phantoms if phantom.id != pid]
+        self._open().erase_phantoms([pid])
 
     def query_phantom(self, pid: int) -> List[Region]:
         return self.query_phantoms([pid])
 
     def query_phantoms(self, pids: List[int]) -> List[Region]:
-        places = {phantom.id: phantom.region for phantom in self._open().phantoms}
-        return [Region(*places.get(pid, (-1, -1))) for pid in pids]
+        found = [self._open().phantom(pid) for pid in pids]
+        return [Region(*phantom.region) if phantom else Region(-1) for phantom in found]
 
     # Syntax and status
 
@@ -2277,20 +2278,21 @@ class PhantomSet:
 
     def update(self, phantoms: Any) -> None:
         """Add and remove what differs; a phantom with another callback is another phantom."""
-        fresh = list(phantoms)
+        fresh = {phantom.to_tuple(): phantom for phantom in phantoms}
         self._follow_edits()
-        for phantom in fresh:
-            same = [old for old in self.phantoms if old == phantom]
-            if same:
-                phantom.id = same[0].id
+        before = {phantom.to_tuple(): phantom for phantom in self.phantoms}
+        for key, phantom in fresh.items():
+            if key in before:
+                phantom.id = before[key].id
             else:
                 phantom.id = self.view.add_phantom(
                     self.key, phantom.region, phantom.content, phantom.layout, phantom.on_navigate
                 )
+        kept = {phantom.id for phantom in fresh.values()}
         for old in self.phantoms:
-            if old not in fresh and old.id is not None:
+            if old.id is not None and old.id not in kept:
                 self.view.erase_phantom_by_id(old.id)
-        self.phantoms = fresh
+        self.phantoms = list(fresh.values())
 
     def _follow_edits(self) -> None:
         ids = [phantom.id or 0 for phantom in self.phantoms]
