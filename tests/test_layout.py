@@ -22,10 +22,10 @@ ROOMS = {
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
-    "base/background": 1,
-    "ide/transport": 2, "ide/service": 2, "ide/file_content": 1, "ide/windows": 1,
+    "base/background": 1, "base/loop_thread": 2,
+    "ide/transport": 2, "ide/file_content": 1, "ide/windows": 1,
     "agent/acp": 1, "agent/turn": 1,
-    "api/dispatch": 1, "api/service": 1,
+    "api/dispatch": 1,
     "ui/editor": 1,
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Callable, TypeVar
 
 from ..agent.failure import VALIDATION_ERROR
 from ..base import http_server
-from ..base.background import aside
+from ..base.background import in_thread
 from . import commands, files
 from .exchange import Answer, Asked, Desk
 from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
@@ -54,7 +54,7 @@ async def read_file(desk: Desk, asked: Asked) -> Answer:
 async def write_file(desk: Desk, asked: Asked) -> Answer:
     path, content = asked.fields["path"], asked.fields["content"]
     try:
-        real = await aside(lambda: files.write(desk.roots, path, content))
+        real = await in_thread(lambda: files.write(desk.roots, path, content))
     except Refusal as refusal:
         refusal.more.update(path=path, content=content)
         raise
@@ -92,7 +92,7 @@ async def execute_command(desk: Desk, asked: Asked) -> Answer:
 async def _told(path: str, work: Callable[[], T]) -> T:
     """What work that changes nothing gives. Raises Refusal where it takes too long."""
     try:
-        return await aside(work, READING)
+        return await in_thread(work, READING)
     except asyncio.TimeoutError:
         reason = f"nothing came of it within {READING:g} seconds"
         raise Refusal(FILE_ERROR, path=path, reason=reason) from None

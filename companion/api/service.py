@@ -1,4 +1,4 @@
-"""The API's server as an editor holds it: one thread and the way onto it; knows no editor.
+"""The API's server as an editor holds it, on a thread of its own; knows no editor.
 
 Every method of `Service` may be called from any thread and does not block (but for `quit`, for a
 moment). What is handed over is frozen.
@@ -11,17 +11,17 @@ import os
 import shutil
 import signal
 import sys
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
 from ..agent import cli
 from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
-from ..base import import_errors
 from ..base.log import logger
+from ..base.loop_thread import LoopThread, State
 from ..base.private_files import NotPrivate
 
 if TYPE_CHECKING:
@@ -76,6 +76,14 @@ class Serving:
     workspace: str
 
 
+class Ending(Enum):
+    """How a server ends: STOP takes the time that it takes; before a QUIT of the whole process
+    turns get a moment, and the CLI none."""
+
+    STOP = "stop"
+    QUIT = "quit"
+
+
 class Service:
     """One server, started once. `serving` is what it listens at, None before and after; `problem`
     why it ended by itself, a sentence for the user. Both are replaced and never changed."""
@@ -83,37 +91,33 @@ class Service:
     def __init__(self, wish: Wish, told: Callable[[], None]) -> None:
         """`told` is called on the thread of the service, once it listens and once it has ended."""
         self.serving: Serving | None = None
-        self.problem = ""
         self._wish = wish
         self._told = told
-        self._thread = threading.Thread(target=self._run, name="GeminiCompanion API", daemon=True)
-        self._is_over = self._is_quitting = False
-        # Who stops clears the first and then looks for the second; the loop sets the second and
-        # then looks at the first: so no stop is missed, and nobody needs a lock.
-        self._is_wanted = True
-        self._wake: Callable[[], None] | None = None
+        self._refusal = ""
         self._server: Server | None = None
+        self._thread: LoopThread[asyncio.Future[Ending]] = LoopThread(
+            "GeminiCompanion API", self._serve, STOPPED, self._over
+        )
 
     def start(self) -> None:
         self._thread.start()
 
     @property
+    def problem(self) -> str:
+        return self._refusal or self._thread.problem
+
+    @property
     def is_running(self) -> bool:
         """From the start until everything has ended."""
-        return self._thread.ident is not None and not self._is_over
+        return State.RUNNING <= self._thread.state < State.OVER
 
     @property
     def is_stopping(self) -> bool:
-        return self.is_running and not self._is_wanted
+        return self._thread.state is State.STOPPING
 
     def stop(self) -> None:
         """End turns, CLI, sockets and thread, within about eight seconds."""
-        self._is_wanted = False
-        wake = self._wake
-        if wake is not None:
-            # The loop may close in this very moment.
-            with suppress(RuntimeError):
-                wake()
+        self._end(Ending.STOP)
 
     def quit(self) -> None:
         """The same where the process is about to end, and nobody can be told any more: turns get a
@@ -121,55 +125,38 @@ class Service:
         server = self._server
         pid = server.agent.info().pid if server is not None else None
         self._told = _nobody
-        self._is_quitting = True
-        self.stop()
-        if self._thread.is_alive():
-            self._thread.join(QUITTING)
+        self._end(Ending.QUIT, QUITTING)
         _kill(pid)
 
-    def _run(self) -> None:
-        """The boundary of the thread: what gets here and is no refusal is our bug."""
-        try:
-            asyncio.run(self._serve())
-        except (Refused, NotPrivate) as error:
-            self._end(str(error))
-        except Exception as error:
-            self._end(import_errors.sentence(error) or STOPPED, error)
-        finally:
-            self.serving = self._server = self._wake = None
-            self._is_over = True
-            self._told()
+    def _end(self, how: Ending, join: float = 0.0) -> None:
+        self._thread.stop(lambda end: None if end.done() else end.set_result(how), join)
 
-    def _end(self, problem: str, error: Exception | None = None) -> None:
-        self.problem = problem
-        if problem == STOPPED:
-            logger.error("the API server failed", exc_info=error)
-        else:
-            logger.warning("%s", problem)
+    def _over(self) -> None:
+        self.serving = self._server = None
+        self._told()
 
-    async def _serve(self) -> None:
-        loop = asyncio.get_running_loop()
-        unwanted = asyncio.Event()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(unwanted.set)
-
-        self._wake = wake
-        if not self._is_wanted:
+    async def _serve(self, ready: Callable[[asyncio.Future[Ending]], None]) -> None:
+        end: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        ready(end)
+        if end.done():
             return
-        server = await self._started()
+        try:
+            server = await self._started()
+        except (Refused, NotPrivate) as error:
+            self._refusal = str(error)
+            logger.warning("%s", error)
+            return
         self._server = server
         try:
             workspace = self._wish.roots[0]
             self.serving = Serving(server.url, server.token, server.token_file, workspace)
             logger.info("the API server listens at %s, for %s", server.url, workspace)
             self._told()
-            await unwanted.wait()
-        finally:
-            self.serving = None
-            if self._is_quitting:
+            if await end is Ending.QUIT:
                 await server.agent.end_turns()
                 _kill(server.agent.info().pid)
+        finally:
+            self.serving = None
             await server.stop()
             logger.info("the API server has ended")
 

@@ -1,4 +1,4 @@
-"""A thread for one piece of work that may wait for a disk, and never come back; knows no file."""
+"""Work in a thread of its own, for a loop that must not wait; knows no file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Callable, TypeVar
 T = TypeVar("T")
 
 
-async def aside(work: Callable[[], T], seconds: float | None = None) -> T:
-    """Do the work in a thread of its own: nobody waits for it at the end, as the loop does for its
-    executor. Raises what the work raises, and asyncio.TimeoutError after `seconds` without it."""
+async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
+    """Do the work in a thread that nobody waits for at the end, unlike the threads of a loop's
+    executor: a disk may never answer. Raises what the work raises, and asyncio.TimeoutError after
+    `seconds`; the work itself goes on."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
@@ -27,5 +28,5 @@ async def aside(work: Callable[[], T], seconds: float | None = None) -> T:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
 
-    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
+    threading.Thread(target=run, name="GeminiCompanion work", daemon=True).start()
     return await asyncio.wait_for(future, seconds)

@@ -7,11 +7,14 @@ a view or diff that is not known, does nothing.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
+from . import file_content
 from .context import ContextStore, OpenFile
+from .file_content import Original
 from .status import Status
 
 if TYPE_CHECKING:
@@ -193,3 +196,20 @@ class TextWithdrawn(Event):
     def apply(self, windows: Windows) -> None:
         workspace = windows.of(self.window_id)
         self.reply(workspace is not None and workspace.withdraw(self.path, self.text))
+
+
+@dataclass(frozen=True)
+class FileAsked(Event):
+    """`reply` is called on the companion's thread, with what stands on disk at the absolute path;
+    never, where the companion stops meanwhile."""
+
+    path: str
+    reply: Callable[[Original], None]
+
+    def apply(self, windows: Windows) -> None:
+        reading = asyncio.ensure_future(file_content.in_time(file_content.read_or_note, self.path))
+        reading.add_done_callback(self._answer)
+
+    def _answer(self, reading: asyncio.Future[Original]) -> None:
+        if not reading.cancelled():
+            self.reply(reading.result())

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import hashlib
 import os
 import stat
-import threading
 import time
-from concurrent import futures
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import BinaryIO, Callable
 
+from ..base.background import in_thread
 from ..base.log import logger
 from .editor import EditorError
 
@@ -91,27 +92,19 @@ def read_or_note(path: str) -> Original:
         return Original("", exists=True, note=str(error))
 
 
-def in_time(read: Callable[[str], Original], path: str) -> Original:
-    """What one of the two above gives, or a note after PATIENCE seconds: a thread of its own waits
-    on for what may never come. Raises EditorError."""
-    outcome: futures.Future[Original] = futures.Future()
-
-    def run() -> None:
-        """The boundary of the thread: whoever waits for the file hears of every failure."""
-        try:
-            outcome.set_result(read(path))
-        except EditorError as error:
-            outcome.set_exception(error)
-        except Exception:
-            logger.exception("a file could not be read")
-            note = "The file cannot be read; the log of Gemini Companion tells more."
-            outcome.set_result(Original("", exists=True, note=note))
-
-    threading.Thread(target=run, name="GeminiCompanion file", daemon=True).start()
+async def in_time(read: Callable[[str], Original], path: str) -> Original:
+    """What one of the two above gives, or a note after PATIENCE seconds. Raises EditorError."""
     try:
-        return outcome.result(PATIENCE)
-    except futures.TimeoutError:
+        return await in_thread(partial(read, path), PATIENCE)
+    except asyncio.TimeoutError:
         return Original("", exists=True, note=LATE)
+    except EditorError:
+        raise
+    except Exception:
+        # The boundary of reading: a bug of ours costs the comparison, not the diff.
+        logger.exception("a file could not be read")
+        note = "The file cannot be read; the log of Gemini Companion tells more."
+        return Original("", exists=True, note=note)
 
 
 def _read(file: BinaryIO) -> Original:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Optional, Tuple
 
-from ..base.background import aside
+from ..base.background import in_thread
 from ..base.log import logger
 from . import file_content
 
@@ -100,10 +100,10 @@ class Unwritten:
 
     async def _look_at(self, accepted: Accepted) -> str:
         try:
-            touched = await aside(partial(_touched, accepted.path), READING)
+            touched = await in_thread(partial(_touched, accepted.path), READING)
             if self._seen.get(accepted, ()) != touched:
                 read = partial(file_content.read_or_note, accepted.path)
-                present = await aside(read, READING)
+                present = await in_thread(read, READING)
                 self._seen[accepted] = touched
                 if accepted.is_in(present):
                     self.forget(accepted.path, accepted.text)

@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import Callable, Iterable, Iterator, Mapping
 
+from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery, saved_state
 from .editor import Editor
@@ -56,12 +57,9 @@ class Windows:
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called when windows may be told."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, discovery.sweep, self._pid)
+        await in_thread(partial(discovery.sweep, self._pid))
         if self._state_path is not None:
-            self._saved, problem = await loop.run_in_executor(
-                None, saved_state.load, self._state_path
-            )
+            self._saved, problem = await in_thread(partial(saved_state.load, self._state_path))
             if problem:
                 logger.error("%s", problem)
                 self._editor.tell(problem)
@@ -203,8 +201,8 @@ class Windows:
             return
         keep = self._all_saved(self._workspaces.values())
         self._written = keep
-        loop = asyncio.get_running_loop()
-        self._saving = loop.run_in_executor(None, saved_state.save, str(self._state_path), keep)
+        save = partial(saved_state.save, str(self._state_path), keep)
+        self._saving = asyncio.ensure_future(in_thread(save))
         self._saving.add_done_callback(self._saved_with)
 
     def _saved_with(self, saving: asyncio.Future[str]) -> None:

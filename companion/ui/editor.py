@@ -10,7 +10,6 @@ from typing import Callable, TypeVar
 
 import sublime
 
-from ..base.background import aside
 from ..base.log import logger
 from ..ide import file_content
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
@@ -40,7 +39,7 @@ class SublimeEditor(Editor):
         return window.active_view()
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        present = await aside(partial(file_content.in_time, file_content.read, proposal.path))
+        present = await file_content.in_time(file_content.read, proposal.path)
         await _on_ui_thread(partial(self._open, window_id, proposal, present))
 
     async def close_diff(

@@ -6,7 +6,6 @@ All of it runs on the UI thread, unless a method says otherwise.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from functools import partial
 from typing import Any, Mapping
@@ -15,13 +14,14 @@ import sublime
 
 from ..base import log
 from ..base.log import logger
-from ..ide import discovery, file_content
+from ..ide import discovery
 from ..ide.events import (
     DiffAccepted,
     DiffEdited,
     DiffRejected,
     DiffsRestored,
     FileAdded,
+    FileAsked,
     FileClosed,
     FileFocused,
     SelectionChanged,
@@ -199,14 +199,16 @@ class Host:
 
     def accept(self, window: sublime.Window, view: sublime.View) -> None:
         """Accept a diff; where something speaks against it, ask first."""
-        path = diff_views.path_of(view)
+        companion = self._listening()
+        if companion is None:
+            return
 
-        def look() -> None:
-            present = file_content.in_time(file_content.read_or_note, path)
+        def reply(present: Original) -> None:
+            """On the companion's thread."""
             sublime.set_timeout(lambda: self._accept(window, view, present), 0)
 
         # A disk can be slow: neither the UI thread nor the worker of all packages may wait for it.
-        threading.Thread(target=look, name="GeminiCompanion file", daemon=True).start()
+        companion.post(FileAsked(diff_views.path_of(view), reply))
 
     def _accept(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
         doubts = diff_views.doubts(view, present) if diff_views.is_diff(view) else []
@@ -230,14 +232,18 @@ class Host:
         window.show_quick_panel(items, answer, placeholder=sentence)
         self.editor.tell(sentence)
 
+    def _listening(self) -> Companion | None:
+        """Who hears of a decision; where it has stopped, the user is told."""
+        if self.is_running:
+            return self.companion
+        self.editor.tell('It has stopped. Run "Gemini Companion: Restart", then decide.')
+        return None
+
     def decide(self, view: sublime.View, accept: bool) -> None:
         """Accept or reject a diff, if nobody else has, and close it."""
-        companion = self.companion
-        if companion is None or not companion.is_running:
-            self.editor.tell('It has stopped. Run "Gemini Companion: Restart", then decide.')
-            return
-        taken = self._claim(view)
-        if taken is None:
+        companion = self._listening()
+        taken = self._claim(view) if companion is not None else None
+        if companion is None or taken is None:
             return
         window_id, session_id, path = taken.window.id(), taken.session_id, taken.path
         if accept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import hashlib
 import os
@@ -178,17 +179,17 @@ class FilesThatHaveNoEnd(OriginalTestCase):
             return Original("", exists=False)
 
         with mock.patch.object(file_content, "PATIENCE", 0.01):
-            found = file_content.in_time(read, self.path())
+            found = asyncio.run(file_content.in_time(read, self.path()))
         self.assertEqual(found, Original("", True, note=file_content.LATE))
 
     def test_in_time_a_file_is_read_as_ever(self) -> None:
         self.read(b"x")
-        self.assertEqual(file_content.in_time(file_content.read, self.path()).text, "x")
+        in_time = file_content.in_time
+        self.assertEqual(asyncio.run(in_time(file_content.read, self.path())).text, "x")
         with self.assertRaises(EditorError):
-            file_content.in_time(file_content.read, self.folder)
-        self.assertIn(
-            "is a folder", file_content.in_time(file_content.read_or_note, self.folder).note
-        )
+            asyncio.run(in_time(file_content.read, self.folder))
+        found = asyncio.run(in_time(file_content.read_or_note, self.folder))
+        self.assertIn("is a folder", found.note)
 
     def test_a_bug_of_ours_is_logged_and_gives_a_note(self) -> None:
         def read(path: str) -> Original:
@@ -197,7 +198,7 @@ class FilesThatHaveNoEnd(OriginalTestCase):
         recent = log.RecentLines()
         log.logger.addHandler(recent)
         self.addCleanup(log.logger.removeHandler, recent)
-        self.assertIn("log", file_content.in_time(read, self.path()).note)
+        self.assertIn("log", asyncio.run(file_content.in_time(read, self.path())).note)
         self.assertIn("ZeroDivisionError", "\n".join(recent.lines()))
 
 

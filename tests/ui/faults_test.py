@@ -18,6 +18,12 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import unwritten
+from GeminiCompanion.companion.ide.events import (
+    Event,
+    StatusAsked,
+    TextWithdrawn,
+    UndeliveredAsked,
+)
 from GeminiCompanion.companion.ui import diff_views, host
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -46,11 +52,11 @@ def text_of(view: sublime.View) -> str:
     return view.substr(sublime.Region(0, view.size()))
 
 
-def ask_companion(name: str, *arguments: Any) -> Any:
+def ask_companion(question: type[Event], *arguments: Any) -> Any:
     """What the companion answers, on this thread."""
     answers: list[Any] = []
-    getattr(plugin._host.companion, name)(*arguments, answers.append)
-    until(lambda: answers, name)
+    plugin._host.companion.post(question(*arguments, answers.append))
+    until(lambda: answers, question.__name__)
     return answers[0]
 
 
@@ -285,9 +291,15 @@ class Faults(RuleBasedStateMachine):
     # ----- what is always so
 
     @invariant()
+    def status(self) -> Any:
+        statuses = ask_companion(StatusAsked)
+        return next(it for it in statuses if it.window_id == self.window.id())
+
     def every_diff_is_known(self) -> None:
         def agreed() -> bool:
-            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            (status,) = [
+                it for it in ask_companion(StatusAsked) if it.window_id == self.window.id()
+            ]
             return bool(status.waiting == len(self.diffs()))
 
         until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
@@ -331,7 +343,7 @@ class Faults(RuleBasedStateMachine):
         newest = {path: text for text, path in self.accepted.items()}.values()
 
         def kept() -> set[str]:
-            return {text for _, text in ask_companion("kept", self.window.id())}
+            return {text for _, text in ask_companion(UndeliveredAsked, self.window.id())}
 
         sure = set(self.accepted) - self.at_risk
         until(lambda: sure <= self.told(), "every accepted text is told")
@@ -400,11 +412,13 @@ class Faults(RuleBasedStateMachine):
             done = threading.Event()
             later(done.set, 0)
             until(done.is_set, "both threads are idle")
-        ask_companion("status")
+        ask_companion(StatusAsked)
 
     def wait_for_streams(self) -> None:
         def known() -> int:
-            (status,) = [it for it in ask_companion("status") if it.window_id == self.window.id()]
+            (status,) = [
+                it for it in ask_companion(StatusAsked) if it.window_id == self.window.id()
+            ]
             return int(status.connected)
 
         until(lambda: known() == len(self.online()), "the companion knows who is there")
@@ -422,7 +436,11 @@ class Faults(RuleBasedStateMachine):
     def start_over(self) -> None:
         """An example that failed may have left anything."""
         loaded = plugin._host.companion is not None
-        if loaded and not self.window.views() and not ask_companion("kept", self.window.id()):
+        if (
+            loaded
+            and not self.window.views()
+            and not ask_companion(UndeliveredAsked, self.window.id())
+        ):
             return
         plugin.plugin_unloaded()
         shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
@@ -442,8 +460,8 @@ class Faults(RuleBasedStateMachine):
             self.end_session(cli)
         for cli in self.clis + self.gone:
             cli.fake.close()
-        for path, text in ask_companion("kept", self.window.id()):
-            ask_companion("withdraw", self.window.id(), path, text)
+        for path, text in ask_companion(UndeliveredAsked, self.window.id()):
+            ask_companion(TextWithdrawn, self.window.id(), path, text)
         for patch in self.patches:
             patch.stop()
         shutil.rmtree(self.folder, True)

@@ -1,0 +1,137 @@
+"""One asyncio loop in one thread: its life, and the way onto it; knows not what it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from contextlib import suppress
+from enum import IntEnum
+from typing import Any, Callable, Coroutine, Generic, TypeVar
+
+from . import import_errors
+from .log import logger
+
+T = TypeVar("T")
+
+# Seconds that one waits for another of its name that is still ending.
+HANDOVER = 2.0
+
+
+class State(IntEnum):
+    """In the order in which they come; some may be left out, none comes back."""
+
+    NEW = 0
+    RUNNING = 1
+    STOPPING = 2
+    OVER = 3
+
+
+class LoopThread(Generic[T]):
+    """A server, say, from `start` to its end. Every method may be called from any thread, and none
+    waits, but for `stop` where it is told to.
+
+    `serve` runs on the loop, and the thread ends with it. It is given a function that it calls once
+    with the object that takes the calls; those of before have waited for that. Where it fails,
+    `problem` becomes a sentence for the user: the name of a library that is missing, else `sorry`.
+    `on_over` is called on the thread, after the end.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        serve: Callable[[Callable[[T], None]], Coroutine[Any, Any, None]],
+        sorry: str,
+        on_over: Callable[[], None],
+    ) -> None:
+        self.problem = ""
+        self._name = name
+        self._serve = serve
+        self._sorry = sorry
+        self._on_over = on_over
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._predecessors: list[threading.Thread] = []
+        # Whoever brings it into a state appends that, and the furthest counts: so no thread can
+        # take back what another did.
+        self._states = [State.NEW]
+        # A caller appends its call and then looks for the loop; the loop shows itself and then
+        # drains: so no call is forgotten, and nobody needs a lock.
+        self._calls: deque[Callable[[T], None]] = deque()
+        self._wake: Callable[[], None] | None = None
+
+    @property
+    def state(self) -> State:
+        return max(self._states)
+
+    @property
+    def is_alive(self) -> bool:
+        """From the start until `on_over` has returned."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        self._predecessors = [it for it in threading.enumerate() if it.name == self._name]
+        self._states.append(State.RUNNING)
+        self._thread.start()
+
+    def post(self, call: Callable[[T], None]) -> None:
+        """Have the call made on the loop, after all that were posted before; never, where the
+        thread has ended."""
+        self._calls.append(call)
+        wake = self._wake
+        if wake is not None:
+            # The loop may close in this very moment; the call has then come too late.
+            with suppress(RuntimeError):
+                wake()
+
+    def stop(self, call: Callable[[T], None], join: float = 0.0) -> None:
+        """Post the call that makes `serve` return, and wait `join` seconds at most for that."""
+        if self.state is State.RUNNING:
+            self._states.append(State.STOPPING)
+        self.post(call)
+        if join and self._thread.is_alive():
+            self._thread.join(join)
+
+    def _run(self) -> None:
+        """The boundary of the thread: what gets here is our bug, or a library that is missing."""
+        try:
+            # One that is still ending has the ports, and writes down what this one takes over.
+            for thread in self._predecessors:
+                thread.join(HANDOVER)
+            asyncio.run(self._serve(self._ready))
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._wake = None
+            self._calls = deque(maxlen=0)
+            self._states.append(State.OVER)
+            self._on_over()
+
+    def _fail(self, error: Exception) -> None:
+        missing = import_errors.sentence(error)
+        self.problem = missing or self._sorry
+        if missing:
+            # Where it was imported tells nobody anything.
+            logger.error("%s (%s)", missing, error)
+        else:
+            logger.error("the thread %s ended", self._name, exc_info=error)
+
+    def _ready(self, receiver: T) -> None:
+        loop = asyncio.get_running_loop()
+
+        def drain() -> None:
+            # Only those that are here now: calls that keep coming must not keep the loop.
+            for _ in range(len(self._calls)):
+                self._make(self._calls.popleft(), receiver)
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(drain)
+
+        self._wake = wake
+        drain()
+
+    def _make(self, call: Callable[[T], None], receiver: T) -> None:
+        """The boundary of calls: one that fails keeps no other from its turn."""
+        try:
+            call(receiver)
+        except Exception:
+            logger.exception("a call to the thread %s failed", self._name)
