@@ -93,7 +93,7 @@ class FakeCli:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message.update(id=1, params=params)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("POST", "/mcp", json.dumps(message), {**self.headers, **JSON})
             response = connection.getresponse()

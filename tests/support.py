@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
 
 # Seconds after which whatever is waited for will not come any more.
-PATIENCE = 20.0
+PATIENCE = 90.0
 JSON_HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",

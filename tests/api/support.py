@@ -26,7 +26,7 @@ from GeminiCompanion.companion.api.server import Server, Settings, options
 from .contract import Contract
 
 # Seconds for anything at all.
-PATIENCE = 20.0
+PATIENCE = 90.0
 
 
 class Reply:
@@ -49,6 +49,10 @@ class ApiTest(unittest.TestCase):
 
     api: dict[str, Any] = {}
     contract = Contract()
+    root: str
+    workspace: str
+    loop: asyncio.AbstractEventLoop
+    server: Server
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -85,7 +85,7 @@ class Commands(ApiTest):
     def test_what_it_leaves_behind_ends_with_it_and_holds_nothing_up(self) -> None:
         started = time.monotonic()
         reply = self.run_over("sleep 600 & echo $!")
-        self.assertLess(time.monotonic() - started, 5)
+        self.assertLess(time.monotonic() - started, PATIENCE)
         self.until_dead(int(reply["output"]))
 
     def test_what_leaves_its_group_lives_on_but_costs_the_server_nothing(self) -> None:
@@ -96,7 +96,7 @@ class Commands(ApiTest):
             started = time.monotonic()
             command = "setsid sh -c 'echo $$; exec sleep 600' & sleep 0.2; echo told >&2"
             reply = self.run_over(command)
-            self.assertLess(time.monotonic() - started, 5)
+            self.assertLess(time.monotonic() - started, PATIENCE)
             self.assertEqual((reply["stderr"], reply["exitCode"]), ("told\n", 0))
             left.append(int(reply["output"]))
             self.addCleanup(os.kill, left[-1], signal.SIGKILL)

@@ -338,11 +338,11 @@ class Limits(ApiTest):
         self.assertFalse(self.server._http.connections)
 
     def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
-        with mock.patch.object(http_server, "STALLED", 0.5):
+        with mock.patch.object(http_server, "STALLED", 2.0):
             client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
             for data in iter(lambda: client.recv(1 << 17), b""):
                 size += len(data)
-                while time.monotonic() < last + 0.01:
+                while time.monotonic() < last + 0.03:
                     time.sleep(0.001)
                 last = time.monotonic()
         self.assertGreater(size, schemas.MAX_FILE)

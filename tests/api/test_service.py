@@ -20,7 +20,7 @@ from GeminiCompanion.companion.api import server, service
 from GeminiCompanion.companion.api.service import Service, Wish
 from GeminiCompanion.companion.base import log
 
-from ..support import wait_for
+from ..support import PATIENCE, wait_for
 
 NAME = "GeminiCompanion API"
 PAGE = {"index.html": b"<p>of the package</p>", "page.js": b"1", "notes.txt": b"of nobody"}
@@ -179,7 +179,7 @@ class StartAndStop(ServiceTest):
         wait_for(lambda: self.told)
         began = time.monotonic()
         made.quit()
-        self.assertLess(time.monotonic() - began, 5)
+        self.assertLess(time.monotonic() - began, PATIENCE)
         wait_for(lambda: not self.threads())
         self.assertEqual(len(self.told), 1)
 

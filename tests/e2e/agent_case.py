@@ -38,7 +38,7 @@ from model_server import ModelServer  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
 # Seconds for one test, with a start of the CLI on a busy machine in it.
-PATIENCE = 60.0
+PATIENCE = 180.0
 # One model, so that no request goes out to choose one.
 MODEL = "gemini-2.5-flash"
 KEY = Credentials(API_KEY, "the-key")
@@ -70,6 +70,10 @@ class AgentCase(unittest.TestCase):
 
     options: dict[str, Any] = {}
     settings: dict[str, Any] = {}
+    root: str
+    model: ModelServer
+    loop: asyncio.AbstractEventLoop
+    agent: Agent
 
     @classmethod
     def setUpClass(cls) -> None:

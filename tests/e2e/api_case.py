@@ -94,6 +94,8 @@ class ApiCase(AgentCase):
 
     api: dict[str, Any] = {}
     contract = Contract()
+    server: Server
+    client: ClientSession
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -30,6 +30,8 @@ import pyte
 HERE = os.path.dirname(os.path.abspath(__file__))
 BINARY = os.path.join(HERE, "node_modules", ".bin", "gemini")
 COLUMNS, LINES = 140, 50
+# Seconds for what is sure to appear, on a busy machine.
+PATIENCE = 120.0
 SETTINGS = {
     "ide": {"enabled": True, "hasSeenNudge": True},
     "security": {
@@ -91,7 +93,9 @@ class GeminiCli:
         with self._drawn:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def wait_until(self, holds: Callable[[str], bool], what: str, timeout: float = 30) -> None:
+    def wait_until(
+        self, holds: Callable[[str], bool], what: str, timeout: float = PATIENCE
+    ) -> None:
         """Wait until it holds for the screen."""
         with self._drawn:
             self._drawn.wait_for(lambda: holds(self.screen()) or self._ended, timeout)
@@ -99,11 +103,11 @@ class GeminiCli:
                 end = "the CLI has left" if self._ended else f"not within {timeout} s"
                 raise TimeoutError(f"{what}: {end}:\n{self.screen()}")
 
-    def wait_for(self, *texts: str, timeout: float = 30) -> None:
+    def wait_for(self, *texts: str, timeout: float = PATIENCE) -> None:
         """Wait until all the texts are on the screen."""
         self.wait_until(lambda screen: all(text in screen for text in texts), str(texts), timeout)
 
-    def wait_ready(self, timeout: float = 30) -> None:
+    def wait_ready(self, timeout: float = PATIENCE) -> None:
         """Wait until nothing runs and the next prompt can be typed."""
 
         def is_ready(screen: str) -> bool:
@@ -113,7 +117,7 @@ class GeminiCli:
 
     def wait_connected(self) -> None:
         """Ask for the status until it says so: the CLI connects in the background."""
-        self.wait_ready(60)
+        self.wait_ready()
         for _ in range(TRIES):
             if "Connected to Sublime Text" in self.ide_status():
                 return
@@ -159,7 +163,7 @@ class GeminiCli:
     def quit(self) -> int:
         """Leave as a user does; the exit status."""
         self.say("/quit")
-        return self._process.wait(30)
+        return self._process.wait(PATIENCE)
 
     def kill(self) -> None:
         """End it as a crash would."""

@@ -40,7 +40,7 @@ class Editor:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def do(self, name: str, *args: Any, timeout: float = 30) -> Any:
+    def do(self, name: str, *args: Any, timeout: float = 120) -> Any:
         if self._process.stdin is None or self._process.poll() is not None:
             raise RuntimeError(f"{name}: the editor has left with {self._process.returncode}")
         self._count += 1
@@ -68,13 +68,13 @@ class Editor:
         # The answer can get lost.
         with suppress(RuntimeError, queue.Empty):
             self.do("leave", timeout=5)
-        return self._process.wait(20)
+        return self._process.wait(120)
 
     def quit(self) -> int:
         """Unload the packages and leave; the exit status."""
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
-        return self._process.wait(20)
+        return self._process.wait(120)
 
     def close(self) -> None:
         try:

@@ -40,8 +40,10 @@ SIDE_ANSWER = {
 }
 
 
+# Seconds for a prompt that is sure to come, on a busy machine.
+PATIENCE = 120.0
 # Seconds that a reply waits at a gate, should a test never open it.
-AT_GATE = 30
+AT_GATE = 240
 
 
 class Gate(threading.Event):
@@ -173,7 +175,7 @@ class ModelServer:
             self._plays.pop(text, None)
             self._plays[text] = deque(replies)
 
-    def wait_for_prompt(self, text: str, timeout: float = 30) -> str:
+    def wait_for_prompt(self, text: str, timeout: float = PATIENCE) -> str:
         """What the newest main turn with this text in its last message said there."""
         with self._asked:
             asked = self._asked.wait_for(lambda: any(text in it for it in self.prompts()), timeout)

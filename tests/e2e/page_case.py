@@ -34,7 +34,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 # Whatever a page asks for, it is not asked of anybody else.
 OPTIONS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # Milliseconds for a condition to become true on a busy machine.
-PATIENCE = 30_000
+PATIENCE = 60_000
 # Tells of what the page's policy did not let happen.
 WATCH = """
 window.violations = [];

@@ -24,8 +24,12 @@ def window() -> sublime.Window:
     return sublime.active_window()
 
 
+# Seconds for what is sure to happen, on a busy machine.
+PATIENCE = 90
+
+
 def _wait(condition: Any, what: str) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(what)

@@ -15,7 +15,7 @@ from editor import Editor
 
 START = "Gemini Companion: Start API Server"
 STOP = "Gemini Companion: Stop API Server"
-PATIENCE = 60
+PATIENCE = 180
 # The real CLI, led to the local model by the environment that the editor keeps from it.
 WRAPPER = """
 process.env.GOOGLE_GEMINI_BASE_URL = %s;

@@ -24,6 +24,12 @@ class Session(unittest.TestCase):
     package = ""
     # What the editor runs on.
     python = sys.executable
+    root: str
+    folder: str
+    temp: str
+    model: ModelServer
+    editor: Editor
+    cli: GeminiCli
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import PROGRAM  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
-from served import START, STOP, Served, is_gone, set_up, until  # noqa: E402
+from served import PATIENCE, START, STOP, Served, is_gone, set_up, until  # noqa: E402
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
@@ -105,7 +105,7 @@ class InTheEditor(unittest.TestCase):
         served.configure()
         chat = threading.Thread(target=self.chat_until_the_end, args=(served,), daemon=True)
         chat.start()
-        self.addCleanup(chat.join, 20)
+        self.addCleanup(chat.join, PATIENCE)
         asked = until(lambda: served.ask("GET", "/tool-confirmations")["confirmations"])
         decision = {"callId": asked[0]["data"]["callId"], "outcome": "proceed_once"}
         served.ask("POST", "/tool-confirmation", decision)

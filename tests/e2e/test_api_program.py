@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 
-PATIENCE = 60
+PATIENCE = 180
 
 
 class ProgramCase(unittest.TestCase):

@@ -16,7 +16,7 @@ from headless import host, running
 from headless.options import Options
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PATIENCE = 10.0  # seconds
+PATIENCE = 60.0  # seconds
 
 
 def wait_until(condition: Callable[[], Any], what: str = "the condition") -> Any:

@@ -111,7 +111,7 @@ class Host(unittest.TestCase):
             stdout=subprocess.PIPE,
             universal_newlines=True,
         ) as editor:
-            output = editor.communicate(timeout=30)[0]
+            output = editor.communicate(timeout=120)[0]
         self.assertIn(f"parent {editor.pid}", output)
 
     def test_the_build_is_the_one_that_was_asked_for(self) -> None:
@@ -218,7 +218,7 @@ class Host(unittest.TestCase):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self.addCleanup(editor.wait, 20)
+        self.addCleanup(editor.wait, 120)
         self.addCleanup(editor.kill)
         wait_until(lambda: "init" in self.log(), "the start of the editor")
         return editor

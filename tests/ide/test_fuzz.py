@@ -24,7 +24,16 @@ from GeminiCompanion.companion.base import http_server, unauthenticated
 from GeminiCompanion.companion.ide import sessions
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import Background, Client, EventStream, FakeEditor, read_all, temp_folder, wait_for
+from ..support import (
+    PATIENCE,
+    Background,
+    Client,
+    EventStream,
+    FakeEditor,
+    read_all,
+    temp_folder,
+    wait_for,
+)
 
 ROUNDS = int(os.environ.get("FUZZ", "1"))
 SEED = int(os.environ.get("FUZZ_SEED", 20261121 if ROUNDS == 1 else random.randrange(2**32)))
@@ -33,7 +42,7 @@ if ROUNDS > 1:
 HTTP_REQUESTS = 400 * ROUNDS
 MESSAGES = 1500 * ROUNDS
 # Seconds for a connection to be answered or ended.
-LIMIT = 10.0
+LIMIT = 60.0
 # Bytes that a server may have gained over thousands of requests.
 GAIN = 512 * 1024
 
@@ -121,7 +130,7 @@ class FuzzTestCase(unittest.TestCase):
         self.editor = FakeEditor()
         self.workspace = Workspace(1, ("/w",), self.editor, on_change=opened.set)
         running = asyncio.ensure_future(self.workspace.run(2**30))
-        await asyncio.wait_for(opened.wait(), 20)
+        await asyncio.wait_for(opened.wait(), PATIENCE)
         try:
             yield
         finally:

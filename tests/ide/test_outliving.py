@@ -17,7 +17,7 @@ from GeminiCompanion.companion.ide.events import DiffAccepted, UndeliveredAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import FakeEditor, temp_folder
+from ..support import PATIENCE, FakeEditor, temp_folder
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
@@ -67,7 +67,7 @@ class OutlivingTestCase(unittest.TestCase):
             windows.stop()
             await running
 
-        asyncio.run(asyncio.wait_for(run(), 30))
+        asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
     def load(self) -> dict[tuple[str, ...], SavedWorkspace]:
         found, problem = saved_state.load(self.path)

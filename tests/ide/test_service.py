@@ -29,10 +29,10 @@ from GeminiCompanion.companion.ide.events import (
     TrustChanged,
     WindowsChanged,
 )
-from GeminiCompanion.companion.ide.service import JOIN, Companion
+from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.status import Status
 
-from ..support import Client, FakeEditor, discovery_files, temp_folder, wait_for
+from ..support import PATIENCE, Client, FakeEditor, discovery_files, temp_folder, wait_for
 
 # Above what any system gives out, so that no process has it.
 PID = 2**30
@@ -161,12 +161,12 @@ class StartAndStop(ServiceTestCase):
         blocked = threading.Event()
 
         def block(statuses: tuple[Status, ...]) -> None:
-            blocked.wait(20)
+            blocked.wait(PATIENCE)
 
         self.companion.post(StatusAsked(block))
         began = time.monotonic()
         self.companion.stop(0.05)
-        self.assertLess(time.monotonic() - began, 5)
+        self.assertLess(time.monotonic() - began, PATIENCE)
         self.assertEqual(self.threads(), ["GeminiCompanion"])
         blocked.set()
         wait_for(lambda: not self.threads())
@@ -187,10 +187,10 @@ class StartAndStop(ServiceTestCase):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         head = client.head(Content_Length=str(len(body)))
         with client.send_raw(head + body.encode()):
-            self.assertTrue(asked.wait(20))
+            self.assertTrue(asked.wait(PATIENCE))
             began = time.monotonic()
-            self.companion.stop()
-            self.assertLess(time.monotonic() - began, JOIN)
+            self.companion.stop(PATIENCE)
+            self.assertLess(time.monotonic() - began, PATIENCE)
         self.assertEqual((self.threads(), self.files()), ([], []))
 
     def test_a_cli_that_reads_nothing_does_not_hold_up_the_stop(self) -> None:

@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ide.sessions import (
     UnknownSession,
 )
 
-from ..support import Clock, in_loop
+from ..support import PATIENCE, Clock, in_loop
 
 # Decisions, as only these are saved.
 ONE, TWO, THREE, FOUR = (b'{"params":{"filePath":"/%d"}}' % number for number in range(1, 5))
@@ -53,7 +53,7 @@ class OneSession(unittest.TestCase):
         waiting = asyncio.ensure_future(stream.next(60))
         await asyncio.sleep(0)
         self.session.send(b"a")
-        event = await asyncio.wait_for(waiting, 5)
+        event = await asyncio.wait_for(waiting, PATIENCE)
         self.assertEqual(event and event.message, b"a")
 
     @in_loop
@@ -116,7 +116,7 @@ class OneSession(unittest.TestCase):
         if self.session.stream is not None:
             self.session.stream.end()
         with self.assertRaises(StreamEnded):
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, PATIENCE)
 
 
 class Withdrawal(unittest.TestCase):
@@ -460,7 +460,7 @@ class Grace(unittest.TestCase):
         waiting = asyncio.ensure_future(stream.next(60))
         await asyncio.sleep(0)
         self.sessions.woke_up()
-        self.assertIsNone(await asyncio.wait_for(waiting, 5))
+        self.assertIsNone(await asyncio.wait_for(waiting, PATIENCE))
 
     @in_loop
     async def test_a_session_is_said_to_be_absent_once_it_has_been_away_for_some_seconds(

@@ -32,6 +32,7 @@ from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import (
+    PATIENCE,
     Background,
     Client,
     EventStream,
@@ -63,7 +64,7 @@ class WindowsTestCase(unittest.TestCase):
         self.windows = Windows(self.editor, PID, self.told.append)
         ready = asyncio.Event()
         running = asyncio.ensure_future(self.windows.run(ready.set))
-        await asyncio.wait_for(ready.wait(), 20)
+        await asyncio.wait_for(ready.wait(), PATIENCE)
         try:
             yield
         finally:
@@ -364,6 +365,6 @@ class ADiskThatRefuses(unittest.TestCase):
             await running
 
         with mock.patch(WINDOWS + ".SAVE_DELAY", 0.01):
-            asyncio.run(asyncio.wait_for(run(), 20))
+            asyncio.run(asyncio.wait_for(run(), PATIENCE))
         self.assertEqual(len(editor.told), 1)
         self.assertIn("could not be saved", editor.told[0])

@@ -24,7 +24,16 @@ from GeminiCompanion.companion.ide.workspace import (
     Workspace,
 )
 
-from ..support import Background, Client, Clock, FakeEditor, discovery_files, in_loop, temp_folder
+from ..support import (
+    PATIENCE,
+    Background,
+    Client,
+    Clock,
+    FakeEditor,
+    discovery_files,
+    in_loop,
+    temp_folder,
+)
 
 UNWRITTEN = "GeminiCompanion.companion.ide.unwritten"
 WINDOW = 7
@@ -691,7 +700,7 @@ class Served(FilesTestCase):
         opened = asyncio.Event()
         self.workspace = Workspace(WINDOW, folders, self.editor, on_change=opened.set)
         running = asyncio.ensure_future(self.workspace.run(PID))
-        await asyncio.wait_for(opened.wait(), 20)
+        await asyncio.wait_for(opened.wait(), PATIENCE)
         try:
             yield
         finally:

@@ -36,7 +36,7 @@ ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
 NAMES = ("a.py", "b.py", "new.py")
 DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
 # Seconds for what is sure to happen.
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:
