@@ -24,6 +24,7 @@ from .events import Events
 from .packages import Packages
 from .plugins import Plugins
 from .queues import Queues
+from .schemes import Schemes
 from .settings import Settings
 from .views import View
 from .windows import Group, Sheet, Window
@@ -46,6 +47,7 @@ class Editor:
         self.queues = Queues(slow)
         self.events = Events(self)
         self.packages = Packages(self, data)
+        self.schemes = Schemes(self)
         self.commands = Commands(self)
         self.plugins = Plugins(self)
         self.windows: List[Window] = []

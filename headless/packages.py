@@ -18,7 +18,13 @@ REPOSITORY_NAME = "GeminiCompanion"
 _DEFAULT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "default")
 # Resources and their files: a real editor that loads this checkout as a package would take a file
 # of such a name for settings of the package.
-_DEFAULT_FILES = {"Preferences.sublime-settings": "preferences.jsonc"}
+_DEFAULT_FILES = {
+    "Default": {"Preferences.sublime-settings": "preferences.jsonc"},
+    "Color Scheme - Default": {
+        "Breakers.sublime-color-scheme": "breakers.jsonc",
+        "Mariana.sublime-color-scheme": "mariana.jsonc",
+    },
+}
 _NEVER_RESOURCES = ("__pycache__", "node_modules")
 
 
@@ -88,18 +94,16 @@ class Package:
 
 
 class _Default(Package):
-    """What the editor itself brings along."""
-
-    def __init__(self) -> None:
-        super().__init__("Default", None)
+    """What the editor itself brings along; a folder of that name in Packages goes over it."""
 
     def _members(self) -> List[str]:
-        return list(_DEFAULT_FILES)
+        return list(_DEFAULT_FILES[self.name])
 
     def read(self, path: str) -> bytes:
-        if path not in _DEFAULT_FILES:
+        over = os.path.join(self.folder or "", *path.split("/"))
+        if path not in self._members() or (self.folder and os.path.isfile(over)):
             return super().read(path)
-        with open(os.path.join(_DEFAULT, _DEFAULT_FILES[path]), "rb") as file:
+        with open(os.path.join(_DEFAULT, _DEFAULT_FILES[self.name][path]), "rb") as file:
             return file.read()
 
 
@@ -168,7 +172,10 @@ class Packages:
         """
         for folder in (self.user_folder(), self.installed_folder()):
             os.makedirs(folder, exist_ok=True)
-        self.add(_Default())
+        for name in _DEFAULT_FILES:
+            over = os.path.join(self.folder(), name)
+            self.add(_Default(name, over if os.path.isdir(over) else None))
+            self._given.add(name)
         for path in given:
             package = self.at(path)
             self._given.add(package.name)

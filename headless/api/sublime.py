@@ -20,6 +20,7 @@ from sublime_types import DIP, CommandArgs, Point, Value, Vector
 from headless import files as _files
 from headless import layout as _layout
 from headless import running as _running
+from headless import selectors as _selectors
 from headless import syntaxes as _syntaxes
 from headless import values as _values
 from headless import windows as _windows
@@ -493,11 +494,23 @@ def get_log_control_tree() -> bool:
 
 
 def ui_info() -> Dict[str, Any]:
-    return _missing("ui_info")  # type: ignore[no-any-return]
+    editor = _editor()
+    preferences = editor.preferences()
+    scheme = editor.schemes.resolved(preferences)
+    theme = str(preferences.get("theme", "Default.sublime-theme"))
+    return {
+        "color_scheme": {
+            "value": str(preferences.get("color_scheme", scheme)),
+            "resolved_value": scheme,
+            "style": "light" if editor.schemes.named(scheme).is_light() else "dark",
+        },
+        "theme": {"value": theme, "resolved_value": theme},
+        "system": {"style": "dark"},
+    }
 
 
 def score_selector(scope_name: str, selector: str) -> int:
-    return _missing("score_selector")  # type: ignore[no-any-return]
+    return _selectors.score(scope_name, selector)
 
 
 def load_resource(name: str) -> str:
@@ -1638,25 +1651,26 @@ class View:
         return _missing("View.expand_to_scope")  # type: ignore[no-any-return]
 
     def scope_name(self, pt: Point) -> str:
-        return _missing("View.scope_name")  # type: ignore[no-any-return]
+        """The scope of the whole text: no syntax is parsed here, so nothing within it is known."""
+        return str(self._open().scope()) + " "
 
     def context_backtrace(self, pt: Point) -> List[Any]:
         return _missing("View.context_backtrace")  # type: ignore[no-any-return]
 
     def match_selector(self, pt: Point, selector: str) -> bool:
-        return _missing("View.match_selector")  # type: ignore[no-any-return]
+        return self.score_selector(pt, selector) > 0
 
     def score_selector(self, pt: Point, selector: str) -> int:
-        return _missing("View.score_selector")  # type: ignore[no-any-return]
+        return _selectors.score(self.scope_name(pt), selector)
 
     def find_by_selector(self, selector: str) -> List[Region]:
         return _missing("View.find_by_selector")  # type: ignore[no-any-return]
 
     def style(self) -> Dict[str, Any]:
-        return _missing("View.style")  # type: ignore[no-any-return]
+        return dict(_editor().schemes.of(self._open()).style())
 
     def style_for_scope(self, scope: str) -> Dict[str, Any]:
-        return _missing("View.style_for_scope")  # type: ignore[no-any-return]
+        return dict(_editor().schemes.of(self._open()).style_of(scope))
 
     def indented_region(self, pt: Point) -> Region:
         return _missing("View.indented_region")  # type: ignore[no-any-return]

@@ -65,7 +65,7 @@ class Packages(EngineTestCase):
 
     def test_packages_come_in_order_with_default_first_and_user_last(self) -> None:
         names = [package.name for package in self.editor.packages.ordered()]
-        self.assertEqual(names, ["Default", "Toy", "User"])
+        self.assertEqual(names, ["Default", "Color Scheme - Default", "Toy", "User"])
 
     def test_palette_menu_and_keys_are_read_with_comments(self) -> None:
         self.write_package(

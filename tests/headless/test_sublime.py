@@ -203,9 +203,9 @@ class Application(EngineTestCase):
     def test_what_is_not_offered_says_its_name(self) -> None:
         view = self.view_with("")
         for call, name in (
-            (lambda: view.scope_name(0), "View.scope_name"),
+            (lambda: view.find_by_selector("string"), "View.find_by_selector"),
             (lambda: self.window.hwnd(), "Window.hwnd"),
-            (self.sublime.ui_info, "ui_info"),
+            (lambda: self.sublime.log_fps(True), "log_fps"),
         ):
             with self.assertRaisesRegex(NotImplementedError, name):
                 call()
