@@ -18,6 +18,10 @@ callback from openDiff to the decision, for proposals of every size; then a load
 package, the median of some: from `plugin_loaded` to the discovery file, the longest that the
 editor's thread did nothing else, and how much larger the process was a second later.
 
+Large bodies and answers, with both servers in one process: the longest that a thread which ticks
+each millisecond had to wait, the longest answer to another client, and the memory that 128 clients
+cost which ask for a file of 10 MB and do not read it.
+
 The Gemini CLI API, with the real CLI and the tests' model, beside the same CLI driven over its
 input and output: turns of both by turns, with the median of their differences; pieces of a long
 answer per second; memory, and what each conversation adds to it.
@@ -31,14 +35,14 @@ import sys
 import time
 from typing import List
 
-from . import api, editor, latency, table, throughput
+from . import api, editor, large, latency, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor, api):
+    for section in (throughput, latency, editor, large, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:

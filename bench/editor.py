@@ -24,6 +24,7 @@ PATIENCE = 120.0
 EVENT_AIM = Aim(100.0, False, "at most 100 us")
 DISCOVERY_AIM = Aim(500.0, False, "at most 500 ms")
 HELD_AIM = Aim(16.0, False, "at most 16 ms")
+MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
 
 
@@ -81,4 +82,4 @@ def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
     if runs[0]["memory"] is None:
         yield missing(MEMORY, "needs /proc")
     else:
-        yield median_row(MEMORY, [run["memory"] / 1024**2 for run in runs], " MiB", 1)
+        yield median_row(MEMORY, [run["memory"] / 1024**2 for run in runs], " MiB", 1, MEMORY_AIM)

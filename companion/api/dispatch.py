@@ -59,9 +59,6 @@ class Dispatcher:
         try:
             with MemoryShare(self._memory) as memory:
                 return await self._answer_or_refuse(request, memory, language, headers)
-        except ConnectionError:
-            # The client left within an answer, and the library ends its connection.
-            raise
         except Exception:
             logger.exception("a request failed")
             return await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)

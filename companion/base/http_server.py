@@ -354,7 +354,7 @@ async def send(
     request: web.BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
 ) -> web.StreamResponse:
     """Answer with a body in pieces, the next one made when the client has taken the last: so an
-    answer of any size waits in memory for one piece only. Raises ConnectionError."""
+    answer of any size waits in memory for one piece only."""
     first = next(body, b"")
     second = next(body, b"")
     if not second:
@@ -362,11 +362,20 @@ async def send(
     response = web.StreamResponse(status=status, headers=headers)
     if status in CLOSING:
         response.force_close()
-    await response.prepare(request)
-    if request.method != "HEAD":
-        for piece in itertools.chain((first, second), body):
-            await response.write(piece)
-    await response.write_eof()
+    is_whole = False
+    try:
+        await response.prepare(request)
+        if request.method != "HEAD":
+            for piece in itertools.chain((first, second), body):
+                await response.write(piece)
+        await response.write_eof()
+        is_whole = True
+    except ConnectionError:
+        logger.debug("a client left its answer")
+    finally:
+        # Whoever reads a part of an answer must not take it for the whole.
+        if not is_whole and request.transport is not None:
+            request.transport.abort()
     return response
 
 

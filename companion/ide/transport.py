@@ -140,9 +140,6 @@ class Endpoint:
             return refusal.answer()
         except RpcError as error:
             return Answer(head_of(400, _JSON), error.encode())
-        except ConnectionError:
-            # The client left before it had the whole answer, which nobody reads.
-            return _Refusal(400, "Expected a client.").answer()
         except Exception:
             logger.exception("a request failed")
             return Answer(head_of(500, _JSON), _internal_error().encode())

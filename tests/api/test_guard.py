@@ -25,7 +25,9 @@ from GeminiCompanion.companion.api import (
     state,
     website,
 )
-from GeminiCompanion.companion.base import http_server
+from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.base import http_server, large_json, memory_budget
+from GeminiCompanion.companion.base.large_json import PIECE
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.private_files import NotPrivate
 
@@ -117,6 +119,10 @@ class Guarded(ApiTest):
                     reply = self.ask(method, path, headers={"Origin": origin})
                     self.refused(reply, 403, "FORBIDDEN")
                     self.assertNotIn("Access-Control-Allow-Origin", reply.headers)
+
+    def test_an_origin_is_the_same_in_either_case(self) -> None:
+        for origin in (self.server.url.upper(), f"HTTP://LocalHost:{self.server.port}"):
+            self.assertEqual(self.ask("GET", "/status", headers={"Origin": origin}).status, 200)
 
     def test_its_own_page_may_talk_to_it(self) -> None:
         reply = self.ask("GET", "/auth/status", headers={"Origin": self.server.url})
@@ -224,6 +230,7 @@ class Limits(ApiTest):
         with mock.patch.object(http_server, "BODY_TIME", 0.1):
             reply = self.ask("POST", "/auth/clear", b"{", {"Content-Length": "2"})
         self.refused(reply, 408, "REQUEST_TIMEOUT")
+        self.assertEqual(reply.headers["Connection"], "close")
 
     def test_a_client_that_asks_before_it_sends_is_told_to_go_on(self) -> None:
         client = self.connect()
@@ -312,17 +319,18 @@ class Limits(ApiTest):
         self.assertEqual(self.ask("GET", "/sessions").status, 200)
         self.assertEqual(strangers[0].recv(1), b"")
 
-    def begin_to_read(self, buffer: int) -> socket.socket:
+    def begin_to_read(self, buffer: int, server: Server | None = None) -> socket.socket:
         """A connection with a large answer on its way, of which the kernel holds a part only."""
+        server = server or self.server
         body = json.dumps({"path": self.write("large", "x" * schemas.MAX_FILE)}).encode()
         client = socket.socket()
         self.addCleanup(client.close)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         client.settimeout(PATIENCE)
-        client.connect(("127.0.0.1", self.server.port))
+        client.connect(("127.0.0.1", server.port))
         head = (
-            f"POST /read-file HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
-            f"Authorization: Bearer {self.server.token}\r\nConnection: close\r\n"
+            f"POST /read-file HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            f"Authorization: Bearer {server.token}\r\nConnection: close\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         client.sendall(head.encode() + body)
@@ -346,6 +354,41 @@ class Limits(ApiTest):
                     time.sleep(0.001)
                 last = time.monotonic()
         self.assertGreater(size, schemas.MAX_FILE)
+
+    def test_an_answer_that_nobody_reads_waits_in_memory_for_a_piece_of_it_only(self) -> None:
+        client = self.begin_to_read(4096)
+        self.assertTrue(client.recv(100))
+        (connection,) = self.server._http._server.connections
+        if connection.transport is None:
+            self.fail("the connection is gone")
+        buffered = connection.transport.get_write_buffer_size
+        ends = time.monotonic() + PATIENCE
+        while not buffered() and time.monotonic() < ends:
+            time.sleep(0.01)
+        self.assertTrue(buffered())
+        self.assertLess(buffered(), 1 << 20)
+
+    def test_large_answers_that_nobody_reads_hold_up_other_large_ones_for_a_while(self) -> None:
+        limit = mock.patch.object(dispatch, "MAX_MEMORY", schemas.MAX_FILE)
+        with limit:
+            server = self.another_server()
+        client = self.begin_to_read(4096, server)
+        self.assertTrue(client.recv(100))
+        large = {"path": self.path("large")}
+        with mock.patch.object(memory_budget, "TIME_LIMIT", 0.05):
+            reply = self.ask("POST", "/read-file", large, server=server)
+            self.refused(reply, 503, "TOO_MANY")
+            small = {"path": self.write("small", "text")}
+            self.assertEqual(self.ask("POST", "/read-file", small, server=server).status, 200)
+        client.close()
+        self.assertEqual(self.ask("POST", "/read-file", large, server=server).status, 200)
+
+    def test_a_body_of_many_values_is_refused_long_before_its_end(self) -> None:
+        client = self.begin(f"Content-Length: {dispatch.MAX_BODY}")
+        client.sendall(b'{"path":[' + b'{"a":1},' * (large_json.MAX_REST // 8) + b"0," * PIECE)
+        head = rest_of(client)
+        self.assertIn(b" 413 ", head)
+        self.assertIn(b"connection: close", head.lower())
 
     def test_a_bug_is_logged_and_told_without_its_details(self) -> None:
         with mock.patch.object(self.server.agent, "sessions", side_effect=KeyError("inner")):

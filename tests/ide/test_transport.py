@@ -143,7 +143,7 @@ class WhoMayTalk(TransportTestCase):
                     self.assert_refused(answer, 403, "Origin")
 
     def test_the_servers_own_origin_is_allowed(self) -> None:
-        for name in ("127.0.0.1", "localhost", "host.docker.internal"):
+        for name in ("127.0.0.1", "localhost", "LocalHost", "host.docker.internal"):
             with self.subTest(name=name):
                 answer = self.client.post(PING, Origin=f"http://{name}:{self.port}")
                 self.assertEqual(answer.status, 200)
@@ -394,8 +394,10 @@ class Bodies(TransportTestCase):
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
         head = self.client.head(Content_Length="1000")
         with mock.patch.object(http_server, "BODY_TIME", 0.05):
+            # To the end of the connection, which has no further use.
             answer = read_all(self.client.send_raw(head + b'{"half":'))
         self.assertIn(b" 408 ", answer)
+        self.assertIn(b"connection: close", answer.lower())
         self.assert_goes_on()
 
     def test_a_larger_one_is_refused_by_its_length_before_it_is_sent(self) -> None:
