@@ -107,14 +107,17 @@ class Missing(unittest.TestCase):
         self.assertTrue(any('"aiohttp" is missing' in line for line in seen["log"]))
 
     def test_a_library_that_another_one_lacks_is_told_by_its_own_name(self) -> None:
-        self.check('The library "attr" is missing.', *self.see(aiohttp="import attr.validators"))
+        self.check(
+            'The library "attr" is missing.',
+            *self.see(aiohttp="import attr.validators", jsonschema=""),
+        )
 
     def test_a_library_that_is_too_old_is_told_to_be_so(self) -> None:
         old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass\n"
-        self.check('The library "aiohttp" does not fit.', *self.see(aiohttp=old))
+        self.check('The library "aiohttp" does not fit.', *self.see(aiohttp=old, jsonschema=""))
 
     def test_a_library_for_another_python_is_told_however_it_fails(self) -> None:
         for text in ("from abc import ABCMeta\nABCMeta['other']\n", "def f(:\n", "len.other\n"):
             with self.subTest(text):
-                seen, console = self.see(aiohttp=text)
+                seen, console = self.see(aiohttp=text, jsonschema="")
                 self.check('The library "aiohttp" does not fit.', seen, console)
