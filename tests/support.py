@@ -42,6 +42,16 @@ def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
         time.sleep(0.002)
 
 
+async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
+    """The same in a loop, also in one whose time stands still."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout} seconds in vain")
+        time.sleep(0.001)
+        await asyncio.sleep(0)
+
+
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Run a test that is a coroutine in a loop of its own, under any test runner."""
 

@@ -9,7 +9,7 @@ import os
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Mapping, Sequence
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
@@ -36,6 +36,22 @@ class OpenFile:
     path: str
     cursor: Cursor | None = None
     selected_text: str = ""
+
+
+@dataclass(frozen=True)
+class ContextUpdate:
+    """What the CLIs of a window are told of it; `is_trusted` None leaves that member out
+    (docs/protocol.md 4.38). Nobody changes the entries."""
+
+    open_files: Sequence[Mapping[str, Any]]
+    is_trusted: bool | None = None
+
+    def notification(self) -> tuple[str, dict[str, Any]]:
+        """Method and params of the JSON-RPC notification."""
+        state: dict[str, Any] = {"openFiles": self.open_files}
+        if self.is_trusted is not None:
+            state["isTrusted"] = self.is_trusted
+        return "ide/contextUpdate", {"workspaceState": state}
 
 
 def _milliseconds() -> int:
@@ -71,7 +87,7 @@ class ContextStore:
 
     def focus(self, file: OpenFile) -> None:
         """The file is the one the user looks at. Its stamp is larger than every other, even within
-        one millisecond: the CLI takes the newest for active (contract B4.34)."""
+        one millisecond: the CLI takes the newest for active (docs/protocol.md 4.34)."""
         self._files[file.view_id] = file
         self._files.move_to_end(file.view_id)
         self._last_focus = max(self._clock(), self._last_focus + 1)

@@ -53,7 +53,7 @@ class _FileEvent(_WindowEvent):
 
     def apply_to(self, workspace: Workspace) -> None:
         self.change(workspace.context)
-        workspace.context_changed()
+        workspace.updates.changed()
 
     @abstractmethod
     def change(self, context: ContextStore) -> None: ...
@@ -111,7 +111,7 @@ class FileClosed(Event):
         for workspace in windows:
             if workspace.window_id != self.still_in:
                 workspace.context.close(self.view_id)
-                workspace.context_changed()
+                workspace.updates.changed()
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class DiffsRestored(_WindowEvent):
     diffs: Sequence[tuple[str, str]]
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.reconcile(self.diffs)
+        workspace.diffs.reconcile(self.diffs)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class DiffEdited(_DiffEvent):
     text: str
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.edited(self.session_id, self.path, self.text)
+        workspace.diffs.edited(self.session_id, self.path, self.text)
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,14 @@ class DiffAccepted(_DiffEvent):
     text: str
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.accept(self.session_id, self.path, self.text)
+        workspace.diffs.accept(self.session_id, self.path, self.text)
 
 
 class DiffRejected(_DiffEvent):
     """The user wants the file to stay as it is."""
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.reject(self.session_id, self.path)
+        workspace.diffs.reject(self.session_id, self.path)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class StatusAsked(Event):
 
 
 @dataclass(frozen=True)
-class UndeliveredAsked(Event):
+class UnwrittenAsked(Event):
     """`reply` is called on the companion's thread, with path and text of each accepted proposal of
     the window that no CLI could be told of yet, or that none has written."""
 
@@ -180,7 +180,7 @@ class UndeliveredAsked(Event):
 
     def apply(self, windows: Windows) -> None:
         workspace = windows.of(self.window_id)
-        self.reply(workspace.kept() if workspace is not None else ())
+        self.reply(workspace.delivery.unwritten() if workspace is not None else ())
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class TextWithdrawn(Event):
 
     def apply(self, windows: Windows) -> None:
         workspace = windows.of(self.window_id)
-        self.reply(workspace is not None and workspace.withdraw(self.path, self.text))
+        self.reply(workspace is not None and workspace.delivery.withdraw(self.path, self.text))
 
 
 @dataclass(frozen=True)

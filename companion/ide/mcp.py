@@ -44,6 +44,9 @@ BATCH_VERSION = "2025-03-26"
 # From this revision on, bad arguments are the tool's error and no longer the protocol's.
 ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
 
+# Characters of a client's name that are remembered.
+MAX_CLIENT_NAME = 200
+
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 EMPTY = encode({})
@@ -51,7 +54,7 @@ SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version
 
 
 class Desk:
-    """Where the tools' work is done; a workspace is one."""
+    """Where the tools' work is done; the diffs of a window are one."""
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         """Show the diff; `content` is a TruncatedString where it is too long to be edited
@@ -223,6 +226,16 @@ def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
         "serverInfo": SERVER_INFO,
     }
     return version, result
+
+
+def client_of(request: Request) -> str:
+    """The client that sends `initialize`, by its own name and version; empty where it says none."""
+    info = request.params.get("clientInfo")
+    members = (info.get("name"), info.get("version")) if isinstance(info, dict) else ()
+    words = [
+        word for word in members if isinstance(word, str) and not isinstance(word, TruncatedString)
+    ]
+    return " ".join(" ".join(words).split())[:MAX_CLIENT_NAME]
 
 
 async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What outlives the companion: ports, tokens, sessions and decisions that nobody took yet.
+"""What outlives the companion: ports, tokens, sessions and the books of decisions.
 
 One file, which only this user can read, a line of JSON for each window. So an upgrade of the
 package, or a restart of the editor, goes unnoticed by a CLI that comes back soon enough, and no
@@ -10,80 +10,81 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import stat
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 from ..base import private_files
 from ..base.log import logger
+from .decisions import DECIDED, OPEN, STATES, TOLD, Entry
 
-VERSION = 4
-# Days after which nobody comes back any more; and those that texts of the user's are kept.
+T = TypeVar("T")
+
+VERSION = 5
+# Days after which nobody comes back any more; and those that texts of the user's are held.
 MAX_AGE = 7
 MAX_TEXT_AGE = 90
-# Workspaces kept beside those with texts of the user's, the newest first; and bytes of all.
+# Workspaces saved beside those with texts of the user's, the newest first; and bytes of all.
 MAX_WORKSPACES = 32
 MAX_BYTES = 64 * 1024 * 1024
+# Code points of an open proposal that is saved; one that is larger has to be asked anew.
+MAX_PROPOSAL = 1024 * 1024
 # What could not be read is put beside the file under its name and this.
 UNREAD = ".unread"
 TOO_MUCH = (
-    "More texts wait for Gemini CLI than are kept over a restart; the oldest will not be. See"
-    ' "Gemini Companion: Show Kept Decisions".'
+    "More texts wait for Gemini CLI than are saved for a restart; the oldest will not be. See"
+    ' "Gemini Companion: Show Unwritten Edits".'
 )
+# Session ids and tokens travel in headers of HTTP.
+VISIBLE = re.compile("[!-~]{1,1000}")
+# The largest integer that every reader of JSON takes for the same number.
+MAX_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
 class SavedSession:
-    """A session's ids and what it is still to be told: `undelivered` holds pairs of an event id and
-    a message, as JSON; `awaiting` the paths of its open diffs; `proposals` pairs of such a path and
-    the text as the user had it last."""
+    """`last_id` is the id of its last event; `client` names its CLI."""
 
     id: str
     protocol_version: str
     last_id: int
-    awaiting: tuple[str, ...]
-    undelivered: tuple[tuple[int, str], ...]
-    proposals: tuple[tuple[str, str], ...] = ()
+    client: str = ""
 
 
 @dataclass(frozen=True)
 class SavedWorkspace:
     """A window's endpoint. `folders`, and with several such the editor's `window_id`, say which
-    window gets it back; `saved_at` is in seconds since the epoch; `undelivered` are messages, as
-    JSON, whose session is gone; `unwritten` has path, text and moment of what was accepted and is
-    not on disk yet."""
+    window gets it back; `proposals` is the picture of its book; `saved_at` is in seconds since the
+    epoch. An empty `token` is one that could not be read."""
 
     folders: tuple[str, ...]
     port: int
     token: str
     sessions: tuple[SavedSession, ...]
-    undelivered: tuple[str, ...]
+    proposals: tuple[Entry, ...]
     saved_at: float
-    unwritten: tuple[tuple[str, str, float], ...] = ()
     window_id: int = 0
 
     @property
     def has_texts(self) -> bool:
         """Whether it holds what the user typed or decided."""
-        told = any(each.undelivered or each.proposals for each in self.sessions)
-        return bool(told or self.undelivered or self.unwritten)
+        return any(each.state != OPEN or each.text is not None for each in self.proposals)
 
-    def split(self, folders: tuple[str, ...]) -> tuple[SavedWorkspace, SavedWorkspace]:
-        """Without and with the decisions and texts on files in these folders, the rest of them
-        being in the first."""
-        waiting = [message for each in self.sessions for _, message in each.undelivered]
-        mine = [it for it in (*self.undelivered, *waiting) if _is_within(_path(it), folders)]
-        written = tuple(it for it in self.unwritten if _is_within(it[0], folders))
-        sessions = tuple(
-            replace(each, undelivered=tuple(it for it in each.undelivered if it[1] not in mine))
-            for each in self.sessions
-        )
-        others = tuple(it for it in self.undelivered if it not in mine)
-        unwritten = tuple(it for it in self.unwritten if it not in written)
-        left = replace(self, sessions=sessions, undelivered=others, unwritten=unwritten)
-        texts = replace(self, sessions=(), undelivered=tuple(mine), unwritten=written)
-        return left, texts
+    def split(self, is_wanted: Callable[[Entry], bool]) -> tuple[SavedWorkspace, tuple[Entry, ...]]:
+        """Itself without what is decided and wanted, and that. What is open stays with its
+        endpoint, where the CLI looks for it."""
+        wanted = tuple(it for it in self.proposals if it.state != OPEN and is_wanted(it))
+        rest = tuple(it for it in self.proposals if it not in wanted)
+        return replace(self, proposals=rest), wanted
+
+
+def is_within(path: str, folders: tuple[str, ...]) -> bool:
+    with suppress(ValueError):
+        return any(os.path.commonpath([path, folder]) == folder for folder in folders)
+    return False
 
 
 def load(path: str) -> tuple[list[SavedWorkspace], str]:
@@ -91,12 +92,11 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     not be read, which is put aside then: the next save would end it."""
     private_files.sweep(os.path.dirname(path))
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _content(path)
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
     except OSError as error:
-        return [], f"What was kept over the restart cannot be read: {path} ({error.strerror})."
+        return [], f"What was saved for the restart cannot be read: {path} ({error.strerror})."
     found, is_whole = _read(data)
     now, day = time.time(), 24 * 60 * 60
     ages = [(it, (now - it.saved_at) / day) for it in found]
@@ -104,11 +104,19 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     return young, "" if is_whole else _put_aside(path, data)
 
 
+def _content(path: str) -> bytes:
+    """Raises OSError, also for a pipe, which may never give anything, and for a device."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(0, "it is no file")
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def save(path: str, workspaces: list[SavedWorkspace]) -> str:
     """Write the workspaces; gives what went wrong, as a sentence for the user."""
-    kept = sorted(workspaces, key=lambda it: (it.has_texts, it.saved_at), reverse=True)
-    with_texts = sum(it.has_texts for it in kept)
-    lines, is_all = _fitting(kept[: with_texts + MAX_WORKSPACES])
+    newest = sorted(workspaces, key=lambda it: (it.has_texts, it.saved_at), reverse=True)
+    with_texts = sum(it.has_texts for it in newest)
+    lines, is_all = _fitting(newest[: with_texts + MAX_WORKSPACES])
     try:
         os.makedirs(os.path.dirname(os.path.dirname(path)), exist_ok=True)
         private_files.make_folder(os.path.dirname(path))
@@ -136,59 +144,60 @@ def _put_aside(path: str, data: bytes) -> str:
     try:
         private_files.write(aside, data)
     except OSError as error:
-        return f"Some of what was kept over the restart cannot be read: {path} ({error.strerror})."
-    return f"Some of what was kept over the restart cannot be read; all of it is in {aside}."
-
-
-def _read(data: bytes) -> tuple[list[SavedWorkspace], bool]:
-    """What can be understood, line by line, and whether that is all."""
-    first, *lines = data.splitlines() or [b""]
-    try:
-        if json.loads(first)["version"] != VERSION:
-            return [], False
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return [], False
-    found = []
-    for line in lines:
-        try:
-            found.append(_workspace(json.loads(line)))
-        except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
-            logger.warning("a window's state could not be read: %s", type(error).__name__)
-    return found, len(found) == len(lines)
+        return f"Some of what was saved for the restart cannot be read: {path} ({error.strerror})."
+    return f"Some of what was saved for the restart cannot be read; all of it is in {aside}."
 
 
 def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
     """Their lines within the limit, and whether no text had to go but those of open diffs: the
-    editor keeps these in its tabs, too. The oldest go first, one by one."""
+    editor has these in its tabs, too. The oldest go first, one by one."""
+    workspaces = [_without_giants(each) for each in workspaces]
     lines = [_line(asdict(each)) for each in workspaces]
     room, is_all = MAX_BYTES - sum(map(len, lines)), True
-    for lighter in (_without_proposals, _without_texts):
+    for lighter in (_without_open_texts, _without_decisions):
         for index in reversed(range(len(workspaces))):
             for less in lighter(workspaces[index]):
                 if room >= 0:
                     return lines, is_all
-                is_all = is_all and lighter is _without_proposals
+                is_all = is_all and lighter is _without_open_texts
                 workspaces[index], line = less, _line(asdict(less))
                 room += len(lines[index]) - len(line)
                 lines[index] = line
     return lines, is_all
 
 
-def _without_proposals(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
-    sessions = tuple(replace(session, proposals=()) for session in workspace.sessions)
-    if sessions != workspace.sessions:
-        yield replace(workspace, sessions=sessions)
+def _without_giants(workspace: SavedWorkspace) -> SavedWorkspace:
+    return _without_open_text(workspace, lambda text: len(text) > MAX_PROPOSAL)
 
 
-def _without_texts(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
-    """With one text less each time."""
+def _without_open_texts(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
+    less = _without_open_text(workspace, lambda text: True)
+    if less is not workspace:
+        yield less
+
+
+def _without_open_text(
+    workspace: SavedWorkspace, is_unwanted: Callable[[str], bool]
+) -> SavedWorkspace:
+    proposals = tuple(
+        replace(it, text=None)
+        if it.state == OPEN and it.text is not None and is_unwanted(it.text)
+        else it
+        for it in workspace.proposals
+    )
+    is_same = proposals == workspace.proposals
+    return workspace if is_same else replace(workspace, proposals=proposals)
+
+
+def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
+    """With one less each time: first of those that a CLI was told of."""
     less = workspace
-    for count in range(1, len(workspace.unwritten) + 1):
-        less = replace(less, unwritten=workspace.unwritten[count:])
-        yield less
-    for count in range(1, len(workspace.undelivered) + 1):
-        less = replace(less, undelivered=workspace.undelivered[count:])
-        yield less
+    for state in (TOLD, DECIDED, OPEN):
+        for entry in [it for it in workspace.proposals if it.state == state]:
+            proposals = list(less.proposals)
+            proposals.remove(entry)
+            less = replace(less, proposals=tuple(proposals))
+            yield less
     if less.sessions:
         yield replace(less, sessions=())
 
@@ -198,32 +207,113 @@ def _line(entry: dict[str, Any]) -> bytes:
     return "".join(json.JSONEncoder().iterencode(entry)).encode("ascii") + b"\n"
 
 
-def _workspace(entry: dict[str, Any]) -> SavedWorkspace:
-    """Raises what `_read` passes over for anything that `save` does not write."""
-    port = int(entry["port"])
-    if not 0 <= port < 65536:
-        raise ValueError(port)
+def _read(data: bytes) -> tuple[list[SavedWorkspace], bool]:
+    """What can be understood, member by member, and whether that is all."""
+    first, *lines = data.splitlines() or [b""]
+    try:
+        if json.loads(first)["version"] != VERSION:
+            return [], False
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return [], False
+    found, is_whole = [], True
+    for line in lines:
+        try:
+            members = _Members(json.loads(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            logger.warning("a window's state could not be read: %s", type(error).__name__)
+            is_whole = False
+            continue
+        found.append(_workspace(members))
+        is_whole = is_whole and members.are_whole
+    return found, is_whole
+
+
+class _Members:
+    """The members of a JSON object; one that is not what it should be costs no other. Raises
+    TypeError where it is no object."""
+
+    def __init__(self, value: Any) -> None:
+        if not isinstance(value, dict):
+            raise TypeError(type(value))
+        self.are_whole = True
+        self._value = value
+
+    def get(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
+        """What `check` gives for the member, which raises ValueError or TypeError for a bad one."""
+        try:
+            return check(self._value[name])
+        except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+            logger.warning("saved state: %s could not be read (%s)", name, type(error).__name__)
+            self.are_whole = False
+            return otherwise
+
+    def all(self, name: str, make: Callable[[_Members], T]) -> tuple[T, ...]:
+        """What `make` gives for each object in a list; the rest is passed over."""
+        found = []
+        values: list[Any] = self.get(name, _list, [])
+        for value in values:
+            try:
+                members = _Members(value)
+                found.append(make(members))
+                self.are_whole = self.are_whole and members.are_whole
+            except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+                logger.warning("saved state: one of %s is lost (%s)", name, type(error).__name__)
+                self.are_whole = False
+        return tuple(found)
+
+    def need(self, name: str, check: Callable[[Any], T]) -> T:
+        """The same as `get` for a member without which all is worth nothing; raises what `check`
+        raises, and KeyError."""
+        return check(self._value[name])
+
+
+def _workspace(members: _Members) -> SavedWorkspace:
     return SavedWorkspace(
-        tuple(_text(folder) for folder in entry["folders"]),
-        port,
-        _text(entry["token"]),
-        tuple(_session(each) for each in entry["sessions"]),
-        tuple(_message(each) for each in entry["undelivered"]),
-        _moment(entry["saved_at"]),
-        tuple((_text(path), _text(text), _moment(at)) for path, text, at in entry["unwritten"]),
-        int(entry["window_id"]),
+        members.get("folders", _texts, ()),
+        members.get("port", _port, 0),
+        members.get("token", _visible, ""),
+        members.all("sessions", _session),
+        members.all("proposals", _entry),
+        members.get("saved_at", _moment, time.time()),
+        members.get("window_id", _integer, 0),
     )
 
 
-def _session(entry: dict[str, Any]) -> SavedSession:
+def _session(members: _Members) -> SavedSession:
     return SavedSession(
-        _text(entry["id"]),
-        _text(entry["protocol_version"]),
-        int(entry["last_id"]),
-        tuple(_text(path) for path in entry["awaiting"]),
-        tuple((int(id), _message(message)) for id, message in entry["undelivered"]),
-        tuple((_text(path), _text(text)) for path, text in entry["proposals"]),
+        members.need("id", _visible),
+        members.need("protocol_version", _visible),
+        members.get("last_id", _natural, 0),
+        members.get("client", _text, ""),
     )
+
+
+def _entry(members: _Members) -> Entry:
+    state = members.need("state", _state)
+    if state == OPEN:
+        text = members.get("text", _text_or_none, None)
+    else:
+        # Without its text, an acceptance would be a rejection.
+        text = members.need("text", _text_or_none)
+    return Entry(
+        members.get("session_id", _text, ""),
+        members.need("path", _text),
+        state,
+        members.get("opened_at", _moment, time.time()),
+        members.get("client", _text, ""),
+        members.get("proposed", _text, ""),
+        text,
+        members.get("decided_at", _moment, time.time()),
+        members.get("event_id", _natural, 0),
+        0,
+        members.get("comes_back", _flag, False),
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(type(value))
+    return value
 
 
 def _text(value: Any) -> str:
@@ -232,25 +322,53 @@ def _text(value: Any) -> str:
     return value
 
 
-def _message(value: Any) -> str:
-    """A decision, as it goes to the CLI."""
-    params = json.loads(_text(value).encode("ascii"))["params"]
-    _text(params["filePath"])
-    _text(params.get("content", ""))
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(each) for each in _list(value))
+
+
+def _visible(value: Any) -> str:
+    if not VISIBLE.fullmatch(_text(value)):
+        raise ValueError("expected visible characters of ASCII")
     return str(value)
 
 
-def _path(message: str) -> str:
-    return str(json.loads(message)["params"]["filePath"])
+def _state(value: Any) -> str:
+    if value not in STATES:
+        raise ValueError(value)
+    return str(value)
 
 
-def _is_within(path: str, folders: tuple[str, ...]) -> bool:
-    with suppress(ValueError):
-        return any(os.path.commonpath([path, folder]) == folder for folder in folders)
-    return False
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(type(value))
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INTEGER:
+        raise ValueError("expected an integer")
+    return int(value)
+
+
+def _natural(value: Any) -> int:
+    if _integer(value) < 0:
+        raise ValueError("expected an integer from 0 on")
+    return int(value)
+
+
+def _port(value: Any) -> int:
+    if _natural(value) > 65535:
+        raise ValueError("expected a port")
+    return int(value)
 
 
 def _moment(value: Any) -> float:
-    if not math.isfinite(float(value)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(type(value))
+    if not math.isfinite(value):
         raise ValueError(value)
     return float(value)

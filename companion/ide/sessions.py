@@ -1,26 +1,25 @@
 """MCP sessions and what each is still to be told; knows no socket.
 
 Source: MCP Streamable HTTP, "Session Management" and "Resumability and Redelivery", narrowed by
-contract B3: a second stream replaces the first, streams end gracefully, nobody says goodbye.
+docs/protocol.md 3: a second stream replaces the first, streams end gracefully, nobody says goodbye.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import uuid
 from collections import deque
 from dataclasses import dataclass
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Protocol
 
 from ..base.log import logger
+from .decisions import Decision
 from .saved_state import SavedSession
 
-# Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
+# Delivered decisions held for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
-# Code points of a proposal that is saved for a restart; one that is larger has to be asked anew.
-MAX_PROPOSAL = 1024 * 1024
-# Seconds a session lives without stream or request: the CLI never says that it leaves (B3.25).
+# Seconds a session lives without stream or request: the CLI never says that it leaves
+# (docs/protocol.md 3.25).
 GRACE = 60.0
 # Seconds without a stream after which a client counts as gone, and its session makes way for the
 # next one of its window: more than a client takes to come back to a stream that broke off.
@@ -28,7 +27,8 @@ ABSENT = 5.0
 # Ids left out where a session is restored: an editor that crashed may have given ids that were not
 # saved yet, and a client that saw one must not take it for that of a later event.
 LEAP = 2**32
-# Sessions of one window; `/ide enable` makes a new one each time and forgets the old (B3.26).
+# Sessions of one window; `/ide enable` makes a new one each time and forgets the old
+# (docs/protocol.md 3.26).
 MAX_SESSIONS = 64
 
 
@@ -40,58 +40,75 @@ class StreamEnded(Exception):
     """The stream was replaced; or its session ended, and everything that waited has been given."""
 
 
+class Notification(Protocol):
+    """A frozen value that becomes a JSON-RPC notification where a stream writes it."""
+
+    def notification(self) -> tuple[str, dict[str, Any]]:
+        """Method and params."""
+
+
 @dataclass(frozen=True)
 class Event:
-    """One message of a stream, as bytes of JSON; `id` grows within its session, from 1.
+    """One notification of a stream; `id` grows within its session, from 1.
 
     A `passing` event is worthless once a newer one exists (the context). Every other one is a
-    decision of the user on the file at `path`: kept until it was sent, and a while longer for a
-    stream that resumes.
+    decision of the user, with its number in the book: held until it was sent, and a while longer
+    for a stream that resumes.
     """
 
     id: int
-    message: bytes
-    passing: bool
-    path: str = ""
+    value: Notification
+    passing: bool = False
+    number: int = 0
 
 
 class Session:
     """One client, from `initialize` to its end.
 
-    `awaiting` holds the paths of the diffs that the client has open and undecided, as it sent them;
-    `proposals` their texts as the user had them last. `opened` counts the sessions of its window;
-    `left` is that of the newest one when its stream was lost: only later ones may be its client,
-    come back.
+    `client` names it, with its version, as it did itself. `ordinal` counts the sessions of its
+    window; `newest_then` is the ordinal of the newest one when the stream was lost: only later
+    sessions may be its client, come back. `on_told` is given the number of each decision that went
+    out whole.
     """
 
-    def __init__(self, id: str, protocol_version: str) -> None:
+    def __init__(
+        self,
+        id: str,
+        protocol_version: str,
+        client: str = "",
+        on_told: Callable[[int], None] = lambda number: None,
+    ) -> None:
         self.id = id
         self.protocol_version = protocol_version
-        self.awaiting: set[str] = set()
-        self.proposals: dict[str, str] = {}
-        self.opened = self.left = 0
+        self.client = client
+        self.ordinal = self.newest_then = 0
         self.last_seen = 0.0
         self.stream: Stream | None = None
+        self._on_told = on_told
         self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
 
-    def send(self, message: bytes, passing: bool = False, path: str = "") -> None:
-        """Put a message on the session's stream, now or when there is one."""
+    def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
+        """Put a notification on the session's stream, now or when there is one; gives the event's
+        id."""
         if passing:
             self._events = deque(event for event in self._events if not event.passing)
         self._last_id += 1
-        self._events.append(Event(self._last_id, message, passing, path))
+        self._events.append(Event(self._last_id, value, passing, number))
         if self.stream is not None:
             self.stream.wake()
+        return self._last_id
 
     def attach(self, last_event_id: int | None) -> Stream:
         """Begin a stream after the given event, or after the last one delivered; a stream that
-        was there is ended, for the client has forgotten it (contract B3.23, B3.26)."""
+        was there is ended, for the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
         if self.stream is not None:
             self.stream.end()
         known = last_event_id is not None and 0 <= last_event_id <= self._last_id
         self.stream = Stream(self, last_event_id if known and last_event_id else self._delivered)
+        # What the client has seen was delivered, whatever became of the stream that brought it.
+        self.delivered(self.stream.position)
         return self.stream
 
     def after(self, id: int) -> Event | None:
@@ -100,78 +117,62 @@ class Session:
 
     def delivered(self, id: int) -> None:
         """The event went out whole; old ones beyond the replay limit are forgotten."""
+        told = [event for event in self._waiting() if event.id <= id]
         self._delivered = max(self._delivered, id)
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
-
-    def replace(self, old: bytes, new: bytes) -> bool:
-        """Say something else than what waits to be said; False where it does not wait any more."""
-        for index, event in enumerate(self._events):
-            if event.id > self._delivered and event.message == old:
-                self._events[index] = Event(event.id, new, event.passing, event.path)
-                return True
-        return False
-
-    def forget(self, path: str) -> list[bytes]:
-        """Take back what waits to be said of a file; gives it."""
-        taken = [event for event in self._waiting() if event.path == path]
-        self._events = deque(event for event in self._events if event not in taken)
-        return [event.message for event in taken]
-
-    def undelivered(self) -> list[bytes]:
-        """The decisions that no stream took."""
-        return [event.message for event in self._waiting()]
-
-    def drop(self) -> list[bytes]:
-        """The same, which are somebody else's to deliver now."""
-        undelivered = self.undelivered()
-        self._events.clear()
-        return undelivered
+        for event in told:
+            self._on_told(event.number)
 
     def _waiting(self) -> list[Event]:
         return [it for it in self._events if it.id > self._delivered and not it.passing]
 
-    def saved(self) -> SavedSession:
-        waiting = tuple((event.id, event.message.decode("ascii")) for event in self._waiting())
-        awaiting = tuple(sorted(self.awaiting))
-        proposals = tuple(
-            (path, self.proposals[path])
-            for path in awaiting
-            if len(self.proposals.get(path, "")) <= MAX_PROPOSAL and path in self.proposals
-        )
-        return SavedSession(
-            self.id, self.protocol_version, self._last_id, awaiting, waiting, proposals
+    def is_told_of(self, number: int) -> bool:
+        """Whether the decision goes out on the stream at this moment. If that fails, it waits."""
+        position = self.stream.position if self.stream is not None else self._delivered
+        return any(it.number == number and it.id <= position for it in self._waiting())
+
+    def replace(self, number: int, value: Notification) -> None:
+        """Tell another decision in the place of one that waits."""
+        for index, event in enumerate(self._events):
+            if event.number == number:
+                self._events[index] = Event(event.id, value, number=number)
+
+    def forget(self, path: str, but: Iterable[int] = ()) -> None:
+        """Never tell (again) of decisions on the path, but for those numbers."""
+        self._events = deque(
+            event
+            for event in self._events
+            if not isinstance(event.value, Decision)
+            or event.value.path != path
+            or event.number in but
         )
 
-    @classmethod
-    def restored(cls, saved: SavedSession) -> Session:
-        """The session as it was; ids go on after all that were ever given.
+    def untold(self) -> list[int]:
+        """The decisions that no stream brought, by their numbers."""
+        return [event.number for event in self._waiting()]
+
+    def saved(self) -> SavedSession:
+        return SavedSession(self.id, self.protocol_version, self._last_id, self.client)
+
+    def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
+        """Go on as the session that was saved; ids go on after all that were ever given.
 
         A stream that resumes after one that was not saved has seen all that was: events go out in
         the order of their ids.
         """
-        session = cls(saved.id, saved.protocol_version)
-        session.awaiting.update(saved.awaiting)
-        session.proposals.update(saved.proposals)
-        session._last_id = saved.last_id + LEAP
-        for id, message in saved.undelivered:
-            data = message.encode("ascii")
-            session._events.append(Event(id, data, passing=False, path=path_of(data)))
-        session._delivered = min([id - 1 for id, _ in saved.undelivered] + [saved.last_id])
-        return session
-
-
-def path_of(message: bytes) -> str:
-    """The path of a decision. Raises KeyError, TypeError and ValueError for what is none."""
-    return str(json.loads(message)["params"]["filePath"])
+        self._last_id = saved.last_id + LEAP
+        self._events = deque(sorted(waiting, key=lambda event: event.id))
+        self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])
 
 
 class Stream:
     """One reader of a session's events, until another replaces it."""
 
     def __init__(self, session: Session, position: int) -> None:
+        # The id of the last event that was taken; whether it went out, the next call tells.
+        self.position = position
         self._session = session
-        self._position = position
         self._wake = asyncio.Event()
         self._ended = False
 
@@ -203,10 +204,10 @@ class Stream:
         if self._session.stream is not self:
             # One message goes out on one stream, and that is now the one that replaced this.
             return None
-        self._session.delivered(self._position)
-        event = self._session.after(self._position)
+        self._session.delivered(self.position)
+        event = self._session.after(self.position)
         if event is not None:
-            self._position = event.id
+            self.position = event.id
         return event
 
 
@@ -214,16 +215,18 @@ class Sessions:
     """The sessions of one window.
 
     `on_end` is told each one that ended, once its stream is gone; `on_absent` each one whose client
-    has been away for ABSENT seconds.
+    has been away for ABSENT seconds; `on_told` the number of each decision that went out whole.
     """
 
     def __init__(
         self,
         on_end: Callable[[Session], None],
         on_absent: Callable[[Session], None] = lambda session: None,
+        on_told: Callable[[int], None] = lambda number: None,
     ) -> None:
         self._on_end = on_end
         self._on_absent = on_absent
+        self._on_told = on_told
         self._sessions: dict[str, Session] = {}
         self._opened = 0
         # One for each at most, however often its client comes and goes.
@@ -235,22 +238,24 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, protocol_version: str) -> Session:
+    def open(self, protocol_version: str, client: str = "") -> Session:
         """A new session; the one that was silent longest makes room where there are too many."""
         if len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
-        session = Session(uuid.uuid4().hex, protocol_version)
+        session = Session(uuid.uuid4().hex, protocol_version, client, self._on_told)
         self._add(session)
         return session
 
-    def restore(self, saved: SavedSession) -> None:
+    def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
         """Take up a session of before; it has the grace time to come back."""
-        self._add(Session.restored(saved))
+        session = Session(saved.id, saved.protocol_version, saved.client, self._on_told)
+        session.restore(saved, waiting)
+        self._add(session)
 
     def _add(self, session: Session) -> None:
         self._opened += 1
-        session.opened = session.left = self._opened
+        session.ordinal = session.newest_then = self._opened
         self._sessions[session.id] = session
         self._wait_for(session)
 
@@ -284,16 +289,16 @@ class Sessions:
         if session.stream is not stream:
             return
         session.stream = None
-        session.left = self._opened
+        session.newest_then = self._opened
         if self._sessions.get(session.id) is session:
             self._wait_for(session)
         else:
             self._on_end(session)
 
-    def broadcast(self, message: bytes) -> None:
-        """Put a passing message on every stream."""
+    def broadcast(self, value: Notification) -> None:
+        """Put a passing notification on every stream."""
         for session in self:
-            session.send(message, passing=True)
+            session.send(value, passing=True)
 
     def end(self, id: str) -> None:
         session = self._sessions.pop(id, None)

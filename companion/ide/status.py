@@ -8,8 +8,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
-    decision, `kept` the accepted texts that wait for a CLI; `port` is 0 where no server could be
-    started; `discovery_paths` is empty where no file could be written; `folders` are absolute.
+    decision, `unwritten` the accepted texts that no CLI has written yet; `port` is 0 where no
+    server could be started; `discovery_paths` is empty where no file could be written; `folders`
+    are absolute.
     """
 
     window_id: int
@@ -18,7 +19,7 @@ class Status:
     discovery_paths: tuple[str, ...]
     connected: int
     waiting: int
-    kept: int
+    unwritten: int
 
     def text(self) -> str:
         """Some lines for a panel, with what to do next where something is missing."""
@@ -32,10 +33,10 @@ class Status:
             "Discovery file: %s"
             % (", ".join(self.discovery_paths) or "not written; the log tells why"),
         ]
-        if self.kept:
+        if self.unwritten:
             lines.append(
-                f"Accepted texts that wait for Gemini CLI: {self.kept}; see"
-                ' "Gemini Companion: Show Kept Decisions".'
+                f"Accepted texts that Gemini CLI has not written: {self.unwritten}; see"
+                ' "Gemini Companion: Show Unwritten Edits".'
             )
         if not self.connected and self.folders:
             lines.append(

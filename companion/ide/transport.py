@@ -22,6 +22,7 @@ from ..base.jsonrpc import (
     Request,
     RpcError,
     encode,
+    encode_notification,
     encode_result,
     messages,
 )
@@ -194,11 +195,8 @@ class Endpoint:
 
     def _initialize(self, request: Request) -> Answer:
         version, result = mcp.negotiate(request)
-        session = self._sessions.open(version)
-        client = request.params.get("clientInfo")
-        logger.info(
-            "a CLI connected: %s", client.get("version") if isinstance(client, dict) else "?"
-        )
+        session = self._sessions.open(version, mcp.client_of(request))
+        logger.info("a CLI connected: %s", session.client or "?")
         head = head_of(200, {**_JSON, "Mcp-Session-Id": session.id})
         return Answer(head, encode_result(request.id, encode(result)))
 
@@ -268,7 +266,8 @@ def _frame(event: Event | None) -> bytes:
     """The bytes of one event; a comment, which clients skip, where there is none."""
     if event is None:
         return b": keep-alive\n\n"
-    return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, event.message)
+    message = encode_notification(*event.value.notification())
+    return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 
 
 def _event_id(request: web.BaseRequest) -> int | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from typing import Callable, Iterable, Iterator, Mapping
+from typing import Callable, Iterator, Mapping
 
 from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery, saved_state
 from .editor import Editor
 from .saved_state import SavedWorkspace
+from .saving import Saving
+from .unclaimed import Unclaimed
 from .workspace import Workspace
 
-# Seconds from a change to the saved state: some changes come together.
-SAVE_DELAY = 0.2
 # Seconds between looks at the clock, and the seconds by which it has to be ahead to say that the
 # computer slept.
 TICK = 5.0
@@ -28,8 +28,8 @@ class Windows:
     """One workspace for each window, by the window's id.
 
     `on_environments` is given the variables for the terminals of every window, whenever they are
-    others; the mapping is never changed afterwards. `state_path` is where to keep what outlives
-    this run; None keeps nothing.
+    others; the mapping is never changed afterwards. `state_path` is where to save what outlives
+    this run; None saves nothing.
     """
 
     def __init__(
@@ -43,12 +43,8 @@ class Windows:
         self._pid = pid
         self._on_environments = on_environments
         self._state_path = state_path
-        self._saved: list[SavedWorkspace] = []
-        self._save_timer: asyncio.TimerHandle | None = None
-        self._saving: asyncio.Future[str] | None = None
-        # What the file holds, as far as it could be written.
-        self._written: list[SavedWorkspace] = []
-        self._problem = ""
+        self._saving = Saving(state_path, self._picture, editor.tell)
+        self._unclaimed = Unclaimed()
         self._is_ending = False
         self._is_trusted: bool | None = None
         self._workspaces: dict[int, Workspace] = {}
@@ -59,7 +55,8 @@ class Windows:
         """Serve until `stop`; `on_ready` is called when windows may be told."""
         await in_thread(partial(discovery.sweep, self._pid))
         if self._state_path is not None:
-            self._saved, problem = await in_thread(partial(saved_state.load, self._state_path))
+            saved, problem = await in_thread(partial(saved_state.load, self._state_path))
+            self._unclaimed = Unclaimed(saved)
             if problem:
                 logger.error("%s", problem)
                 self._editor.tell(problem)
@@ -78,9 +75,8 @@ class Windows:
             before = time.time()
             await asyncio.sleep(TICK)
             slept = time.time() - before > TICK + SLEPT
-            if self._problem:
-                self._changed()
-            for workspace in list(self._workspaces.values()):
+            self._saving.try_again()
+            for workspace in self:
                 if slept:
                     workspace.sessions.woke_up()
                 await self._look_after(workspace)
@@ -94,90 +90,83 @@ class Windows:
 
     async def _end(self) -> None:
         """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
-        workspaces, self._workspaces = self._workspaces, {}
-        keep = self._all_saved(workspaces.values())
         self._is_ending = True
-        for workspace in workspaces.values():
-            workspace.close(reject=self._state_path is None)
+        for workspace in self:
+            workspace.close(reject=not self._saving.is_on)
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
-        if self._save_timer is not None:
-            self._save_timer.cancel()
-        if self._saving is not None:
-            await self._saving
-        # The editor waits for this end: what is saved already is not written again.
-        if self._state_path is not None and not saved_state.is_same(keep, self._written):
-            self._tell_problem(saved_state.save(self._state_path, keep))
+        await self._saving.finish()
+        self._workspaces = {}
         self._on_environments({})
 
     def stop(self) -> None:
         self._stopped.set()
 
+    def __iter__(self) -> Iterator[Workspace]:
+        return iter(list(self._workspaces.values()))
+
+    def of(self, window_id: int) -> Workspace | None:
+        return self._workspaces.get(window_id)
+
     def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
+        """These windows exist, each with its folders; all others are closed."""
         for window_id in set(self._workspaces) - set(windows):
-            self._workspaces.pop(window_id).close()
+            self._close(self._workspaces.pop(window_id))
         for window_id, folders in windows.items():
             if window_id in self._workspaces:
                 self._workspaces[window_id].change_folders(folders)
             else:
                 self._open(window_id, folders, set(windows))
-        for workspace in self._workspaces.values():
+        for workspace in self:
             # One without a server is tried again.
             if workspace not in self._tasks:
                 self._serve(workspace)
-            self._hand_over(workspace)
+        self._hand_over()
         self._refresh()
 
     def set_trusted(self, is_trusted: bool | None) -> None:
         self._is_trusted = is_trusted
-        for workspace in self._workspaces.values():
-            workspace.trust(is_trusted)
-
-    def of(self, window_id: int) -> Workspace | None:
-        """The window's workspace; None where it is closed, or was never told."""
-        return self._workspaces.get(window_id)
-
-    def __iter__(self) -> Iterator[Workspace]:
-        return iter(list(self._workspaces.values()))
+        for workspace in self:
+            workspace.updates.trust(is_trusted)
 
     def _open(self, window_id: int, folders: tuple[str, ...], others: set[int]) -> None:
         workspace = Workspace(window_id, folders, self._editor, self._is_trusted, self._changed)
-        saved = self._saved_for(window_id, folders, others)
+        saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
-            self._saved.remove(saved)
             workspace.restore(saved)
         self._workspaces[window_id] = workspace
 
-    def _saved_for(
-        self, window_id: int, folders: tuple[str, ...], others: set[int]
-    ) -> SavedWorkspace | None:
-        """Of several windows with the same folders each gets its own, where the editor still knows
-        them by their numbers."""
-        fitting = [each for each in self._saved if each.folders == folders]
-        own = [each for each in fitting if each.window_id == window_id]
-        free = [each for each in fitting if each.window_id not in others]
-        return next(iter(own + free + fitting), None)
+    def _close(self, workspace: Workspace) -> None:
+        workspace.close()
+        if workspace not in self._tasks:
+            self._closed(workspace)
 
-    def _hand_over(self, workspace: Workspace) -> None:
-        """A window whose folders are not quite those of before has what was kept of its files."""
-        for saved in [each for each in self._saved if each.has_texts]:
-            left, texts = saved.split(workspace.advertisement.folders)
-            if texts.undelivered or texts.unwritten:
-                self._saved[self._saved.index(saved)] = left
-                workspace.take(texts.undelivered, texts.unwritten)
+    def _closed(self, workspace: Workspace) -> None:
+        """Its window is gone and its streams have ended: what is not done yet waits for the next
+        window with these folders."""
+        if workspace.has_decisions:
+            self._unclaimed.add(workspace.saved(time.time()))
+            self._hand_over()
+            self._changed()
+
+    def _hand_over(self) -> None:
+        """A window whose folders are not quite those of before has what was decided on its files;
+        a text that comes back does so in any window."""
+        for workspace in self:
+            folders = workspace.advertisement.folders
+            workspace.adopt(self._unclaimed.decisions_within(folders))
+        for workspace in self:
+            workspace.adopt(self._unclaimed.texts_that_come_back())
 
     def _serve(self, workspace: Workspace) -> None:
         task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
-        task.add_done_callback(partial(self._closed, workspace))
+        task.add_done_callback(partial(self._served, workspace))
 
-    def _closed(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
+    def _served(self, workspace: Workspace, task: asyncio.Task[None]) -> None:
         del self._tasks[workspace]
-        is_known = self._workspaces.get(workspace.window_id) is workspace
-        if not is_known and not self._is_ending and workspace.has_undelivered:
-            # For the next window with these folders.
-            self._saved.append(workspace.saved(time.time()))
-            self._changed()
+        if self._workspaces.get(workspace.window_id) is not workspace and not self._is_ending:
+            self._closed(workspace)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a window's server ended", exc_info=error)
@@ -189,45 +178,19 @@ class Windows:
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
         self._refresh()
-        if self._state_path is not None and self._save_timer is None and not self._is_ending:
-            self._save_timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save)
+        self._saving.soon()
 
-    def _save(self) -> None:
-        self._save_timer = None
-        if self._is_ending:
-            return
-        if self._saving is not None and not self._saving.done():
-            self._changed()
-            return
-        keep = self._all_saved(self._workspaces.values())
-        self._written = keep
-        save = partial(saved_state.save, str(self._state_path), keep)
-        self._saving = asyncio.ensure_future(in_thread(save))
-        self._saving.add_done_callback(self._saved_with)
-
-    def _saved_with(self, saving: asyncio.Future[str]) -> None:
-        self._tell_problem("" if saving.cancelled() else saving.result())
-
-    def _tell_problem(self, problem: str) -> None:
-        """Tell once of a disk that refuses, and not again until it has taken something."""
-        if problem:
-            self._written = []
-        if problem and not self._problem:
-            logger.error("%s", problem)
-            self._editor.tell(problem)
-        self._problem = problem
-
-    def _all_saved(self, workspaces: Iterable[Workspace]) -> list[SavedWorkspace]:
-        now = time.time()
-        closing = [each for each in self._tasks if each not in workspaces and each.has_undelivered]
-        open_now = [each.saved(now) for each in [*workspaces, *closing] if not each.is_blank]
-        return open_now + self._saved
+    def _picture(self) -> list[SavedWorkspace]:
+        """What is to be saved of all windows, those that are closing included."""
+        now, closing = time.time(), [each for each in self._tasks if each not in set(self)]
+        all_now = [*self, *(each for each in closing if each.has_decisions)]
+        return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
 
     def _refresh(self) -> None:
         self._on_environments(
             {
-                window_id: workspace.environment()
-                for window_id, workspace in self._workspaces.items()
+                workspace.window_id: workspace.environment()
+                for workspace in self
                 if workspace.advertisement.port
             }
         )

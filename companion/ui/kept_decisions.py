@@ -9,7 +9,7 @@ from typing import Callable
 import sublime
 
 from ..ide.editor import Editor
-from ..ide.events import TextWithdrawn, UndeliveredAsked
+from ..ide.events import TextWithdrawn, UnwrittenAsked
 from ..ide.service import Companion
 from . import diff_views
 
@@ -32,7 +32,7 @@ class KeptDecisions:
             """On the companion's thread."""
             sublime.set_timeout(lambda: self._choose(kept), 0)
 
-        self._companion.post(UndeliveredAsked(self._window.id(), reply))
+        self._companion.post(UnwrittenAsked(self._window.id(), reply))
 
     def _choose(self, kept: tuple[tuple[str, str], ...]) -> None:
         if not kept:

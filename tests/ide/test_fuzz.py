@@ -423,5 +423,5 @@ class Streams(FuzzTestCase):
         self.assertEqual(seen, list(range(1, sent + 1)))
 
     def decide(self, number: int) -> None:
-        call: Callable[..., None] = self.workspace.reject
+        call: Callable[..., None] = self.workspace.diffs.reject
         self.background.call(call, self.client.session_id, str(number))

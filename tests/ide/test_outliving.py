@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import time
@@ -13,7 +12,8 @@ from typing import Any, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.ide import saved_state
-from GeminiCompanion.companion.ide.events import DiffAccepted, UndeliveredAsked
+from GeminiCompanion.companion.ide.decisions import DECIDED, TOLD, Entry
+from GeminiCompanion.companion.ide.events import DiffAccepted, UnwrittenAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.windows import Windows
 
@@ -21,18 +21,22 @@ from ..support import PATIENCE, FakeEditor, temp_folder
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
+SAVING = "GeminiCompanion.companion.ide.saving"
 Step = Callable[[Windows], Awaitable[Any]]
 
 
-def accepted(path: str, text: str = "typed\n") -> str:
-    params = {"filePath": path, "content": text}
-    return json.dumps({"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": params})
+def accepted(path: str, text: str = "typed\n", **more: Any) -> Entry:
+    return Entry("away", path, DECIDED, 1.0, text=text, decided_at=2.0, **more)
+
+
+def texts_of(saved: SavedWorkspace) -> list[str | None]:
+    return [entry.text for entry in saved.proposals]
 
 
 def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     """Path and text of what no CLI could be told of yet."""
     found: list[tuple[tuple[str, str], ...]] = []
-    UndeliveredAsked(window_id, found.append).apply(windows)
+    UnwrittenAsked(window_id, found.append).apply(windows)
     return found[0]
 
 
@@ -42,13 +46,13 @@ class OutlivingTestCase(unittest.TestCase):
         self.path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
         self.editor = FakeEditor()
         self.environments: Mapping[int, Mapping[str, str]] = {}
-        patch = mock.patch(WINDOWS + ".SAVE_DELAY", 0.01)
+        patch = mock.patch(SAVING + ".SAVE_DELAY", 0.01)
         patch.start()
         self.addCleanup(patch.stop)
 
     def saved(self, folder: str, **more: Any) -> SavedWorkspace:
         kept = SavedWorkspace(
-            (folder,), 0, "token " + folder, (), (accepted(folder + "/a"),), time.time()
+            (folder,), 0, "token-of-" + folder, (), (accepted(folder + "/a"),), time.time()
         )
         return replace(kept, **more)
 
@@ -90,8 +94,9 @@ class StopsAndStarts(OutlivingTestCase):
             windows.set_windows({1: ("/a",)})
 
         self.run_with(step)
-        self.assertEqual(self.load()[("/a",)].undelivered, (accepted("/a/a"),))
-        self.assertEqual(self.load()[("/b",)].undelivered, (accepted("/b/a"),))
+        for folder in ("/a", "/b"):
+            (entry,) = self.load()[(folder,)].proposals
+            self.assertEqual((entry.path, entry.text), (folder + "/a", "typed\n"))
 
     def test_without_a_port_decisions_are_kept_all_the_same(self) -> None:
         saved_state.save(self.path, [self.saved("/a")])
@@ -105,8 +110,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(step)
-        kept = [json.loads(it)["params"]["content"] for it in self.load()[("/a",)].undelivered]
-        self.assertEqual(kept, ["typed\n", "mine\n"])
+        self.assertEqual(texts_of(self.load()[("/a",)]), ["typed\n", "mine\n"])
 
     def test_windows_with_the_same_folders_keep_their_own_ports(self) -> None:
         async def step(windows: Windows) -> None:
@@ -136,7 +140,7 @@ class StopsAndStarts(OutlivingTestCase):
 
             self.run_with(step)
         self.assertNotEqual(self.ports()[1], str(port))
-        self.assertNotEqual(self.environments[1]["GEMINI_CLI_IDE_AUTH_TOKEN"], "token /a")
+        self.assertNotEqual(self.environments[1]["GEMINI_CLI_IDE_AUTH_TOKEN"], "token-of-/a")
 
     def test_a_state_that_cannot_be_read_is_told(self) -> None:
         saved_state.save(self.path, [self.saved("/a")])
@@ -168,9 +172,10 @@ class StopsAndStarts(OutlivingTestCase):
     def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            await self.until(lambda: self.environments and windows._saving is not None)
-            await self.until(lambda: windows._saving is None or windows._saving.done())
-            await self.until(lambda: windows._save_timer is None)
+            saving = windows._saving
+            await self.until(lambda: self.environments and saving._writing is not None)
+            await self.until(lambda: saving._writing is None or saving._writing.done())
+            await self.until(lambda: saving._timer is None)
             self.stamp = os.stat(self.path).st_mtime_ns
             if change:
                 DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
@@ -183,9 +188,10 @@ class StopsAndStarts(OutlivingTestCase):
 
 class OtherWindows(OutlivingTestCase):
     def test_a_window_that_gets_the_folder_later_has_what_was_kept_there(self) -> None:
-        session = SavedSession("id", "2025-06-18", 3, (), ((3, accepted("/a/told")),))
-        unwritten = (("/a/b", "unwritten\n", time.time()),)
-        saved_state.save(self.path, [self.saved("/a", sessions=(session,), unwritten=unwritten)])
+        session = SavedSession("away", "2025-06-18", 3)
+        told = replace(accepted("/a/b"), state=TOLD, decided_at=time.time())
+        entries = (accepted("/a/a"), accepted("/a/told", event_id=3), told)
+        saved_state.save(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
 
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ()})
@@ -195,8 +201,8 @@ class OtherWindows(OutlivingTestCase):
             self.assertEqual(kept, {"/a/a", "/a/told"})
 
         self.run_with(step)
-        self.assertEqual(len(self.load()[("/b", "/a")].undelivered), 2)
-        self.assertEqual(len(self.load()[("/b", "/a")].unwritten), 1)
+        states = [entry.state for entry in self.load()[("/b", "/a")].proposals]
+        self.assertEqual(states, [DECIDED, DECIDED, TOLD])
         self.assertFalse(self.load()[("/a",)].has_texts)
 
     def test_what_was_kept_elsewhere_stays_where_it_is(self) -> None:

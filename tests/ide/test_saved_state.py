@@ -11,21 +11,21 @@ import tempfile
 import time
 import unittest
 from dataclasses import asdict, replace
+from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
-from GeminiCompanion.companion.ide.sessions import Session
 
 
-def accepted(path: str, text: str) -> str:
-    params = {"filePath": path, "content": text}
-    return json.dumps({"jsonrpc": "2.0", "method": "ide/diffAccepted", "params": params})
+def entry(path: str, state: str, text: str | None, **more: Any) -> Entry:
+    return Entry("id", path, state, 1.0, "a CLI 1.0", text=text, **more)
 
 
-A, B = accepted("/a", "typed"), accepted("/b", "typed, too")
-SESSION = SavedSession("id", "2025-06-18", 7, ("/a", "/b"), ((7, A),))
-WORKSPACE = SavedWorkspace(("/w",), 1234, "secret", (SESSION,), (B,), time.time())
+DECISION = entry("/a", DECIDED, "typed", decided_at=2.0, event_id=7)
+SESSION = SavedSession("id", "2025-06-18", 7, "a CLI 1.0")
+WORKSPACE = SavedWorkspace(("/w",), 1234, "secret", (SESSION,), (DECISION,), time.time())
 EMPTY = SavedWorkspace(("/w",), 1234, "secret", (), (), time.time())
 
 
@@ -55,8 +55,8 @@ class StateFile(unittest.TestCase):
             file.writelines(lines)
 
     def test_what_is_saved_is_loaded(self) -> None:
-        unwritten = (("/a", "\u00e9\ud800\u2028\r\n", 1.0),)
-        saved = [replace(WORKSPACE, window_id=3), replace(WORKSPACE, unwritten=unwritten)]
+        odd = entry("/a", TOLD, "\u00e9\ud800\u2028\r\n", comes_back=True, proposed="digest")
+        saved = [replace(WORKSPACE, window_id=3), replace(WORKSPACE, proposals=(odd, DECISION))]
         saved_state.save(self.path, saved)
         self.assertEqual(self.load(), saved)
 
@@ -113,24 +113,91 @@ class StateFile(unittest.TestCase):
         self.assertEqual(found, [other])
         self.assertIn("cannot be read", problem)
 
-    def test_no_member_may_be_what_it_never_is(self) -> None:
-        entry = asdict(WORKSPACE)
-        session = asdict(SESSION)
-        for member, value in (
-            ("port", 65536), ("port", -1), ("port", 1e999), ("port", None), ("folders", [1]),
-            ("folders", None), ("token", 1), ("undelivered", ["{bad"]), ("undelivered", [1]),
-            ("undelivered", ['{"params": {}}']), ("undelivered", ["null"]), ("saved_at", 1e999),
-            ("saved_at", "x"), ("unwritten", [["/a", "text", float("nan")]]),
-            ("unwritten", [["/a"]]), ("unwritten", [[1, "text", 1.0]]), ("window_id", "x"),
-            ("undelivered", ['{"params": {"filePath": "/a", "content": 1}}']),
-            ("sessions", [{**session, "last_id": "x"}]), ("sessions", [{**session, "id": None}]),
-            ("sessions", [{**session, "undelivered": [[1, "{bad"]]}]), ("sessions", [1]),
-        ):  # fmt: skip
-            with self.subTest(member=member, value=str(value)[:60]):
-                saved_state.save(self.path, [])
-                self.damage(*self.lines(), json.dumps({**entry, member: value}) + "\n")
+    def read(self, line: Any) -> SavedWorkspace:
+        """What is loaded of a damaged window, which is told and put aside."""
+        saved_state.save(self.path, [])
+        self.damage(*self.lines(), json.dumps(line) + "\n")
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            (found,), problem = saved_state.load(self.path)
+        self.assertIn("cannot be read", problem)
+        return found
+
+    def test_a_damaged_member_of_a_window_costs_that_member(self) -> None:
+        for member, fallback, values in (
+            ("port", 0, (65536, -1, 1e999, None, True, "1", 10**400, [])),
+            ("folders", (), ([1], None, "/a", {})),
+            ("token", "", (1, None, "", "\u00e9", "\ud800", "two words", "a\r\nb", [])),
+            ("sessions", (), (None, {}, "x", [1], [{}], [None])),
+            ("proposals", (), (None, {}, "x", [1], [{}], [[]])),
+            ("window_id", 0, ("x", None, 1.5)),
+        ):
+            for value in values:
+                with self.subTest(member=member, value=str(value)[:60]):
+                    found = self.read({**asdict(WORKSPACE), member: value})
+                    self.assertEqual(found, replace(WORKSPACE, **{member: fallback}))
+
+    def test_a_damaged_moment_counts_as_now(self) -> None:
+        for value in (1e999, "x", None, True):
+            with self.subTest(value=str(value)):
+                found = self.read({**asdict(WORKSPACE), "saved_at": value})
+                self.assertAlmostEqual(found.saved_at, time.time(), delta=60)
+                self.assertEqual(replace(found, saved_at=WORKSPACE.saved_at), WORKSPACE)
+
+    def test_a_damaged_member_of_a_session_costs_that_member(self) -> None:
+        for member, fallback, values in (
+            ("last_id", 0, ("x", -1, 2**60, None)),
+            ("client", "", (1, None)),
+        ):
+            for value in values:
+                with self.subTest(member=member, value=value):
+                    session = {**asdict(SESSION), member: value}
+                    found = self.read({**asdict(WORKSPACE), "sessions": [session]})
+                    self.assertEqual(found.sessions, (replace(SESSION, **{member: fallback}),))
+
+    def test_a_session_without_an_id_that_can_be_sent_is_lost(self) -> None:
+        for value in (None, 1, "", "\u00e9", "a b"):
+            with self.subTest(value=value):
+                lines = [{**asdict(SESSION), "id": value}, asdict(SESSION)]
+                found = self.read({**asdict(WORKSPACE), "sessions": lines})
+                self.assertEqual(found.sessions, (SESSION,))
+
+    def test_a_damaged_member_of_a_proposal_costs_that_member(self) -> None:
+        for member, fallback, values in (
+            ("session_id", "", (1, None)),
+            ("client", "", (1,)),
+            ("proposed", "", (None,)),
+            ("event_id", 0, (-1, "x", 1.5)),
+            ("comes_back", False, (None, "yes")),
+        ):
+            for value in values:
+                with self.subTest(member=member, value=value):
+                    damaged = {**asdict(DECISION), member: value}
+                    found = self.read({**asdict(WORKSPACE), "proposals": [damaged]})
+                    self.assertEqual(found.proposals, (replace(DECISION, **{member: fallback}),))
+
+    def test_a_decision_without_its_text_is_not_taken_for_a_rejection(self) -> None:
+        for member, value in (("text", 1), ("path", None), ("state", "x"), ("state", [])):
+            with self.subTest(member=member):
+                damaged = {**asdict(DECISION), member: value}
+                lines = [damaged, asdict(DECISION)]
+                found = self.read({**asdict(WORKSPACE), "proposals": lines})
+                self.assertEqual(found.proposals, (DECISION,))
+
+    def test_an_open_proposal_without_its_text_is_still_waited_for(self) -> None:
+        open_one = entry("/a", OPEN, "text")
+        found = self.read({**asdict(WORKSPACE), "proposals": [{**asdict(open_one), "text": 1}]})
+        self.assertEqual(found.proposals, (replace(open_one, text=None),))
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such files")
+    def test_a_pipe_or_a_folder_in_the_place_of_the_file_is_told_at_once(self) -> None:
+        os.makedirs(os.path.dirname(self.path))
+        for make in (os.mkfifo, os.mkdir, lambda path: os.symlink(os.devnull, path)):
+            with self.subTest(make=str(make)):
+                make(self.path)
                 found, problem = saved_state.load(self.path)
-                self.assertEqual((found, bool(problem)), ([], True))
+                self.assertEqual(found, [])
+                self.assertRegex(problem, "cannot be read: .*state.json .*no file")
+                (os.rmdir if os.path.isdir(self.path) else os.unlink)(self.path)
 
     def test_what_is_too_old_is_left_out(self) -> None:
         def saved(days: float, workspace: SavedWorkspace) -> SavedWorkspace:
@@ -175,37 +242,28 @@ class StateFile(unittest.TestCase):
         self.assertEqual(os.listdir(os.path.dirname(self.path)), [os.path.basename(self.path)])
 
     def test_where_all_is_too_much_decisions_stay_and_open_texts_go(self) -> None:
-        session = replace(SESSION, proposals=(("/a", "x" * 5000),))
+        giant = entry("/b", OPEN, "x" * 5000)
+        full = replace(WORKSPACE, proposals=(DECISION, giant))
         with mock.patch.object(saved_state, "MAX_BYTES", 2000):
-            problem = saved_state.save(self.path, [replace(WORKSPACE, sessions=(session,)), EMPTY])
-        self.assertEqual((self.load(), problem), ([WORKSPACE, EMPTY], ""))
+            problem = saved_state.save(self.path, [full, EMPTY])
+        self.assertEqual(problem, "")
+        proposals = (DECISION, replace(giant, text=None))
+        self.assertEqual(self.load(), [replace(full, proposals=proposals), EMPTY])
 
     def test_one_window_that_is_too_large_costs_the_others_nothing(self) -> None:
-        session = replace(SESSION, proposals=(("/a", "mine"),))
-        other = replace(WORKSPACE, sessions=(session,), saved_at=time.time() + 1)
-        texts = tuple(("/a", letter * 800, 1.0) for letter in "abcd")
-        with mock.patch.object(saved_state, "MAX_BYTES", 3000):
-            problem = saved_state.save(self.path, [replace(EMPTY, unwritten=texts), other])
+        open_one = entry("/a", OPEN, "mine")
+        other = replace(WORKSPACE, proposals=(open_one, DECISION), saved_at=time.time() + 1)
+        texts = tuple(entry("/a", TOLD, letter * 800) for letter in "abcd")
+        with mock.patch.object(saved_state, "MAX_BYTES", 3500):
+            problem = saved_state.save(self.path, [replace(EMPTY, proposals=texts), other])
         found = self.load()
-        self.assertEqual(found[0], replace(other, sessions=(SESSION,)))
-        self.assertEqual(found[1].unwritten, texts[2:])
+        proposals = (replace(open_one, text=None), DECISION)
+        self.assertEqual(found[0], replace(other, proposals=proposals))
+        self.assertEqual(found[1].proposals, texts[2:])
         self.assertEqual(problem, saved_state.TOO_MUCH)
 
-
-class SavedSessions(unittest.TestCase):
-    def test_a_session_comes_back_as_it_was(self) -> None:
-        saved = Session.restored(SESSION).saved()
-        self.assertEqual(replace(saved, last_id=SESSION.last_id), SESSION)
-
-    def test_what_comes_later_has_a_newer_id_than_anything_of_before(self) -> None:
-        session = Session.restored(SESSION)
-        session.send(b"{}")
-        old, (id, message) = session.saved().undelivered
-        self.assertEqual((old, message), ((7, A), "{}"))
-        self.assertGreater(id, 7)
-
-    def test_a_context_is_not_worth_saving(self) -> None:
-        session = Session("id", "2025-06-18")
-        session.send(b"context", passing=True)
-        session.send(b"decision")
-        self.assertEqual(session.saved().undelivered, ((2, "decision"),))
+    def test_an_open_proposal_of_megabytes_is_saved_without_its_text(self) -> None:
+        giant = entry("/b", OPEN, "x" * 10)
+        with mock.patch.object(saved_state, "MAX_PROPOSAL", 9):
+            saved_state.save(self.path, [replace(WORKSPACE, proposals=(giant,))])
+        self.assertEqual(self.load()[0].proposals, (replace(giant, text=None),))

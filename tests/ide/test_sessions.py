@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from dataclasses import dataclass
 from typing import Any, AsyncIterator
 from unittest import mock
 
+from GeminiCompanion.companion.ide.decisions import Decision
+from GeminiCompanion.companion.ide.saved_state import SavedSession
 from GeminiCompanion.companion.ide.sessions import (
     ABSENT,
     GRACE,
@@ -23,14 +26,40 @@ from GeminiCompanion.companion.ide.sessions import (
 
 from ..support import PATIENCE, Clock, in_loop
 
-# Decisions, as only these are saved.
-ONE, TWO, THREE, FOUR = (b'{"params":{"filePath":"/%d"}}' % number for number in range(1, 5))
+
+@dataclass(frozen=True)
+class Context:
+    """A notification that has nothing but a name."""
+
+    name: str
+
+    def notification(self) -> tuple[str, dict[str, Any]]:
+        return self.name, {}
 
 
-async def next_of(stream: Stream) -> bytes:
-    """The message of the next event, which has to be there already."""
-    event = await stream.next(0.001)
-    return b"(silence)" if event is None else event.message
+def send(session: Session, name: str) -> None:
+    """Send a decision; its path is the name, its number in the book the digits of that."""
+    session.send(decision(name), number=number_of(name))
+
+
+def decision(name: str, text: str | None = None) -> Decision:
+    return Decision(name, text, "s", 0.0)
+
+
+def number_of(name: str) -> int:
+    return int(name) if name.isdigit() else ord(name)
+
+
+def name_of(event: Event | None) -> str:
+    if event is None:
+        return "(silence)"
+    value = event.value
+    return value.path if isinstance(value, Decision) else value.notification()[0]
+
+
+async def next_of(stream: Stream) -> str:
+    """The name of the next event, which has to be there already."""
+    return name_of(await stream.next(0.001))
 
 
 class OneSession(unittest.TestCase):
@@ -40,11 +69,11 @@ class OneSession(unittest.TestCase):
     @in_loop
     async def test_events_come_in_order_with_ids_that_count_from_one(self) -> None:
         stream = self.session.attach(None)
-        for message in (b"a", b"b", b"c"):
-            self.session.send(message)
+        for message in ("a", "b", "c"):
+            send(self.session, message)
         events = [await stream.next(1) for _ in range(3)]
         self.assertEqual(
-            [(it.id, it.message) for it in events if it], [(1, b"a"), (2, b"b"), (3, b"c")]
+            [(it.id, name_of(it)) for it in events if it], [(1, "a"), (2, "b"), (3, "c")]
         )
 
     @in_loop
@@ -52,9 +81,9 @@ class OneSession(unittest.TestCase):
         stream = self.session.attach(None)
         waiting = asyncio.ensure_future(stream.next(60))
         await asyncio.sleep(0)
-        self.session.send(b"a")
+        send(self.session, "a")
         event = await asyncio.wait_for(waiting, PATIENCE)
-        self.assertEqual(event and event.message, b"a")
+        self.assertEqual(name_of(event), "a")
 
     @in_loop
     async def test_silence_gives_none_and_the_stream_goes_on(self) -> None:
@@ -66,46 +95,44 @@ class OneSession(unittest.TestCase):
         self.assertFalse(waiting.done())
         await clock.advance(2)
         self.assertIsNone(waiting.result())
-        self.session.send(b"a")
-        self.assertEqual(await next_of(stream), b"a")
+        send(self.session, "a")
+        self.assertEqual(await next_of(stream), "a")
 
     @in_loop
     async def test_what_was_sent_before_the_first_stream_waits_for_it(self) -> None:
-        self.session.send(b"decision")
-        self.assertEqual(self.session.undelivered(), [b"decision"])
-        self.assertEqual(await next_of(self.session.attach(None)), b"decision")
+        send(self.session, "d")
+        self.assertEqual(self.session.untold(), [number_of("d")])
+        self.assertEqual(await next_of(self.session.attach(None)), "d")
 
     @in_loop
     async def test_of_several_passing_events_only_the_newest_is_kept(self) -> None:
-        self.session.send(b"old", passing=True)
-        self.session.send(b"decision")
-        self.session.send(b"new", passing=True)
+        self.session.send(Context("old"), passing=True)
+        send(self.session, "d")
+        self.session.send(Context("new"), passing=True)
         stream = self.session.attach(None)
-        self.assertEqual(
-            [await next_of(stream) for _ in range(3)], [b"decision", b"new", b"(silence)"]
-        )
+        self.assertEqual([await next_of(stream) for _ in range(3)], ["d", "new", "(silence)"])
 
     def test_a_passing_event_is_never_an_undelivered_decision(self) -> None:
-        self.session.send(b"context", passing=True)
-        self.session.send(b"decision")
-        self.assertEqual(self.session.undelivered(), [b"decision"])
+        self.session.send(Context("context"), passing=True)
+        send(self.session, "d")
+        self.assertEqual(self.session.untold(), [number_of("d")])
 
     @in_loop
     async def test_an_event_is_delivered_only_when_the_next_one_is_asked_for(self) -> None:
-        self.session.send(b"a")
+        send(self.session, "a")
         stream = self.session.attach(None)
-        self.assertEqual(await next_of(stream), b"a")
-        self.assertEqual(self.session.undelivered(), [b"a"])
-        self.assertEqual(await next_of(stream), b"(silence)")
-        self.assertEqual(self.session.undelivered(), [])
+        self.assertEqual(await next_of(stream), "a")
+        self.assertEqual(self.session.untold(), [number_of("a")])
+        self.assertEqual(await next_of(stream), "(silence)")
+        self.assertEqual(self.session.untold(), [])
 
     @in_loop
     async def test_an_ended_stream_gives_what_waits_and_then_says_so(self) -> None:
         stream = self.session.attach(None)
-        self.session.send(b"a")
+        send(self.session, "a")
         stream.end()
-        self.session.send(b"b")
-        self.assertEqual([await next_of(stream), await next_of(stream)], [b"a", b"b"])
+        send(self.session, "b")
+        self.assertEqual([await next_of(stream), await next_of(stream)], ["a", "b"])
         with self.assertRaises(StreamEnded):
             await stream.next(60)
 
@@ -125,35 +152,78 @@ class Withdrawal(unittest.TestCase):
     @in_loop
     async def test_what_no_stream_took_is_replaced_under_its_own_id(self) -> None:
         session = Session("s", "2025-06-18")
-        session.send(b"a")
-        session.send(b"b")
-        self.assertTrue(session.replace(b"a", b"c"))
+        send(session, "a")
+        send(session, "b")
+        session.replace(number_of("a"), decision("c"))
         stream = session.attach(None)
-        self.assertEqual([await next_of(stream) for _ in range(2)], [b"c", b"b"])
+        self.assertEqual([await next_of(stream) for _ in range(2)], ["c", "b"])
 
     @in_loop
-    async def test_what_was_said_is_not_replaced(self) -> None:
+    async def test_what_goes_out_at_this_moment_is_known_and_waits_again_where_it_fails(
+        self,
+    ) -> None:
         session = Session("s", "2025-06-18")
-        session.send(b"a")
+        send(session, "a")
+        self.assertFalse(session.is_told_of(number_of("a")))
         stream = session.attach(None)
         await next_of(stream)
+        self.assertTrue(session.is_told_of(number_of("a")))
+        self.assertFalse(session.is_told_of(number_of("b")))
+        session.stream = None
+        self.assertFalse(session.is_told_of(number_of("a")))
+        self.assertEqual(await next_of(session.attach(None)), "a")
+
+    @in_loop
+    async def test_what_went_out_is_told_once_and_only_then(self) -> None:
+        told: list[int] = []
+        session = Session("s", "2025-06-18", on_told=told.append)
+        send(session, "a")
+        stream = session.attach(None)
         await next_of(stream)
-        self.assertFalse(session.replace(b"a", b"c"))
+        self.assertEqual(told, [])
+        await next_of(stream)
+        self.assertEqual(told, [number_of("a")])
+        self.assertEqual(await next_of(session.attach(0)), "(silence)")
+        self.assertEqual(told, [number_of("a")])
+
+    @in_loop
+    async def test_what_a_client_says_that_it_saw_was_told_though_its_stream_broke(self) -> None:
+        told: list[int] = []
+        session = Session("s", "2025-06-18", on_told=told.append)
+        send(session, "a")
+        await next_of(session.attach(None))
+        session.stream = None
+        session.attach(1)
+        self.assertEqual((told, session.untold()), ([number_of("a")], []))
+
+    @in_loop
+    async def test_of_a_path_that_is_forgotten_nothing_is_told_again(self) -> None:
+        session = Session("s", "2025-06-18")
+        for name in ("a", "b"):
+            send(session, name)
+        stream = session.attach(None)
+        for _ in range(3):
+            await next_of(stream)
+        session.forget("a")
+        self.assertEqual(await next_of(session.attach(0)), "(silence)")
+        send(session, "a")
+        session.forget("a", but=[number_of("a")])
+        self.assertEqual(await next_of(session.attach(None)), "a")
 
 
 class Resumption(unittest.TestCase):
     def setUp(self) -> None:
         self.session = Session("s", "2025-06-18")
 
-    async def read(self, last_event_id: int | None) -> list[bytes]:
+    async def read(self, last_event_id: int | None) -> list[str]:
         """All that a new stream gives before it is silent."""
         stream = self.session.attach(last_event_id)
-        messages: list[bytes] = []
+        messages: list[str] = []
         while True:
             event = await stream.next(0.001)
             if event is None:
                 return messages
-            messages.append(event.message)
+            messages.append(name_of(event))
 
     @in_loop
     async def test_a_second_stream_replaces_the_first(self) -> None:
@@ -161,60 +231,75 @@ class Resumption(unittest.TestCase):
         second = self.session.attach(None)
         with self.assertRaises(StreamEnded):
             await first.next(60)
-        self.session.send(b"a")
-        self.assertEqual(await next_of(second), b"a")
+        send(self.session, "a")
+        self.assertEqual(await next_of(second), "a")
 
     @in_loop
     async def test_a_replaced_stream_leaves_everything_to_its_successor(self) -> None:
         first = self.session.attach(None)
-        self.session.send(b"a")
+        send(self.session, "a")
         second = self.session.attach(None)
-        self.session.send(b"b")
+        send(self.session, "b")
         with self.assertRaises(StreamEnded):
             await first.next(60)
-        self.assertEqual(self.session.undelivered(), [b"a", b"b"])
-        self.assertEqual([await next_of(second), await next_of(second)], [b"a", b"b"])
+        self.assertEqual(self.session.untold(), [number_of("a"), number_of("b")])
+        self.assertEqual([await next_of(second), await next_of(second)], ["a", "b"])
 
     @in_loop
     async def test_a_stream_that_says_what_it_saw_gets_exactly_what_it_missed(self) -> None:
-        for message in (b"1", b"2", b"3", b"4"):
-            self.session.send(message)
-        self.assertEqual(await self.read(None), [b"1", b"2", b"3", b"4"])
-        self.assertEqual(await self.read(2), [b"3", b"4"])
+        for message in ("1", "2", "3", "4"):
+            send(self.session, message)
+        self.assertEqual(await self.read(None), ["1", "2", "3", "4"])
+        self.assertEqual(await self.read(2), ["3", "4"])
         self.assertEqual(await self.read(4), [])
 
     @in_loop
     async def test_a_stream_that_says_nothing_gets_nothing_twice(self) -> None:
-        self.session.send(b"1")
+        send(self.session, "1")
         await self.read(None)
-        self.session.send(b"2")
-        self.assertEqual(await self.read(None), [b"2"])
+        send(self.session, "2")
+        self.assertEqual(await self.read(None), ["2"])
 
     @in_loop
     async def test_an_id_that_was_never_given_counts_as_none(self) -> None:
-        self.session.send(b"1")
+        send(self.session, "1")
         await self.read(None)
-        self.session.send(b"2")
+        send(self.session, "2")
         for id in (0, 99, -1):
             with self.subTest(id=id):
-                self.assertEqual(await next_of(self.session.attach(id)), b"2")
+                self.assertEqual(await next_of(self.session.attach(id)), "2")
 
     @in_loop
     async def test_a_resumed_stream_gets_one_context_and_that_the_newest(self) -> None:
-        self.session.send(b"decision")
-        self.session.send(b"old", passing=True)
+        send(self.session, "d")
+        self.session.send(Context("old"), passing=True)
         await self.read(None)
-        self.session.send(b"new", passing=True)
-        self.assertEqual(await self.read(1), [b"new"])
+        self.session.send(Context("new"), passing=True)
+        self.assertEqual(await self.read(1), ["new"])
 
     @in_loop
     async def test_old_decisions_are_forgotten_only_once_they_were_delivered(self) -> None:
         count = MAX_REPLAY + 10
-        messages = [b"%d" % number for number in range(1, count + 1)]
+        messages = [str(number) for number in range(1, count + 1)]
         for message in messages:
-            self.session.send(message)
+            send(self.session, message)
         self.assertEqual(await self.read(None), messages)
         self.assertEqual(await self.read(1), messages[-MAX_REPLAY:])
+
+
+def picture(session: Session) -> tuple[SavedSession, list[Event]]:
+    """What is saved of a session: itself, and by way of the book the decisions that wait."""
+    events, event = [], session.after(0)
+    while event is not None:
+        events.append(event)
+        event = session.after(event.id)
+    return session.saved(), [it for it in events if it.number in session.untold()]
+
+
+def restored_from(saved: tuple[SavedSession, list[Event]]) -> Session:
+    session = Session(saved[0].id, saved[0].protocol_version)
+    session.restore(*saved)
+    return session
 
 
 class Restoration(unittest.TestCase):
@@ -230,20 +315,20 @@ class Restoration(unittest.TestCase):
             yield event
             event = await stream.next(0.001)
 
-    async def messages(self, session: Session, last_event_id: int | None) -> list[bytes]:
-        return [event.message for event in await self.read(session, last_event_id)]
+    async def messages(self, session: Session, last_event_id: int | None) -> list[str]:
+        return [name_of(event) for event in await self.read(session, last_event_id)]
 
     @in_loop
     async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
         session = Session("s", "2025-06-18")
-        for message in (ONE, TWO, THREE, FOUR):
-            session.send(message)
+        for message in ("1", "2", "3", "4"):
+            send(session, message)
         await self.read_two(session)
-        for seen, missed in ((None, [THREE, FOUR]), (2, [THREE, FOUR]), (3, [FOUR]), (4, [])):
+        for seen, missed in ((None, ["3", "4"]), (2, ["3", "4"]), (3, ["4"]), (4, [])):
             with self.subTest(seen=seen):
-                restored = Session.restored(session.saved())
-                restored.send(b"new")
-                self.assertEqual(await self.messages(restored, seen), missed + [b"new"])
+                restored = restored_from(picture(session))
+                send(restored, "n")
+                self.assertEqual(await self.messages(restored, seen), missed + ["n"])
 
     async def read_two(self, session: Session) -> None:
         stream = session.attach(None)
@@ -254,36 +339,36 @@ class Restoration(unittest.TestCase):
     @in_loop
     async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
         session = Session("s", "2025-06-18")
-        session.send(ONE)
-        saved = session.saved()
+        send(session, "1")
+        saved = picture(session)
         for _ in range(3):
-            session.send(b"context", passing=True)
+            session.send(Context("context"), passing=True)
             *_, seen = await self.read(session, None)
-        restored = Session.restored(saved)
-        restored.send(b"new")
-        self.assertEqual(await self.messages(restored, seen.id), [b"new"])
-        self.assertEqual(restored.undelivered(), [])
+        restored = restored_from(saved)
+        send(restored, "n")
+        self.assertEqual(await self.messages(restored, seen.id), ["n"])
+        self.assertEqual(restored.untold(), [])
 
     @in_loop
     async def test_ids_grow_over_every_crash(self) -> None:
         session, seen = Session("s", "2025-06-18"), 0
         for _ in range(5):
-            saved = session.saved()
-            for decision in (ONE, TWO, THREE):
-                session.send(decision)
+            saved = picture(session)
+            for decision in ("1", "2", "3"):
+                send(session, decision)
                 *_, event = await self.read(session, seen)
                 self.assertGreater(event.id, seen)
                 seen = event.id
-            session = Session.restored(saved)
+            session = restored_from(saved)
 
     @in_loop
     async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
         session = Session("s", "2025-06-18")
-        session.send(ONE)
-        restored = Session.restored(session.saved())
+        send(session, "1")
+        restored = restored_from(picture(session))
         for id in (-1, 2 * LEAP):
             with self.subTest(id=id):
-                self.assertEqual(await next_of(restored.attach(id)), ONE)
+                self.assertEqual(await next_of(restored.attach(id)), "1")
 
 
 class AllSessions(unittest.TestCase):
@@ -325,11 +410,11 @@ class AllSessions(unittest.TestCase):
     @in_loop
     async def test_a_broadcast_reaches_every_session_and_keeps_their_decisions(self) -> None:
         one, two = self.sessions.open("2025-06-18"), self.sessions.open("2025-06-18")
-        one.send(b"decision")
-        self.sessions.broadcast(b"context")
+        send(one, "d")
+        self.sessions.broadcast(Context("context"))
         first = one.attach(None)
-        self.assertEqual([await next_of(first), await next_of(first)], [b"decision", b"context"])
-        self.assertEqual(await next_of(two.attach(None)), b"context")
+        self.assertEqual([await next_of(first), await next_of(first)], ["d", "context"])
+        self.assertEqual(await next_of(two.attach(None)), "context")
 
     @in_loop
     async def test_ending_all_ends_every_stream(self) -> None:
@@ -344,15 +429,15 @@ class AllSessions(unittest.TestCase):
     async def test_an_end_is_told_when_the_stream_has_had_its_last_word(self) -> None:
         session = self.sessions.open("2025-06-18")
         stream = session.attach(None)
-        session.send(b"decision")
+        send(session, "d")
         self.sessions.end(session.id)
         self.assertEqual(self.ended, [])
-        self.assertEqual(await next_of(stream), b"decision")
+        self.assertEqual(await next_of(stream), "d")
         with self.assertRaises(StreamEnded):
             await stream.next(60)
         self.sessions.detach(session, stream)
         self.assertEqual(self.ended, [session])
-        self.assertEqual(session.undelivered(), [])
+        self.assertEqual(session.untold(), [])
 
     @in_loop
     async def test_too_many_sessions_cost_the_one_that_was_silent_longest(self) -> None:

@@ -16,7 +16,7 @@ def text(**changes: Any) -> str:
         "discovery_paths": ("/tmp/gemini/ide/x.json",),
         "connected": 0,
         "waiting": 0,
-        "kept": 0,
+        "unwritten": 0,
         **changes,
     }
     return Status(**values).text()
@@ -35,8 +35,8 @@ class StatusText(unittest.TestCase):
         self.assertIn("without a decision: 3\n", text(waiting=3))
 
     def test_accepted_texts_that_wait_are_counted_with_the_command_that_shows_them(self) -> None:
-        self.assertRegex(text(kept=2), "wait for Gemini CLI: 2; .*Show Kept Decisions")
-        self.assertNotIn("Kept", text())
+        self.assertRegex(text(unwritten=2), "has not written: 2; .*Show Unwritten Edits")
+        self.assertNotIn("Unwritten", text())
 
     def test_without_a_cli_it_says_how_to_connect(self) -> None:
         said = text()

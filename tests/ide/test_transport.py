@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 import unittest
+from dataclasses import dataclass
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
@@ -28,6 +29,25 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 # Small ones, for tests that cross them.
 LARGE = 0x100000
 MAX_BODY = 0x200000
+
+
+@dataclass(frozen=True)
+class Note:
+    """A notification with a method and a value."""
+
+    method: str
+    value: Any = None
+
+    def notification(self) -> tuple[str, Any]:
+        return self.method, self.value
+
+
+def plain(message: Any) -> Any:
+    """What a Note was: its number, its context, or its method."""
+    method = message["method"]
+    if method == "context":
+        return {"context": message["params"]}
+    return int(method) if method.isdigit() else method
 
 
 class Desk(mcp.Desk):
@@ -70,17 +90,17 @@ class TransportTestCase(unittest.TestCase):
 
     def on_stream(self, session: Session) -> None:
         self.contexts += 1
-        session.send(b'{"context":%d}' % self.contexts, passing=True)
+        session.send(Note("context", self.contexts), passing=True)
 
     def session(self, client: Client | None = None) -> Session | None:
         client = client or self.client
         return self.background.call(self.sessions.find, client.session_id)
 
-    def send(self, message: bytes, client: Client | None = None) -> None:
+    def send(self, method: str, client: Client | None = None, params: Any = None) -> None:
         session = self.session(client)
         if session is None:
             self.fail("the session is gone")
-        self.background.call(session.send, message)
+        self.background.call(session.send, Note(method, params))
 
     def assert_refused(self, answer: Any, status: int, *parts: str) -> None:
         self.assertEqual(answer.status, status, answer.body)
@@ -239,18 +259,18 @@ class Strangers(TransportTestCase):
         with contextlib.ExitStack() as stack, self.client.stream() as stream:
             for _ in range(3 * transport.MAX_UNAUTHENTICATED):
                 stack.enter_context(self.client.send_raw(b"GET "))
-            self.send(b"1")
-            self.assertEqual(stream.next().message, {"context": 1})
-            self.assertEqual(stream.next().message, 1)
+            self.send("1")
+            self.assertEqual(plain(stream.next().message), {"context": 1})
+            self.assertEqual(plain(stream.next().message), 1)
             self.assert_goes_on()
 
     def test_whoever_has_the_token_keeps_his_connection(self) -> None:
         self.client.initialize()
         with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.05), self.client.stream() as stream:
             self.assertEqual(read_all(self.client.send_raw(b"")), b"")
-            self.send(b"1")
+            self.send("1")
             stream.next()
-            self.assertEqual(stream.next().message, 1)
+            self.assertEqual(plain(stream.next().message), 1)
 
     def test_more_connections_with_the_token_than_the_limit_are_refused(self) -> None:
         self.client.initialize()
@@ -697,7 +717,7 @@ class Streams(TransportTestCase):
         self.client.initialize()
 
     def messages(self, stream: Any, count: int) -> list[Any]:
-        return [stream.next().message for _ in range(count)]
+        return [plain(stream.next().message) for _ in range(count)]
 
     def test_a_stream_begins_with_a_retry_time_and_the_context(self) -> None:
         with self.client.stream() as stream:
@@ -706,13 +726,15 @@ class Streams(TransportTestCase):
             self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
             self.assertIn("no-cache", stream.headers["Cache-Control"])
             self.assertEqual(stream.retry, transport.RETRY)
-            self.assertEqual((event.fields["event"], event.message), ("message", {"context": 1}))
+            self.assertEqual(
+                (event.fields["event"], plain(event.message)), ("message", {"context": 1})
+            )
 
     def test_every_event_has_an_id_that_is_larger_than_those_before(self) -> None:
         with self.client.stream() as stream:
             ids = [stream.next().id]
             for number in range(3):
-                self.send(b"%d" % number)
+                self.send(str(number))
                 ids.append(stream.next().id)
         self.assertEqual(ids, sorted(set(ids)))
 
@@ -720,7 +742,7 @@ class Streams(TransportTestCase):
         params = {"text": "a\n\nb\r\ndata: c\u2028\U0001f600"}
         with self.client.stream() as stream:
             stream.next()
-            self.send(jsonrpc.encode_notification("m", params))
+            self.send("m", params=params)
             self.assertEqual(stream.next().message["params"], params)
 
     def test_every_new_stream_begins_with_the_context(self) -> None:
@@ -734,7 +756,7 @@ class Streams(TransportTestCase):
             with self.client.stream() as second:
                 second.next()
                 self.assertTrue(first.ended())
-                self.send(b"1")
+                self.send("1")
                 self.assertEqual(self.messages(second, 1), [1])
 
     def test_the_streams_of_two_clients_are_apart(self) -> None:
@@ -743,28 +765,28 @@ class Streams(TransportTestCase):
         with self.client.stream() as mine, other.stream() as theirs:
             mine.next()
             theirs.next()
-            self.send(b"1")
-            self.send(b"2", other)
+            self.send("1")
+            self.send("2", other)
             self.assertEqual(self.messages(mine, 1) + self.messages(theirs, 1), [1, 2])
 
     def test_a_stream_that_resumes_gets_exactly_the_decisions_that_it_missed(self) -> None:
         with self.client.stream() as stream:
             stream.next()
             for number in range(1, 5):
-                self.send(b"%d" % number)
+                self.send(str(number))
             seen = [stream.next() for _ in range(4)]
-        self.send(b"5")
+        self.send("5")
         with self.client.stream(Last_Event_ID=str(seen[1].id)) as stream:
             self.assertEqual(self.messages(stream, 4), [3, 4, 5, {"context": 2}])
-            self.send(b"6")
+            self.send("6")
             self.assertEqual(self.messages(stream, 1), [6])
 
     def test_a_stream_that_does_not_resume_gets_nothing_twice(self) -> None:
         with self.client.stream() as stream:
-            self.send(b"1")
-            self.send(b"2")
+            self.send("1")
+            self.send("2")
             self.assertEqual(len(self.messages(stream, 3)), 3)
-        self.send(b"3")
+        self.send("3")
         with self.client.stream() as stream:
             self.assertEqual(self.messages(stream, 2), [3, {"context": 2}])
 
@@ -775,8 +797,8 @@ class Streams(TransportTestCase):
                     self.assertEqual(self.messages(stream, 1), [{"context": number}])
 
     def test_decisions_made_while_no_stream_was_there_come_first(self) -> None:
-        self.send(b"1")
-        self.send(b"2")
+        self.send("1")
+        self.send("2")
         with self.client.stream() as stream:
             self.assertEqual(self.messages(stream, 3), [1, 2, {"context": 1}])
 
@@ -784,7 +806,7 @@ class Streams(TransportTestCase):
         with mock.patch.object(transport, "KEEP_ALIVE", 0.01), self.client.stream() as stream:
             stream.next()
             self.assertEqual([stream.comment(), stream.comment()], [": keep-alive"] * 2)
-            self.send(b"1")
+            self.send("1")
             self.assertEqual(self.messages(stream, 1), [1])
 
     def test_a_client_that_leaves_takes_its_stream_with_it_and_not_its_session(self) -> None:
@@ -796,7 +818,7 @@ class Streams(TransportTestCase):
         self.assert_goes_on()
 
     def test_a_reader_that_stalls_loses_its_stream_and_nothing_else(self) -> None:
-        huge = b'"' + b"x" * 10_000_000 + b'"'
+        huge = "x" * 10_000_000
         with mock.patch.object(transport, "STALLED", 0.05), self.client.stream() as stream:
             stream.next()
             self.send(huge)
@@ -808,7 +830,7 @@ class Streams(TransportTestCase):
     def test_delete_ends_the_session_and_its_stream_in_good_order(self) -> None:
         with self.client.stream() as stream:
             stream.next()
-            self.send(b"1")
+            self.send("1")
             answer = self.client.request("DELETE")
             self.assertEqual((answer.status, answer.body), (204, b""))
             self.assertEqual(self.messages(stream, 1), [1])
@@ -830,9 +852,9 @@ class TheEnd(TransportTestCase):
         with self.client.stream() as one, other.stream() as two:
             one.next()
             two.next()
-            self.send(b"1")
+            self.send("1")
             self.background.stop()
-            self.assertEqual(one.next().message, 1)
+            self.assertEqual(plain(one.next().message), 1)
             self.assertTrue(one.ended())
             self.assertTrue(two.ended())
         self.assertEqual(len(self.ended), 2)
@@ -846,7 +868,7 @@ class TheEnd(TransportTestCase):
         self.client.initialize()
         half = self.client.head(Content_Length="1000") + b"{"
         with self.client.send_raw(b""), self.client.send_raw(half), self.client.stream() as stalled:
-            self.send(b'"' + b"x" * 10_000_000 + b'"')
+            self.send("x" * 10_000_000)
             began = time.monotonic()
             self.background.stop()
             self.assertLess(time.monotonic() - began, PATIENCE)

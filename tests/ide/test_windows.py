@@ -359,12 +359,13 @@ class ADiskThatRefuses(unittest.TestCase):
                 await asyncio.sleep(0.01)
             it.set_windows({1: ("/2",)})
             it._changed()
-            while it._save_timer is not None or it._saving is None or not it._saving.done():
+            saving = it._saving
+            while saving._timer or saving._writing is None or not saving._writing.done():
                 await asyncio.sleep(0.01)
             it.stop()
             await running
 
-        with mock.patch(WINDOWS + ".SAVE_DELAY", 0.01):
+        with mock.patch("GeminiCompanion.companion.ide.saving.SAVE_DELAY", 0.01):
             asyncio.run(asyncio.wait_for(run(), PATIENCE))
         self.assertEqual(len(editor.told), 1)
         self.assertIn("could not be saved", editor.told[0])

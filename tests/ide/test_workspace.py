@@ -14,15 +14,12 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.context import OpenFile
+from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
+from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
+from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session, StreamEnded
-from GeminiCompanion.companion.ide.workspace import (
-    DEBOUNCE,
-    MAX_OPEN_DIFFS,
-    MAX_PATH,
-    MAX_WINDOW_DIFFS,
-    Workspace,
-)
+from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import (
     PATIENCE,
@@ -35,7 +32,7 @@ from ..support import (
     temp_folder,
 )
 
-UNWRITTEN = "GeminiCompanion.companion.ide.unwritten"
+DELIVERY = "GeminiCompanion.companion.ide.delivery"
 WINDOW = 7
 PID = 2**30
 VERSION = "2025-06-18"
@@ -67,7 +64,8 @@ class Reader:
             while True:
                 event = await self._stream.next(3600)
                 if event is not None:
-                    self.messages.append(json.loads(event.message))
+                    method, params = event.value.notification()
+                    self.messages.append({"method": method, "params": params})
         except StreamEnded:
             self.ended = True
 
@@ -108,7 +106,7 @@ class WithoutServer(FilesTestCase):
 
     def focus(self, view_id: int, name: str) -> None:
         self.workspace.context.focus(self.file(view_id, name))
-        self.workspace.context_changed()
+        self.workspace.updates.changed()
 
 
 class Context(WithoutServer):
@@ -165,7 +163,7 @@ class Context(WithoutServer):
         self.focus(1, "a")
         _, reader = self.connect()
         for _ in range(3):
-            self.workspace.context_changed()
+            self.workspace.updates.changed()
             await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [["a"]])
 
@@ -176,7 +174,7 @@ class Context(WithoutServer):
         self.focus(1, "a")
         await self.clock.advance(DEBOUNCE / 2)
         self.workspace.context.close(1)
-        self.workspace.context_changed()
+        self.workspace.updates.changed()
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [[]])
 
@@ -186,7 +184,7 @@ class Context(WithoutServer):
         self.focus(1, "a")
         _, reader = self.connect()
         self.workspace.context.close(1)
-        self.workspace.context_changed()
+        self.workspace.updates.changed()
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [["a"], []])
 
@@ -207,7 +205,7 @@ class Context(WithoutServer):
         await self.begin()
         _, reader = self.connect()
         for trust in (True, False, None):
-            self.workspace.trust(trust)
+            self.workspace.updates.trust(trust)
             await self.clock.advance(1)
         states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
         self.assertEqual(
@@ -223,7 +221,7 @@ class Context(WithoutServer):
 
 class Decisions(WithoutServer):
     async def propose(self, session: Session, path: str = PATH, text: str = "theirs\n") -> None:
-        await self.workspace.open_diff(session, path, text)
+        await self.workspace.diffs.open_diff(session, path, text)
 
     @in_loop
     async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
@@ -240,7 +238,7 @@ class Decisions(WithoutServer):
         other, bystander = self.connect()
         await self.propose(session)
         await self.propose(other)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(bystander.received("ide/diffAccepted"), [])
@@ -250,7 +248,7 @@ class Decisions(WithoutServer):
         await self.begin()
         session, reader = self.connect()
         await self.propose(session)
-        self.workspace.reject(session.id, PATH)
+        self.workspace.diffs.reject(session.id, PATH)
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
 
@@ -259,8 +257,8 @@ class Decisions(WithoutServer):
         await self.begin()
         session, reader = self.connect()
         await self.propose(session)
-        self.assertEqual(await self.workspace.close_diff(session, PATH), "theirs\n")
-        self.assertIsNone(await self.workspace.close_diff(session, PATH))
+        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "theirs\n")
+        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
         await self.clock.advance(1)
         self.assertEqual(len(reader.messages), 1)
         self.assertEqual(self.workspace.status().waiting, 0)
@@ -271,7 +269,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         for decided in (True, False):
             await self.propose(session)
-            await self.workspace.close_diff(session, PATH, decided)
+            await self.workspace.diffs.close_diff(session, PATH, decided)
             self.assertEqual(self.editor.left, [] if decided else [PATH])
 
     @in_loop
@@ -280,7 +278,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         other, _ = self.connect()
         await self.propose(session)
-        self.assertIsNone(await self.workspace.close_diff(other, PATH))
+        self.assertIsNone(await self.workspace.diffs.close_diff(other, PATH))
         self.assertEqual(len(self.editor.diffs), 1)
 
     @in_loop
@@ -303,7 +301,7 @@ class Decisions(WithoutServer):
         await self.propose(session, f"{PATH}0", "again")
         other, _ = self.connect()
         await self.propose(other)
-        self.workspace.reject(session.id, f"{PATH}1")
+        self.workspace.diffs.reject(session.id, f"{PATH}1")
         await self.propose(session)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, f"{PATH}0"], "again")
 
@@ -328,11 +326,11 @@ class Decisions(WithoutServer):
         await self.propose(session)
         self.leave(session)
         await self.clock.advance(GRACE + 1)
-        self.workspace.edited(session.id, PATH, "mine\n")
+        self.workspace.diffs.edited(session.id, PATH, "mine\n")
         saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
-        self.workspace.reconcile([])
+        self.workspace.diffs.reconcile([])
         await self.clock.advance(0)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
 
@@ -341,18 +339,18 @@ class Decisions(WithoutServer):
         await self.begin()
         session, _ = self.connect()
         await self.propose(session)
-        self.workspace.edited(session.id, PATH, "mine\n")
+        self.workspace.diffs.edited(session.id, PATH, "mine\n")
         saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
-        self.workspace.reconcile([(session.id, PATH)])
+        self.workspace.diffs.reconcile([(session.id, PATH)])
         # What is typed before the answer comes is not what was kept.
-        self.workspace.edited(session.id, PATH, "typed just now\n")
+        self.workspace.diffs.edited(session.id, PATH, "typed just now\n")
         await self.clock.advance(0)
         self.assertEqual(self.editor.saved, {PATH: "mine\n"})
-        (kept,) = self.workspace.saved(time.time()).sessions
-        self.assertEqual(kept.proposals, ((PATH, "of its tab\n"),))
+        (entry,) = self.workspace.saved(time.time()).proposals
+        self.assertEqual((entry.path, entry.text), (PATH, "of its tab\n"))
 
     @in_loop
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
@@ -374,7 +372,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(self.workspace.status().waiting, 1)
         self.assertEqual(len(self.editor.diffs), 1)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
@@ -384,7 +382,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         reader = self.read(session)
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
@@ -399,9 +397,9 @@ class Decisions(WithoutServer):
         await self.propose(session)
         self.leave(session)
         await self.clock.advance(GRACE + 1)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         self.assertEqual(len(self.editor.told), 1)
-        self.assertIn("Show Kept Decisions", self.editor.told[0])
+        self.assertIn("Show Unwritten Edits", self.editor.told[0])
         _, reader = self.connect()
         _, later = self.connect()
         await self.clock.advance(0)
@@ -414,7 +412,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.clock.advance(GRACE + 1)
         self.assertEqual(len(self.workspace.sessions), 0)
         _, reader = self.connect()
@@ -430,7 +428,7 @@ class Decisions(WithoutServer):
         self.workspace.sessions.end(session.id)
         _, older = self.connect()
         _, newer = self.connect()
-        self.workspace.reject(session.id, PATH)
+        self.workspace.diffs.reject(session.id, PATH)
         await self.clock.advance(0)
         self.assertEqual(newer.received("ide/diffRejected"), [{"filePath": PATH}])
         self.assertEqual(older.received("ide/diffRejected"), [])
@@ -442,7 +440,7 @@ class Decisions(WithoutServer):
         session, reader = self.connect()
         _, bystander = self.connect()
         await self.propose(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         self.workspace.sessions.end(session.id)
         await self.clock.advance(0)
         self.assertTrue(reader.ended)
@@ -457,28 +455,28 @@ class Decisions(WithoutServer):
         path = self.file(1, "a.py").path
         session, reader = self.connect()
         await self.propose(session, path)
-        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
-            self.workspace.accept(session.id, path, "mine\n")
+        with mock.patch(DELIVERY + ".PATIENCE", -1):
+            self.workspace.diffs.accept(session.id, path, "mine\n")
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
-            self.assertEqual(self.workspace.kept(), ((path, "mine\n"),))
-            saved = self.workspace.saved(time.time())
-            self.assertEqual([it[:2] for it in saved.unwritten], [(path, "mine\n")])
+            self.assertEqual(self.workspace.delivery.unwritten(), ((path, "mine\n"),))
+            (entry,) = self.workspace.saved(time.time()).proposals
+            self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             with open(path, "w") as file:
                 file.write("mine\n")
             await self.workspace.look_after()
-            self.assertEqual(self.workspace.kept(), ())
+            self.assertEqual(self.workspace.delivery.unwritten(), ())
 
     @in_loop
     async def test_a_text_that_its_cli_did_not_write_outlives_a_restart(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
-        with mock.patch(UNWRITTEN + ".PATIENCE", -1):
-            self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
+        with mock.patch(DELIVERY + ".PATIENCE", -1):
+            self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
 
     @in_loop
     async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
@@ -498,7 +496,7 @@ class Decisions(WithoutServer):
     @in_loop
     async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
         await self.begin()
-        self.workspace.reconcile([("unknown", PATH)])
+        self.workspace.diffs.reconcile([("unknown", PATH)])
         self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
 
     @in_loop
@@ -517,11 +515,11 @@ class Decisions(WithoutServer):
                 session, _ = self.connect()
                 await self.propose(session)
                 self.leave(session)
-                self.workspace.accept(session.id, PATH, "mine\n")
+                self.workspace.diffs.accept(session.id, PATH, "mine\n")
                 await self.clock.advance(GRACE + 1 if gone else 1)
-                self.assertEqual(self.workspace.kept(), ((PATH, "mine\n"),))
-                self.assertTrue(self.workspace.withdraw(PATH, "mine\n"))
-                self.assertEqual(self.workspace.kept(), ())
+                self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
+                self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
+                self.assertEqual(self.workspace.delivery.unwritten(), ())
                 _, reader = self.connect()
                 await self.clock.advance(GRACE + 1)
                 self.assertEqual(reader.received("ide/diffAccepted"), [])
@@ -534,12 +532,12 @@ class Decisions(WithoutServer):
             session, _ = self.connect()
             await self.propose(session)
             self.leave(session)
-            self.workspace.accept(session.id, PATH, text)
-        self.assertEqual(self.workspace.kept(), ((PATH, "one\n"), (PATH, "two\n")))
-        self.assertTrue(self.workspace.withdraw(PATH, "one\n"))
-        self.assertEqual(self.workspace.kept(), ((PATH, "two\n"),))
-        unwritten = self.workspace.saved(0.0).unwritten
-        self.assertEqual([text for _, text, _ in unwritten], ["two\n"])
+            self.workspace.diffs.accept(session.id, PATH, text)
+        self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "one\n"), (PATH, "two\n")))
+        self.assertTrue(self.workspace.delivery.withdraw(PATH, "one\n"))
+        self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "two\n"),))
+        texts = [entry.text for entry in self.workspace.saved(0.0).proposals]
+        self.assertEqual([text for text in texts if text], ["two\n"])
 
     @in_loop
     async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
@@ -547,7 +545,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         _, back = self.connect()
         await self.clock.advance(0)
         self.assertEqual(back.received("ide/diffAccepted"), [])
@@ -562,7 +560,7 @@ class Decisions(WithoutServer):
         await self.propose(session)
         self.leave(session)
         await self.clock.advance(GRACE + 1)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         _, back = self.connect()
         await self.clock.advance(0)
         self.assertEqual(other.received("ide/diffAccepted"), [])
@@ -574,12 +572,13 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.propose(session)
         reader = self.read(session)
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
-        self.assertEqual([it[1] for it in self.workspace.saved(0.0).unwritten], ["mine\n"])
+        entries = [it for it in self.workspace.saved(0.0).proposals if it.state != OPEN]
+        self.assertEqual([it.text for it in entries], ["mine\n"])
 
     @in_loop
     async def test_a_cli_that_closes_what_was_accepted_is_given_the_text(self) -> None:
@@ -587,8 +586,8 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
-        self.assertEqual(await self.workspace.close_diff(session, PATH), "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "mine\n")
         reader = self.read(session)
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
@@ -599,10 +598,10 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         again, _ = self.connect()
-        self.assertIsNone(await self.workspace.close_diff(again, PATH))
+        self.assertIsNone(await self.workspace.diffs.close_diff(again, PATH))
         self.leave(session)
         await self.clock.advance(GRACE + 1)
-        self.assertEqual(await self.workspace.close_diff(again, PATH), "theirs\n")
+        self.assertEqual(await self.workspace.diffs.close_diff(again, PATH), "theirs\n")
         self.assertEqual(self.editor.diffs, {})
 
     @in_loop
@@ -613,7 +612,7 @@ class Decisions(WithoutServer):
         for _ in range(20):
             await self.propose(one)
             await self.propose(two)
-        self.assertLessEqual(sum(len(each.undelivered()) for each in (one, two)), 2)
+        self.assertLessEqual(sum(len(each.untold()) for each in (one, two)), 2)
 
     @in_loop
     async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
@@ -623,7 +622,7 @@ class Decisions(WithoutServer):
         self.leave(session)
         other, _ = self.connect()
         await self.propose(other)
-        self.assertEqual(session.undelivered(), [])
+        self.assertEqual(session.untold(), [])
         self.assertEqual(len(self.editor.diffs), 2)
 
     @in_loop
@@ -632,13 +631,13 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         shown = asyncio.get_running_loop().create_future()
         with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
-            asking = asyncio.ensure_future(self.workspace.open_diff(session, PATH, "text\n"))
+            asking = asyncio.ensure_future(self.workspace.diffs.open_diff(session, PATH, "text\n"))
             await self.clock.advance(0)
             asking.cancel()
             await self.clock.advance(0)
             shown.set_exception(EditorError("no"))
             await self.clock.advance(0)
-        self.assertEqual(session.awaiting, set())
+        self.assertEqual(self.workspace.book.of(OPEN), [])
 
     @in_loop
     async def test_a_path_that_no_system_could_have_is_refused(self) -> None:
@@ -653,19 +652,19 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
-        self.workspace.reject(session.id, PATH)
+        self.workspace.diffs.reject(session.id, PATH)
         (sentence,) = self.editor.told
-        self.assertIn("is kept", sentence)
-        self.assertNotIn("Show Kept", sentence)
+        self.assertIn("your decision waits", sentence)
+        self.assertNotIn("Show Unwritten", sentence)
 
     @in_loop
     async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
         await self.begin()
         session, _ = self.connect()
         await self.propose(session)
-        self.workspace.accept(session.id, PATH, "mine\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.clock.advance(0)
-        self.assertFalse(self.workspace.withdraw(PATH, "mine\n"))
+        self.assertFalse(self.workspace.delivery.withdraw(PATH, "mine\n"))
 
     @in_loop
     async def test_a_proposal_that_is_not_whole_is_said_to_be_so_and_not_kept(self) -> None:
@@ -677,10 +676,11 @@ class Decisions(WithoutServer):
             shown.append(proposal)
 
         with mock.patch.object(self.editor, "open_diff", show):
-            await self.workspace.open_diff(session, PATH, "whole")
-            await self.workspace.open_diff(session, PATH, TruncatedString("part"))
+            await self.workspace.diffs.open_diff(session, PATH, "whole")
+            await self.workspace.diffs.open_diff(session, PATH, TruncatedString("part"))
         self.assertEqual([it.is_whole for it in shown], [True, False])
-        self.assertEqual(self.workspace.saved(time.time()).sessions[0].proposals, ())
+        (entry,) = self.workspace.saved(time.time()).proposals
+        self.assertIsNone(entry.text)
 
 
 class Served(FilesTestCase):
@@ -838,7 +838,7 @@ class TheWholeWay(Served):
             self.assertEqual(context and context.message["method"], "ide/contextUpdate")
             result = client.tool("openDiff", filePath=PATH, newContent="theirs\n")
             self.assertEqual(result, {"content": []})
-            self.background.call(self.workspace.accept, client.session_id, PATH, "mine\n")
+            self.background.call(self.workspace.diffs.accept, client.session_id, PATH, "mine\n")
             event = stream.next()
             self.assertEqual(
                 event.message,
@@ -859,7 +859,8 @@ class TheWholeWay(Served):
         client = self.client()
         with client.stream() as stream:
             stream.next()
-            self.background.call(self.workspace.accept, client.session_id, PATH, "half \ud83d")
+            accept = self.workspace.diffs.accept
+            self.background.call(accept, client.session_id, PATH, "half \ud83d")
             event = stream.next()
             self.assertEqual(event.message["params"]["content"], "half \ud83d")
 

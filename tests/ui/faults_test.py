@@ -17,12 +17,12 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import unwritten
+from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.events import (
     Event,
     StatusAsked,
     TextWithdrawn,
-    UndeliveredAsked,
+    UnwrittenAsked,
 )
 from GeminiCompanion.companion.ui import diff_views, host
 from hypothesis import HealthCheck, Phase, settings
@@ -122,7 +122,7 @@ class Faults(RuleBasedStateMachine):
         self.start_over()
         self.patches = [
             mock.patch.object(host, "AT_REST", 0),
-            mock.patch.object(unwritten, "PATIENCE", -1.0),
+            mock.patch.object(delivery, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
         ]
         for patch in self.patches:
@@ -343,7 +343,7 @@ class Faults(RuleBasedStateMachine):
         newest = {path: text for text, path in self.accepted.items()}.values()
 
         def kept() -> set[str]:
-            return {text for _, text in ask_companion(UndeliveredAsked, self.window.id())}
+            return {text for _, text in ask_companion(UnwrittenAsked, self.window.id())}
 
         sure = set(self.accepted) - self.at_risk
         until(lambda: sure <= self.told(), "every accepted text is told")
@@ -439,7 +439,7 @@ class Faults(RuleBasedStateMachine):
         if (
             loaded
             and not self.window.views()
-            and not ask_companion(UndeliveredAsked, self.window.id())
+            and not ask_companion(UnwrittenAsked, self.window.id())
         ):
             return
         plugin.plugin_unloaded()
@@ -460,7 +460,7 @@ class Faults(RuleBasedStateMachine):
             self.end_session(cli)
         for cli in self.clis + self.gone:
             cli.fake.close()
-        for path, text in ask_companion(UndeliveredAsked, self.window.id()):
+        for path, text in ask_companion(UnwrittenAsked, self.window.id()):
             ask_companion(TextWithdrawn, self.window.id(), path, text)
         for patch in self.patches:
             patch.stop()

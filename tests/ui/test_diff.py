@@ -11,7 +11,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import file_content, sessions
-from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UndeliveredAsked
+from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UnwrittenAsked
 from GeminiCompanion.companion.ui import diff_views
 
 from .adapter import AdapterTestCase, text_of
@@ -168,6 +168,8 @@ class Decision(AdapterTestCase):
         yield again.done
         self.assertEqual(again.result(), {"content": [{"type": "text", "text": "{}"}]})
         self.assertEqual(cli.received("ide/diffRejected") + cli.received("ide/diffAccepted"), [])
+        # This CLI writes nothing, so what the user typed comes back.
+        yield lambda: self.tabs() == {"a.py (your edits)": "new\nmine\n"}
 
     def test_a_diff_opened_again_right_after_it_was_closed_stays_open(self) -> Steps:
         cli = yield from self.connect()
@@ -385,7 +387,7 @@ class Kept(Asked):
 
     def kept(self) -> Generator[Any, Any, list[Any]]:
         found: list[Any] = []
-        event = UndeliveredAsked(self.window.id(), lambda kept: found.append(list(kept)))
+        event = UnwrittenAsked(self.window.id(), lambda kept: found.append(list(kept)))
         plugin._host.companion.post(event)
         yield lambda: found
         return [it for it in found[0] if it[0].startswith(self.folder)]

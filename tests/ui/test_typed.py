@@ -246,6 +246,7 @@ class Leaving(Edits):
         cli = yield from self.connect()
         path = diff_views.path_of((yield from self.edited(cli)))
         yield cli.call("closeDiff", filePath=path, suppressNotification=True).done
+        self.write("a.py", "theirs\npenned\n")
         self.assertEqual(self.tabs(), {})
 
 

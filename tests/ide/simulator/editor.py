@@ -411,7 +411,7 @@ class Companion:
         """Path and text of what the user finds kept."""
         found: list[tuple[tuple[str, str], ...]] = [()]
         if self.windows is not None and not self.is_over:
-            asked = getattr(events, "UnwrittenAsked", None) or events.UndeliveredAsked
+            asked = getattr(events, "UnwrittenAsked", None) or events.UnwrittenAsked
             asked(window_id, found.append).apply(self.windows)
         return found[-1]
 

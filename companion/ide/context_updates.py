@@ -1,0 +1,67 @@
+"""When the CLIs of a window are told what the user looks at; never asks the editor."""
+
+from __future__ import annotations
+
+import asyncio
+
+from .context import ContextStore, ContextUpdate
+from .sessions import Session, Sessions
+
+# Seconds from the last change to the update (the specification's): a burst of typing is one.
+DEBOUNCE = 0.05
+# Seconds that an update waits at most, while changes keep coming.
+LONGEST_WAIT = 0.25
+
+
+class ContextUpdates:
+    """From the context of one window to its CLIs. Whoever changes the context calls `changed`."""
+
+    def __init__(self, context: ContextStore, sessions: Sessions, is_trusted: bool | None) -> None:
+        self._context = context
+        self._sessions = sessions
+        self._is_trusted = is_trusted
+        self._timer: asyncio.TimerHandle | None = None
+        self._changed_at = self._due_at = 0.0
+        self._last: ContextUpdate | None = None
+
+    def changed(self) -> None:
+        """Tell of it DEBOUNCE seconds after the last of these calls, and LONGEST_WAIT after the
+        first."""
+        loop = asyncio.get_running_loop()
+        self._changed_at = loop.time()
+        if self._timer is None:
+            self._due_at = self._changed_at + LONGEST_WAIT
+            self._timer = loop.call_later(DEBOUNCE, self._look)
+
+    def trust(self, is_trusted: bool | None) -> None:
+        self._is_trusted = is_trusted
+        self.changed()
+
+    def greet(self, session: Session) -> None:
+        """Tell a new stream the present context (docs/protocol.md 3.27)."""
+        update = self._present()
+        if update == self._last:
+            session.send(update, passing=True)
+        else:
+            self._last = update
+            self._sessions.broadcast(update)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        """One timer at a time, however many changes come: it waits on for those that came late."""
+        loop = asyncio.get_running_loop()
+        quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
+        if quiet_at > loop.time():
+            self._timer = loop.call_at(quiet_at, self._look)
+            return
+        self._timer = None
+        update = self._present()
+        if update != self._last:
+            self._last = update
+            self._sessions.broadcast(update)
+
+    def _present(self) -> ContextUpdate:
+        return ContextUpdate(self._context.open_files(), self._is_trusted)

@@ -1,0 +1,191 @@
+"""The book of decisions: what CLIs proposed in one window, what the user decided, who knows of it.
+
+The companion's loop owns it; it knows no editor, no stream and no disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Iterable, Iterator
+
+# A proposal waits for the user (OPEN); is decided, and no CLI has been told (DECIDED); its CLI was
+# told of an accepted text that is not on disk yet (TOLD). Once the text is on disk, or where there
+# is none to write, nothing is left to be done and the book forgets it.
+OPEN, DECIDED, TOLD = "open", "decided", "told"
+STATES = (OPEN, DECIDED, TOLD)
+# Texts of which a CLI was told and that are not on disk; the oldest make way for the newest.
+MAX_TOLD = 32
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the user decided on a proposal, as its CLI is told. `text` is the accepted text with
+    `\\n` line ends, None for a rejection; `at` is in seconds since the epoch."""
+
+    path: str
+    text: str | None
+    session_id: str
+    at: float
+
+    def notification(self) -> tuple[str, dict[str, Any]]:
+        """Method and params of the JSON-RPC notification."""
+        if self.text is None:
+            return "ide/diffRejected", {"filePath": self.path}
+        return "ide/diffAccepted", {"filePath": self.path, "content": self.text}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A proposal in the book, as it is now and as it is saved.
+
+    `session_id` is the session that proposed it, or the one that is told instead; `client` names
+    its CLI. `proposed` is the digest of the proposed text. `text` is the text as the user had it
+    last, None where the companion does not have it whole; of a decision it is the accepted text,
+    None for a rejection. `opened_at` and `decided_at` are in seconds since the epoch. `event_id` is
+    that of a decision in the queue of its session, 0 where it is in none; only sessions with a
+    larger ordinal than `after_session` may be those of its CLI, come back. A TOLD text that
+    `comes_back` is given to the user, should it not be on disk soon: nobody is sure to want it.
+    """
+
+    session_id: str
+    path: str
+    state: str
+    opened_at: float
+    client: str = ""
+    proposed: str = ""
+    text: str | None = None
+    decided_at: float = 0.0
+    event_id: int = 0
+    after_session: int = 0
+    comes_back: bool = False
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text is the user's."""
+        return self.text is not None and digest(self.text) != self.proposed
+
+    @property
+    def decision(self) -> Decision:
+        return Decision(self.path, self.text, self.session_id, self.decided_at)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Book:
+    """The proposals of one window by number, in the order in which they came.
+
+    A number is never given twice. One session can have two entries of one path: an older text of
+    which it was told and that nobody wrote, and a newer proposal.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._numbers = itertools.count(1)
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._entries
+
+    def __getitem__(self, number: int) -> Entry:
+        """Raises KeyError for one that is forgotten."""
+        return self._entries[number]
+
+    def __iter__(self) -> Iterator[tuple[int, Entry]]:
+        return iter(list(self._entries.items()))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The picture of the book that is saved; `adopt` takes it."""
+        return tuple(self._entries.values())
+
+    def adopt(self, entries: Iterable[Entry], after_session: int) -> list[int]:
+        """Have the entries of another book, as no session's; gives their numbers. Only sessions
+        with a larger ordinal may be those of their CLIs."""
+        return [
+            self._add(replace(entry, event_id=0, after_session=after_session)) for entry in entries
+        ]
+
+    def _add(self, entry: Entry) -> int:
+        number = next(self._numbers)
+        self._entries[number] = entry
+        return number
+
+    def of(self, state: str, session_id: str | None = None, path: str | None = None) -> list[int]:
+        """The entries in that state, of the session and the path where these are given."""
+        return [
+            number
+            for number, entry in self._entries.items()
+            if entry.state == state
+            and (path is None or entry.path == path)
+            and (session_id is None or entry.session_id == session_id)
+        ]
+
+    def is_open(self, number: int) -> bool:
+        return number in self._entries and self._entries[number].state == OPEN
+
+    def open(self, session_id: str, path: str, text: str | None, client: str = "") -> int:
+        """A proposal that waits for the user now; None for a text that is not whole."""
+        proposed = "" if text is None else digest(text)
+        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text)
+        return self._add(entry)
+
+    def edit(self, number: int, text: str) -> bool:
+        """The user changed an open proposal; gives whether that is news."""
+        if self._entries[number].text == text:
+            return False
+        self._entries[number] = replace(self._entries[number], text=text)
+        return True
+
+    def decide(self, number: int, text: str | None) -> None:
+        """The user accepted the text, or rejects with None; or changes an acceptance of which
+        nobody was told into a rejection."""
+        entry = replace(self._entries[number], state=DECIDED, text=text, decided_at=time.time())
+        self._entries[number] = entry
+
+    def queue(self, number: int, session_id: str, event_id: int) -> None:
+        """The decision waits in the queue of that session now."""
+        entry = self._entries[number]
+        self._entries[number] = replace(entry, session_id=session_id, event_id=event_id)
+
+    def leave_session(self, number: int, after_session: int) -> None:
+        """The entry's session has ended."""
+        entry = self._entries[number]
+        self._entries[number] = replace(entry, event_id=0, after_session=after_session)
+
+    def tell(self, number: int) -> list[Entry]:
+        """Its CLI was told, or is not to be told any more; gives the older texts that had to make
+        way. A rejection has nothing left to be done, nor has the CLI's own text."""
+        entry = self._entries[number]
+        if not entry.text:
+            del self._entries[number]
+            return []
+        for same in self.of(TOLD, path=entry.path):
+            if self._entries[same].text == entry.text:
+                del self._entries[same]
+        self._entries[number] = replace(entry, state=TOLD, event_id=0)
+        told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
+        return [self._entries.pop(each) for each in told[: max(len(told) - MAX_TOLD, 0)]]
+
+    def hand_over(self, number: int, text: str) -> None:
+        """An open proposal was closed for its CLI, which was given the user's text: it comes back
+        unless the CLI writes it."""
+        self._entries[number] = replace(
+            self._entries[number], state=TOLD, text=text, decided_at=time.time(), comes_back=True
+        )
+
+    def reject_open(self) -> list[int]:
+        """Reject all that waits for the user, whose window is gone; gives the numbers. What the
+        user typed is to come back."""
+        numbers = self.of(OPEN)
+        for number in numbers:
+            entry = self._entries[number]
+            if entry.text and entry.is_edited:
+                self.hand_over(self._add(entry), entry.text)
+            self.decide(number, None)
+        return numbers
+
+    def forget(self, number: int) -> None:
+        self._entries.pop(number, None)

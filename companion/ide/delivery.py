@@ -1,0 +1,188 @@
+"""Which CLI is told of a decision, once; knows no socket and no editor."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Iterable, Mapping
+
+from .decisions import DECIDED, OPEN, TOLD, Book, Entry
+from .saved_state import SavedSession
+from .sessions import Event, Session, Sessions
+
+# Seconds that a CLI has to write the file before the text counts as unwritten.
+PATIENCE = 5.0
+LIST = '"Gemini Companion: Show Unwritten Edits"'
+AWAY = "Gemini CLI is away; your decision waits, and goes to it when it is back."
+AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
+CROWDED = f"The oldest of the texts in {LIST} had to make way."
+
+
+class Delivery:
+    """From the book to the sessions of one window.
+
+    `on_told` is given the number of each text of which a CLI has been told; `on_change` is called
+    whenever the book has changed.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        sessions: Sessions,
+        tell: Callable[[str], None],
+        on_told: Callable[[int], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._book = book
+        self._sessions = sessions
+        self._tell = tell
+        self._on_told = on_told
+        self._on_change = on_change
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """The window closes: what its own sessions do not take goes to nobody from here."""
+        self._is_stopped = True
+
+    def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
+        """Take up the sessions of before. `event_ids` are those under which the decisions, by their
+        numbers, waited there; one without a good id is told as a new event."""
+        for saved in sessions:
+            waiting: dict[int, int] = {}
+            for number in self._book.of(DECIDED, saved.id):
+                event_id = event_ids.get(number, 0)
+                if 0 < event_id <= saved.last_id and event_id not in waiting:
+                    waiting[event_id] = number
+            events = [
+                Event(id, self._book[number].decision, number=number)
+                for id, number in waiting.items()
+            ]
+            self._sessions.restore(saved, events)
+            for id, number in waiting.items():
+                self._book.queue(number, saved.id, id)
+            for number in self._book.of(DECIDED, saved.id):
+                if number not in waiting.values():
+                    self.send(number)
+
+    def send(self, number: int) -> None:
+        """Tell the session that asked of a decision; where it is gone, the CLI that came back."""
+        entry = self._book[number]
+        session = self._sessions.find(entry.session_id)
+        if session is None:
+            self._pass_on(number)
+        else:
+            self._queue(number, session)
+        if session is None or session.stream is None:
+            self._tell_away(number)
+        self._on_change()
+
+    def told(self, number: int) -> None:
+        """The decision went out whole, or is not to be told any more."""
+        if number not in self._book:
+            return
+        if self._book.tell(number):
+            self._tell(CROWDED)
+        if number in self._book:
+            self._on_told(number)
+        self._on_change()
+
+    def hand_out(self, session: Session, path: str) -> str | None:
+        """The accepted text for a CLI that asks because it was not told; None where it was told, is
+        told at this moment, or has nothing to be told but a rejection."""
+        decided = self._book.of(DECIDED, session.id, path)
+        under_way = [number for number in decided if session.is_told_of(number)]
+        waiting = [number for number in decided if number not in under_way]
+        if not waiting:
+            return None
+        session.forget(path, but=under_way)
+        text = self._book[waiting[-1]].text
+        for number in waiting:
+            self.told(number)
+        return text
+
+    def supersede(self, session: Session, path: str) -> None:
+        """The session proposes something else for the path: what was decided before and never told
+        would decide on that."""
+        session.forget(path)
+        for number in self._book.of(DECIDED, session.id, path):
+            self.told(number)
+
+    def session_ended(self, session: Session) -> None:
+        """Its decisions wait for the CLI to come back as another session."""
+        for number, entry in self._book:
+            if entry.session_id == session.id and entry.state != TOLD:
+                self._book.leave_session(number, session.newest_then)
+        for number in self._book.of(DECIDED, session.id):
+            self._pass_on(number)
+            self._tell_away(number)
+
+    def stream_began(self) -> None:
+        """A CLI that is back may be the one that some of the decisions wait for."""
+        for number in self._book.of(DECIDED):
+            if self._sessions.find(self._book[number].session_id) is None:
+                self._pass_on(number)
+
+    def withdraw(self, path: str, text: str) -> bool:
+        """Turn an accepted text of which no CLI was told into a rejection; forget one that its CLI
+        did not write. False where there is neither."""
+        unwritten = [
+            number
+            for number, entry in self._book
+            if (entry.path, entry.text) == (path, text) and self._is_unwritten(number)
+        ]
+        for number in unwritten:
+            if self._book[number].state == TOLD:
+                self._book.forget(number)
+                continue
+            self._book.decide(number, None)
+            session = self._sessions.find(self._book[number].session_id)
+            if session is not None:
+                session.replace(number, self._book[number].decision)
+        if unwritten:
+            self._on_change()
+        return bool(unwritten)
+
+    def unwritten(self) -> tuple[tuple[str, str], ...]:
+        """Path and text of each accepted proposal that no CLI could be told of yet, or that none
+        has written."""
+        texts = [(e.path, e.text) for number, e in self._book if self._is_unwritten(number)]
+        return tuple(dict.fromkeys((path, text) for path, text in texts if text))
+
+    def _is_unwritten(self, number: int) -> bool:
+        entry = self._book[number]
+        is_due = time.time() - entry.decided_at > PATIENCE
+        if entry.state == TOLD:
+            return is_due and not entry.comes_back
+        if entry.state == OPEN or not entry.text:
+            return False
+        session = self._sessions.find(entry.session_id)
+        if session is None or session.stream is None:
+            return True
+        return is_due and not session.is_told_of(number)
+
+    def _queue(self, number: int, session: Session) -> None:
+        event_id = session.send(self._book[number].decision, number=number)
+        self._book.queue(number, session.id, event_id)
+
+    def _pass_on(self, number: int) -> None:
+        """A decision whose CLI is gone goes to the newest one that came after, or waits for it.
+
+        Never to one that waits for a decision on the same path itself: it would take it for that.
+        """
+        entry = self._book[number]
+        back = [
+            session
+            for session in self._sessions
+            if session.stream is not None
+            and session.ordinal > entry.after_session
+            and not self._book.of(OPEN, session.id, entry.path)
+        ]
+        if back and not self._is_stopped:
+            self._queue(number, back[-1])
+        self._on_change()
+
+    def _tell_away(self, number: int) -> None:
+        """Unless it found another session meanwhile. Where the window closes nobody is there."""
+        entry: Entry = self._book[number]
+        session = self._sessions.find(entry.session_id)
+        if not self._is_stopped and (session is None or session.stream is None):
+            self._tell(AWAY_WITH_TEXT if entry.text else AWAY)

@@ -1,0 +1,267 @@
+"""The open diffs of one window: the tools' work, what the user does with them, and both in order.
+
+The editor has the views; what the protocol needs of them is in the book.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, Awaitable, Callable, Iterable, TypeVar
+
+from ..base.large_json import TruncatedString
+from ..base.log import logger
+from .decisions import DECIDED, OPEN, Book
+from .delivery import Delivery
+from .disk_check import DiskCheck
+from .editor import ClosedDiff, Editor, EditorError, Proposal
+from .mcp import Desk
+from .sessions import Session, Sessions
+
+T = TypeVar("T")
+
+# Characters of a path that any system can have.
+MAX_PATH = 32768
+# Diffs that one CLI may have open; the real one waits for each decision (docs/protocol.md 1.7).
+MAX_OPEN_DIFFS = 64
+# Diffs of one window, those of CLIs that are gone included.
+MAX_WINDOW_DIFFS = 256
+
+
+class Diffs(Desk):
+    """`on_change` is called whenever the book has changed."""
+
+    def __init__(
+        self,
+        window_id: int,
+        editor: Editor,
+        book: Book,
+        sessions: Sessions,
+        delivery: Delivery,
+        disk: DiskCheck,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._window_id = window_id
+        self._editor = editor
+        self._book = book
+        self._sessions = sessions
+        self._delivery = delivery
+        self._disk = disk
+        self._on_change = on_change
+        # What the editor is asked for at the moment; and the last of it for each session.
+        self._under_way: set[asyncio.Future[Any]] = set()
+        self._last: dict[str, asyncio.Future[Any]] = {}
+
+    def stop(self) -> None:
+        """Ask the editor for nothing more."""
+        for task in list(self._under_way):
+            task.cancel()
+
+    async def open_diff(self, session: Session, path: str, content: str) -> None:
+        self._check(session, path)
+        self._delivery.supersede(session, path)
+        is_whole = not isinstance(content, TruncatedString)
+        # Before the editor is asked: the user may decide before its answer is here.
+        number = self._book.open(session.id, path, content if is_whole else None, session.client)
+        live = frozenset(each.id for each in self._sessions if not self._sessions.is_absent(each))
+        proposal = Proposal(session.id, path, content, live, is_whole)
+        await self._in_turn(session.id, partial(self._open, session, number, proposal))
+
+    def _check(self, session: Session, path: str) -> None:
+        if len(path) > MAX_PATH:
+            raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
+        own = self._book.of(OPEN, session.id)
+        is_new = path not in {self._book[number].path for number in own}
+        if len(own) >= MAX_OPEN_DIFFS and is_new:
+            raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
+        if len(self._book.of(OPEN)) >= MAX_WINDOW_DIFFS:
+            raise EditorError("Expected a decision on some of the window's open diffs first.")
+
+    async def _open(self, session: Session, number: int, proposal: Proposal) -> None:
+        """Open a diff; an older one of the session for the path, and those whose session does not
+        live, make way for it."""
+        self._delivery.supersede(session, proposal.path)
+        older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
+        try:
+            await self._editor.open_diff(self._window_id, proposal)
+        except (EditorError, asyncio.CancelledError):
+            # Where there was an older one, it is open still.
+            if self._book.is_open(number):
+                self._book.forget(number)
+            raise
+        if all(self._book.is_open(it) for it in older):
+            for it in older:
+                self._book.forget(it)
+        else:
+            await self._close_needless(number)
+        for it in self._book.of(OPEN, path=proposal.path):
+            entry = self._book[it]
+            if entry.session_id not in (session.id, *proposal.live_sessions):
+                self.reject(entry.session_id, entry.path)
+        self._on_change()
+
+    async def _close_needless(self, number: int) -> None:
+        """The user decided on an older proposal while this one was opened, and the CLI takes that
+        for the decision on this one."""
+        if self._book.is_open(number):
+            entry = self._book[number]
+            closed = await self._editor.close_diff(self._window_id, entry.session_id, entry.path)
+            if self._book.is_open(number):
+                self._settle(number, closed, decided=True)
+
+    async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
+        number = self._to_close(session, path)
+        if number is None:
+            # The user has decided, and the CLI was not told; or there is no diff.
+            return self._delivery.hand_out(session, path)
+        work = partial(self._close, session, number, path, decided)
+        return await self._in_turn(self._book[number].session_id, work)
+
+    def _to_close(self, session: Session, path: str) -> int | None:
+        """The session's open diff for the path; or that of one which is gone: the CLI may have
+        opened it as another session, before it lost its connection."""
+        own = self._book.of(OPEN, session.id, path)
+        if own or self._book.of(DECIDED, session.id, path):
+            return own[-1] if own else None
+        gone = [it for it in self._book.of(OPEN, path=path) if self._is_gone(it)]
+        return gone[-1] if gone else None
+
+    def _is_gone(self, number: int) -> bool:
+        session = self._sessions.find(self._book[number].session_id)
+        return session is None or self._sessions.is_absent(session)
+
+    async def _close(self, session: Session, number: int, path: str, decided: bool) -> str | None:
+        if self._book.is_open(number):
+            owner = self._book[number].session_id
+            closed = await self._editor.close_diff(self._window_id, owner, path, decided)
+            if self._book.is_open(number):
+                return self._settle(number, closed, decided)
+        # The user was faster.
+        return self._delivery.hand_out(session, path)
+
+    def _settle(self, number: int, closed: ClosedDiff | None, decided: bool) -> str | None:
+        """The text of a closed diff. What the user typed is the CLI's to write; should it not, it
+        comes back."""
+        entry = self._book[number]
+        is_lost = closed is None
+        if closed is None:
+            # The editor has lost the tab, or has not brought it back yet: the book has its text.
+            closed = ClosedDiff(entry.text, entry.is_edited)
+        if closed.text and closed.is_edited and (decided or is_lost):
+            self._book.hand_over(number, closed.text)
+            self._disk.watch(number)
+        else:
+            self._book.forget(number)
+        self._on_change()
+        return closed.text
+
+    async def _in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work after what the session asked for before, and to its end even where the
+        client leaves meanwhile: half a diff must not stay behind."""
+        task = asyncio.ensure_future(_after(self._last.get(session_id), work))
+        self._last[session_id] = task
+        self._under_way.add(task)
+        task.add_done_callback(partial(self._done, session_id))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise EditorError("The editor's companion stops.") from None
+            raise
+
+    def _done(self, session_id: str, task: asyncio.Future[Any]) -> None:
+        self._under_way.discard(task)
+        if self._last.get(session_id) is task:
+            del self._last[session_id]
+        if not task.cancelled():
+            # Where the client left, nobody else asks how it ended.
+            task.exception()
+
+    def accept(self, session_id: str, path: str, text: str) -> None:
+        """The user accepted; `text` is the proposal as edited, with `\n` line ends."""
+        # Before it is written, what was written to the file before can still be seen.
+        self._disk.look_soon()
+        self._decide(session_id, path, text)
+
+    def reject(self, session_id: str, path: str) -> None:
+        self._decide(session_id, path, None)
+
+    def _decide(self, session_id: str, path: str, text: str | None) -> None:
+        # Where a newer one is about to be opened, it was not that which the user saw.
+        known = self._book.of(OPEN, session_id, path)
+        number = known[0] if known else self._book.open(session_id, path, None)
+        self._book.decide(number, text)
+        self._delivery.send(number)
+
+    def reject_all(self) -> None:
+        """The window is gone, and its tabs with it."""
+        for number in self._book.reject_open():
+            self._delivery.send(number)
+
+    def edited(self, session_id: str, path: str, text: str) -> None:
+        """The user changed the proposal: this is what has to outlive the editor."""
+        known = self._book.of(OPEN, session_id, path)
+        if known and self._book.edit(known[0], text):
+            self._on_change()
+
+    def reconcile(self, diffs: Iterable[tuple[str, str]]) -> None:
+        """The editor has these diffs, with the texts of its own last session. What is open in the
+        book is shown again, as the user had it last; or rejected, where nobody knows that any
+        more."""
+        present = set(diffs)
+        for session_id in {id for id, _ in present if self._sessions.find(id) is None}:
+            self._editor.set_orphaned(self._window_id, session_id, True)
+        for number in self._book.of(OPEN):
+            entry = self._book[number]
+            if (entry.session_id, entry.path) in present:
+                work = partial(self._catch_up, number, entry.text)
+            elif entry.text is not None:
+                work = partial(self._show_again, number)
+            else:
+                self.reject(entry.session_id, entry.path)
+                continue
+            asyncio.ensure_future(self._restore(entry.session_id, work))
+
+    async def _restore(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._in_turn(session_id, work)
+        except EditorError as error:
+            logger.warning("a diff could not be restored: %s", error)
+
+    async def _catch_up(self, number: int, saved: str | None) -> None:
+        if self._book.is_open(number):
+            entry = self._book[number]
+            text = await self._editor.restore_text(
+                self._window_id, entry.session_id, entry.path, saved
+            )
+            if text is not None:
+                self.edited(entry.session_id, entry.path, text)
+
+    async def _show_again(self, number: int) -> None:
+        if not self._book.is_open(number):
+            return
+        entry = self._book[number]
+        # Nobody is gone for good yet: no other diff has to make way.
+        all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
+        text = entry.text or ""
+        proposal = Proposal(entry.session_id, entry.path, text, all_ids, may_be_edited=True)
+        try:
+            await self._editor.open_diff(self._window_id, proposal)
+        except EditorError:
+            if self._book.is_open(number):
+                self.reject(entry.session_id, entry.path)
+            raise
+        session = self._sessions.find(entry.session_id)
+        if session is None or session.stream is None:
+            self.mark(entry.session_id, orphaned=True)
+
+    def mark(self, session_id: str, orphaned: bool) -> None:
+        """Show whether the session's diffs wait for a CLI that is there."""
+        if self._book.of(OPEN, session_id):
+            self._editor.set_orphaned(self._window_id, session_id, orphaned)
+
+
+async def _after(before: asyncio.Future[Any] | None, work: Callable[[], Awaitable[T]]) -> T:
+    if before is not None:
+        await asyncio.wait({before})
+    return await work()

@@ -1,0 +1,151 @@
+"""Whether the texts of which CLIs were told are on disk; writes nothing itself.
+
+The CLI writes the file. It may die before, have been interrupted, or have decided otherwise in the
+terminal: then what the user typed stands nowhere but in the book.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import time
+from functools import partial
+from typing import Callable, Optional, Tuple
+
+from ..base.background import in_thread
+from ..base.log import logger
+from . import file_content
+from .decisions import TOLD, Book, Entry
+from .delivery import LIST, PATIENCE
+
+# Seconds after a CLI was told at which its file is looked at: whoever changes the file again, such
+# as a formatter, comes after one of them. After the last one, a text that comes back does.
+LOOKS = (0.1, 0.25, 0.5, 1.0, 2.0)
+# Seconds for which a text is held whose file has become something else since: by then the CLI has
+# written it, and somebody went on, or it never will.
+SUPERSEDED = 24 * 60 * 60.0
+# Seconds for a disk to tell what a file holds.
+READING = 5.0
+MARK = "\ufeff"
+UNWRITTEN = "Gemini CLI has not written {}; your text is here still. See " + LIST + "."
+# When the file was written, in nanoseconds since the epoch, and its size; None where it is not.
+Touched = Optional[Tuple[int, int]]
+
+
+class DiskCheck:
+    """The texts of one window's book that are TOLD.
+
+    `give_back` is given each entry that comes back to the user, which is forgotten then; `tell`
+    sentences for the user.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        give_back: Callable[[Entry], None],
+        tell: Callable[[str], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._book = book
+        self._give_back = give_back
+        self._tell = tell
+        self._on_change = on_change
+        # What a text's file was like at the last look: one that nobody touched is not read again.
+        self._seen: dict[int, Touched] = {}
+        self._notified: set[int] = set()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Somebody else has the book from now on."""
+        self._is_stopped = True
+
+    def watch(self, number: int) -> None:
+        """Look some times in the next seconds."""
+        loop = asyncio.get_running_loop()
+        for seconds in LOOKS:
+            loop.call_later(seconds, self._begin, number, seconds == LOOKS[-1])
+
+    def look_soon(self) -> None:
+        """At what was written, before the next text is."""
+        for number in self._book.of(TOLD):
+            self._begin(number)
+
+    async def look(self) -> None:
+        """To be called now and then."""
+        await asyncio.gather(*(self._look_at(number) for number in self._book.of(TOLD)))
+        for number in set(self._seen) | self._notified:
+            if number not in self._book:
+                self._seen.pop(number, None)
+                self._notified.discard(number)
+
+    def _begin(self, number: int, is_last: bool = False) -> None:
+        if number in self._book and not self._is_stopped:
+            asyncio.ensure_future(self._look_at(number, is_last))
+
+    async def _look_at(self, number: int, is_last: bool = False) -> None:
+        entry = self._book[number]
+        seen = () if is_last else self._seen.get(number, ())
+        try:
+            touched, is_there = await in_thread(partial(_compare, entry, seen), READING)
+        except asyncio.TimeoutError:
+            logger.warning("whether an accepted text was written cannot be seen: %s", entry.path)
+            touched, is_there = None, None
+        if self._is_stopped or number not in self._book:
+            return
+        if is_there:
+            self._forget(number)
+        elif entry.comes_back:
+            if is_last:
+                self._forget(number)
+                self._give_back(entry)
+        elif is_there is not None:
+            self._seen[number] = touched
+            self._judge(number, entry, touched)
+
+    def _judge(self, number: int, entry: Entry, touched: Touched) -> None:
+        """A file that is something else."""
+        age = time.time() - entry.decided_at
+        was_touched = touched is not None and touched[0] >= entry.decided_at * 1e9
+        if was_touched and age > SUPERSEDED:
+            self._forget(number)
+        elif age > PATIENCE and number not in self._notified:
+            self._notified.add(number)
+            if not was_touched:
+                logger.warning("an accepted text was not written: %s", entry.path)
+                self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
+
+    def _forget(self, number: int) -> None:
+        self._book.forget(number)
+        self._on_change()
+
+
+def _compare(entry: Entry, seen: Touched | tuple[()]) -> tuple[Touched, bool]:
+    """The file's state, and whether it has the text; it has not where it is what was `seen`."""
+    touched = _touched(entry.path)
+    if touched == seen:
+        return touched, False
+    return touched, is_in(entry.text or "", file_content.read_or_note(entry.path))
+
+
+def is_in(text: str, present: file_content.Original) -> bool:
+    """Whether the file has it; a mark at the beginning and line ends are the CLI's affair."""
+    text = file_content.unix(text.lstrip(MARK))
+    if present.is_cut:
+        return present.digest in _digests(text)
+    return present.text.lstrip(MARK) == text
+
+
+def _touched(path: str) -> Touched:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _digests(text: str) -> set[str]:
+    """Those of a file with the text, as `file_content` has them."""
+    ends = (text, text.replace("\n", "\r\n"))
+    datas = [(mark + it).encode("utf-8", "surrogatepass") for it in ends for mark in ("", MARK)]
+    return {hashlib.sha256(data).hexdigest() for data in datas}

@@ -1,0 +1,238 @@
+"""Texts of which a CLI was told, until the file on disk has them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+import unittest
+from dataclasses import replace
+from unittest import mock
+
+from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.ide import disk_check, file_content
+from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
+from GeminiCompanion.companion.ide.delivery import PATIENCE
+from GeminiCompanion.companion.ide.disk_check import LOOKS, SUPERSEDED, DiskCheck
+
+from ..support import Clock, in_loop, temp_folder, until
+
+
+class DiskCheckTestCase(unittest.TestCase):
+    """`self.said` is what the user was told, `self.returned` the texts that came back."""
+
+    def setUp(self) -> None:
+        self.path = os.path.join(temp_folder(self), "a.txt")
+        self.write(b"old\n")
+        self.book = Book()
+        self.said: list[str] = []
+        self.returned: list[str | None] = []
+        self.check = DiskCheck(
+            self.book,
+            lambda entry: self.returned.append(entry.text),
+            self.said.append,
+            lambda: None,
+        )
+        self.long_ago = time.time() - PATIENCE - 1
+
+    def write(self, data: bytes) -> None:
+        with open(self.path, "wb") as file:
+            file.write(data)
+
+    def accept(self, text: str, at: float, path: str = "", comes_back: bool = False) -> int:
+        """A text of which a CLI was told at that moment; gives its number."""
+        entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at)
+        (number,) = self.book.adopt([replace(entry, comes_back=comes_back)], 0)
+        return number
+
+    def texts(self) -> list[str | None]:
+        return [entry.text for entry in self.book.entries()]
+
+    def age(self) -> None:
+        """The file was written before anything was accepted."""
+        os.utime(self.path, (self.long_ago - 10, self.long_ago - 10))
+
+
+class WhatIsOnDisk(DiskCheckTestCase):
+    @in_loop
+    async def test_a_text_that_was_written_is_forgotten(self) -> None:
+        for data in (b"new\n", b"new\r\n", b"\xef\xbb\xbfnew\n"):
+            with self.subTest(data=data):
+                self.accept("new\n", self.long_ago)
+                self.write(data)
+                await self.check.look()
+                self.assertEqual(self.said, [])
+                self.assertEqual(self.texts(), [])
+
+    @in_loop
+    async def test_a_text_that_nobody_wrote_is_due_and_told_once(self) -> None:
+        self.age()
+        self.accept("new\n", self.long_ago)
+        for _ in range(2):
+            with contextlib.suppress(AssertionError), self.assertLogs(log.logger, "WARNING"):
+                await self.check.look()
+            (sentence,) = self.said
+            self.assertIn("a.txt", sentence)
+            self.assertIn("Show Unwritten Edits", sentence)
+        self.assertEqual(self.texts(), ["new\n"])
+
+    @in_loop
+    async def test_the_cli_has_some_seconds_to_write_it(self) -> None:
+        self.age()
+        self.accept("new\n", time.time())
+        await self.check.look()
+        self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
+
+    @in_loop
+    async def test_a_file_that_has_become_something_else_keeps_the_text_without_a_word(
+        self,
+    ) -> None:
+        self.accept("new\n", self.long_ago)
+        self.write(b"formatted\n")
+        await self.check.look()
+        self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
+
+    @in_loop
+    async def test_a_new_file_that_never_came_is_told(self) -> None:
+        self.accept("new\n", self.long_ago)
+        os.unlink(self.path)
+        await self.check.look()
+        self.assertEqual(len(self.said), 1)
+
+    @in_loop
+    async def test_a_file_that_nobody_touched_is_not_read_again(self) -> None:
+        self.accept("new\n", self.long_ago)
+        await self.check.look()
+        with mock.patch.object(file_content, "read_or_note", side_effect=ZeroDivisionError):
+            await self.check.look()
+
+    @in_loop
+    async def test_a_text_that_is_written_late_is_forgotten_all_the_same(self) -> None:
+        self.age()
+        self.accept("new\n", self.long_ago)
+        await self.check.look()
+        self.write(b"new\n")
+        await self.check.look()
+        self.assertEqual(self.texts(), [])
+
+    @in_loop
+    async def test_a_text_is_found_whatever_its_line_ends_and_however_long_the_file(self) -> None:
+        long = "a line of the file\n" * 200_000
+        for text, data in (
+            ("a\r\nb\n", b"a\r\nb\r\n"),
+            ("a\rb\n", b"a\rb\n"),
+            (long, long.encode()),
+            (long, b"\xef\xbb\xbf" + long.replace("\n", "\r\n").encode()),
+        ):
+            with self.subTest(data=data[:20]):
+                self.accept(text, self.long_ago)
+                self.write(data)
+                await self.check.look()
+                self.assertEqual(self.texts(), [])
+        self.accept(long + "mine\n", self.long_ago)
+        await self.check.look()
+        self.assertEqual(self.texts(), [long + "mine\n"])
+
+    @in_loop
+    async def test_a_text_is_forgotten_a_day_after_its_file_became_something_else(self) -> None:
+        for age, kept in ((SUPERSEDED - 60, 1), (SUPERSEDED + 60, 0)):
+            self.accept("new\n", time.time() - age)
+            self.write(b"formatted\n")
+            await self.check.look()
+            self.assertEqual(len(self.texts()), kept)
+            for number in self.book.of(TOLD):
+                self.book.forget(number)
+
+    @in_loop
+    async def test_a_text_that_nobody_wrote_is_never_forgotten(self) -> None:
+        self.age()
+        at = time.time() - 30 * SUPERSEDED
+        self.accept("new\n", at)
+        os.utime(self.path, (at - 10, at - 10))
+        await self.check.look()
+        self.assertEqual(self.texts(), ["new\n"])
+
+    @in_loop
+    async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
+        self.accept("new\n", self.long_ago)
+        self.accept("text", self.long_ago, "/hangs")
+        self.write(b"new\n")
+        answer, real = threading.Event(), file_content.read_or_note
+        self.addCleanup(answer.set)
+
+        def read(path: str) -> file_content.Original:
+            if path == "/hangs":
+                answer.wait(10)
+            return real(path)
+
+        with mock.patch.object(file_content, "read_or_note", read):
+            with mock.patch.object(disk_check, "READING", 0.1), self.assertLogs(log.logger):
+                await self.check.look()
+                self.assertEqual(self.said, [])
+        self.assertEqual(self.texts(), ["text"])
+
+
+class WhatComesBack(DiskCheckTestCase):
+    """Texts that a CLI was given when it closed its diff."""
+
+    async def pass_by(self, seconds: float) -> None:
+        """Let the time pass, and wait for the looks that were due."""
+        with mock.patch.object(disk_check, "_compare", wraps=disk_check._compare) as compare:
+            due = sum(self.passed < look <= self.passed + seconds for look in LOOKS)
+            self.passed += seconds
+            await self.clock.advance(seconds)
+            await until(lambda: compare.call_count >= due or not self.texts())
+            for _ in range(20):
+                await asyncio.sleep(0)
+
+    def begin(self, comes_back: bool = True) -> None:
+        self.clock, self.passed = Clock(), 0.0
+        self.check.watch(self.accept("mine\n", time.time(), comes_back=comes_back))
+
+    @in_loop
+    async def test_a_text_that_is_not_written_comes_back_after_the_last_look(self) -> None:
+        self.begin()
+        for _ in range(7):
+            await self.pass_by(0.25)
+        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
+        await self.pass_by(0.5)
+        await until(lambda: self.returned)
+        self.assertEqual((self.returned, self.texts(), self.said), (["mine\n"], [], []))
+
+    @in_loop
+    async def test_a_text_that_was_there_at_one_of_the_looks_does_not(self) -> None:
+        for look in LOOKS:
+            with self.subTest(look=look):
+                self.write(b"old\n")
+                self.begin()
+                await self.pass_by(look - 0.05)
+                self.write(b"mine\n")
+                await self.pass_by(0.1)
+                await until(lambda: not self.texts())
+                self.write(b"formatted\n")
+                await self.pass_by(3)
+                self.assertEqual(self.returned, [])
+
+    @in_loop
+    async def test_a_text_that_the_user_accepted_waits_in_the_book_instead(self) -> None:
+        self.begin(comes_back=False)
+        await self.pass_by(3)
+        await self.pass_by(3)
+        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
+
+    @in_loop
+    async def test_a_disk_that_does_not_answer_holds_back_no_text(self) -> None:
+        self.begin()
+        with mock.patch.object(disk_check, "in_thread", side_effect=asyncio.TimeoutError):
+            with self.assertLogs(log.logger, "WARNING"):
+                await self.clock.advance(3)
+        self.assertEqual(self.returned, ["mine\n"])
+
+    @in_loop
+    async def test_whoever_has_stopped_gives_nothing_back(self) -> None:
+        self.begin()
+        self.check.stop()
+        await self.clock.advance(3)
+        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
