@@ -64,7 +64,7 @@ def _delay(companion: Companion, stream: socket.socket, path: str, line: int) ->
     began = time.perf_counter()
     companion.post(SelectionChanged(WINDOW, file))
     _receive(stream, b'"line":%d,' % line)
-    return time.perf_counter() - began - DEBOUNCE
+    return time.perf_counter() - began - float(DEBOUNCE)
 
 
 def _stream(peer: Peer) -> socket.socket:

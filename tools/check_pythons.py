@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATHS = ("companion", "plugin.py", "headless")
@@ -251,7 +251,7 @@ def _within(name: str) -> str:
 def leaving(node: ast.Try) -> List[int]:
     """The lines of what leaves its `finally`, and with it swallows an exception."""
     found: List[int] = []
-    inside: List[Tuple[ast.AST, bool]] = [(statement, False) for statement in node.finalbody]
+    inside: List[Tuple[Any, bool]] = [(statement, False) for statement in node.finalbody]
     while inside:
         statement, in_loop = inside.pop()
         is_jump = isinstance(statement, (ast.Break, ast.Continue)) and not in_loop

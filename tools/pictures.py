@@ -68,7 +68,7 @@ def play(name: str) -> None:
     import sublime
 
     sys.path.insert(0, ROOT)
-    from GeminiCompanion import plugin  # type: ignore[import-not-found]
+    from GeminiCompanion import plugin
     from GeminiCompanion.tests.fake_cli import FakeCli
 
     window = sublime.active_window()

@@ -57,8 +57,8 @@ def main(report: str) -> None:
             with open(file, "wb") as target:
                 target.write(data)
         rows.append((name, *_measure(path, proposal)))
-    with open(report, "w") as file:
-        json.dump(rows, file)
+    with open(report, "w") as output:
+        json.dump(rows, output)
 
 
 def _measure(path: str, proposal: str) -> Tuple[float, float]:

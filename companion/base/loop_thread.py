@@ -56,7 +56,7 @@ class LoopThread(Generic[T]):
         self._states = [State.NEW]
         # A caller appends its call and then looks for the loop; the loop shows itself and then
         # drains: so no call is forgotten, and nobody needs a lock.
-        self._calls: deque[Callable[[T], None]] = deque()
+        self._calls: deque[Callable[[T], object]] = deque()
         self._wake: Callable[[], None] | None = None
 
     @property
@@ -73,7 +73,7 @@ class LoopThread(Generic[T]):
         self._states.append(State.RUNNING)
         self._thread.start()
 
-    def post(self, call: Callable[[T], None]) -> None:
+    def post(self, call: Callable[[T], object]) -> None:
         """Have the call made on the loop, after all that were posted before; never, where the
         thread has ended."""
         self._calls.append(call)
@@ -83,7 +83,7 @@ class LoopThread(Generic[T]):
             with suppress(RuntimeError):
                 wake()
 
-    def stop(self, call: Callable[[T], None], join: float = 0.0) -> None:
+    def stop(self, call: Callable[[T], object], join: float = 0.0) -> None:
         """Post the call that makes `serve` return, and wait `join` seconds at most for that."""
         if self.state is State.RUNNING:
             self._states.append(State.STOPPING)
@@ -129,7 +129,7 @@ class LoopThread(Generic[T]):
         self._wake = wake
         drain()
 
-    def _make(self, call: Callable[[T], None], receiver: T) -> None:
+    def _make(self, call: Callable[[T], object], receiver: T) -> None:
         """The boundary of calls: one that fails keeps no other from its turn."""
         try:
             call(receiver)

@@ -23,6 +23,8 @@ needs_modes = unittest.skipIf(
 
 
 class FilesTest(ApiTest):
+    outside: str
+
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()

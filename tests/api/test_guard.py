@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 from datetime import datetime, timezone
-from typing import AsyncIterator
+from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.agent import events, failure
@@ -51,7 +51,7 @@ class Guarded(ApiTest):
         for route in routes.API:
             path = route.path.replace("{turnId}", "x")
             with self.subTest(f"{route.method} {path}"):
-                body = {} if route.method == "POST" else None
+                body: Any = {} if route.method == "POST" else None
                 reply = self.ask(route.method, path, body, {"Authorization": ""})
                 if route.path == "/status":
                     self.assertEqual(reply.status, 200)
@@ -412,7 +412,7 @@ class Texts(ApiTest):
         self.assertEqual((reply["message"], reply["details"]), ("bad ? half", "bad ? half"))
 
     def test_half_a_character_takes_no_event_from_a_stream(self) -> None:
-        bodies = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
+        bodies: Any = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
         time = datetime.now(timezone.utc)
 
         async def told(_after: int) -> AsyncIterator[events.Event]:

@@ -56,6 +56,9 @@ NEEDED = ("Package Control: Satisfy Libraries", "stand-alone package", "docs/ins
 
 
 class Missing(unittest.TestCase):
+    folder: str
+    python: str
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = os.path.realpath(tempfile.mkdtemp())

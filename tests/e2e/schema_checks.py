@@ -9,7 +9,7 @@ from schemathesis import GenerationMode
 OF_THE_DESCRIPTION = ("The field ", "Expected the field ", "Expected at most ", "The body ")
 
 
-@schemathesis.check
+@schemathesis.check  # type: ignore[misc]
 def refused_for_the_world_only(ctx, response, case) -> None:  # type: ignore[no-untyped-def]
     """Where valid data may get 400, it is for what cannot be described."""
     if response.status_code != 400 or case.meta is None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import unittest
+from typing import Any
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -392,7 +393,8 @@ class Many(AgentCase):
         ):
             with self.subTest(arguments):
                 with self.assertRaises(AgentError) as caught:
-                    await self.agent.chat(**{"workspace": self.workspace, **arguments})
+                    options: Any = {"workspace": self.workspace, **arguments}
+                    await self.agent.chat(**options)
                 self.assertEqual(caught.exception.code, code)
 
     @on_loop

@@ -32,6 +32,8 @@ def children() -> set[str]:
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
 class GoogleLogin(AgentCase):
+    google: GoogleServer
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.mkdtemp(prefix="google-")

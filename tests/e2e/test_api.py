@@ -581,6 +581,8 @@ class Everything(ApiCase):
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
 class GoogleLogin(ApiCase):
+    google: GoogleServer
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.mkdtemp(prefix="google-")

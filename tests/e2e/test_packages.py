@@ -25,6 +25,7 @@ NAME = "GeminiCompanion.sublime-package"
 class Built(session.Session):
     """`built` is one of the packages of `make package`."""
 
+    installed: str
     built = NAME
     kind = "plain"
 

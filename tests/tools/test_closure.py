@@ -82,7 +82,7 @@ def needs(name: str, *pythons: str) -> set[str]:
         for python in pythons:
             environment = {"python_version": python, "extra": ""}
             if not requirement.marker or requirement.marker.evaluate(environment):
-                found.add(canonicalize_name(requirement.name))
+                found.add(str(canonicalize_name(requirement.name)))
     return found
 
 

@@ -129,7 +129,7 @@ class Builds:
     @classmethod
     def start(
         cls, name: str, cwd: str, mask: str, environment: dict[str, str]
-    ) -> subprocess.Popen[bytes]:
+    ) -> subprocess.Popen[Any]:
         checkout = os.path.join(cls.folder, name)
         if not os.path.isdir(checkout):
             cls.age(cls.clone(name))
@@ -224,7 +224,7 @@ class NoCheckout(unittest.TestCase):
 
     def said(self, **patched: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
-            paths = {"DIST": folder, "PLAIN": os.path.join(folder, "plain"), **patched}
+            paths: Any = {"DIST": folder, "PLAIN": os.path.join(folder, "plain"), **patched}
             with mock.patch.multiple(package, **paths), redirect_stdout(io.StringIO()) as said:
                 self.assertEqual(package.main("plain"), 1)
                 self.assertEqual(os.listdir(folder), [])
@@ -292,7 +292,7 @@ class Carried(Built):
                 self.assertEqual(found & tops, set())
 
     def test_what_newer_pythons_took_away_is_called_by_none_but_as_tolerated(self) -> None:
-        found = set()
+        found: set[str] = set()
         for path, data in self.content(NAMES[1]).items():
             if path.startswith("carried/") and path.endswith(".py"):
                 found.update(it.sentence for it in check_pythons.check(data, path))

@@ -19,7 +19,6 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.events import (
-    Event,
     StatusAsked,
     TextWithdrawn,
     UnwrittenAsked,
@@ -32,7 +31,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ..fake_cli import FakeCli
 
 ROUNDS = int(os.environ.get("FUZZ", "1"))
-ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
+ONE_GROUP: Any = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
 NAMES = ("a.py", "b.py", "new.py")
 DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
 # Seconds for what is sure to happen.
@@ -52,7 +51,7 @@ def text_of(view: sublime.View) -> str:
     return view.substr(sublime.Region(0, view.size()))
 
 
-def ask_companion(question: type[Event], *arguments: Any) -> Any:
+def ask_companion(question: Any, *arguments: Any) -> Any:
     """What the companion answers, on this thread."""
     answers: list[Any] = []
     plugin._host.companion.post(question(*arguments, answers.append))
@@ -120,7 +119,7 @@ class Faults(RuleBasedStateMachine):
         self.typed: set[str] = set()
         self.texts = (f"text {number}\n" for number in itertools.count())
         self.start_over()
-        self.patches = [
+        self.patches: list[Any] = [
             mock.patch.object(host, "AT_REST", 0),
             mock.patch.object(delivery, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),

@@ -229,7 +229,7 @@ class Lifecycle(AdapterTestCase):
         yield lambda: len(own_files()) == before
 
     def test_folders_added_to_a_window_are_told(self) -> Steps:
-        before = self.window.project_data()
+        before: Any = self.window.project_data()
         self.addCleanup(self.window.set_project_data, before)
         folders = list((before or {}).get("folders", []))
         self.window.set_project_data({"folders": folders + [{"path": self.folder}]})

@@ -51,7 +51,7 @@ class InTerminus(AdapterTestCase):
 
     def test_no_token_is_left_where_terminus_keeps_what_it_restarts(self) -> None:
         view = self.window.new_file()
-        kept = {"cmd": ["sh"], "env": {"MINE": "1", **ENVIRONMENT}}
+        kept: Any = {"cmd": ["sh"], "env": {"MINE": "1", **ENVIRONMENT}}
         view.settings().set("terminus_view.args", kept)
         view.run_command("gemini_companion_forget_environment")
         args = view.settings().get("terminus_view.args")

@@ -11,8 +11,8 @@ from GeminiCompanion.companion.ui import layout, views
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
-ONE = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
-GRID = {
+ONE: Any = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
+GRID: Any = {
     "cols": [0.0, 0.3, 1.0],
     "rows": [0.0, 0.5, 1.0],
     "cells": [[0, 0, 1, 2], [1, 0, 2, 1], [1, 1, 2, 2]],

@@ -79,7 +79,7 @@ class Port(Editor):
             if future.done() or self._scene.is_gone:
                 return
             try:
-                outcome = (None, work())
+                outcome: Any = (None, work())
             except EditorError as error:
                 outcome = (error, None)
             loop.call_later(self._world.delay(), settle, *outcome)
