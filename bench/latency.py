@@ -11,9 +11,9 @@ from typing import Iterator, List, Tuple
 from unittest import mock
 
 from companion.ide.context import Cursor, OpenFile
+from companion.ide.context_updates import DEBOUNCE
 from companion.ide.events import FileFocused, SelectionChanged
 from companion.ide.service import Companion
-from companion.ide.workspace import DEBOUNCE
 
 from .fake_editor import FakeEditor
 from .peers import Peer, initialized
@@ -64,7 +64,7 @@ def _delay(companion: Companion, stream: socket.socket, path: str, line: int) ->
     began = time.perf_counter()
     companion.post(SelectionChanged(WINDOW, file))
     _receive(stream, b'"line":%d,' % line)
-    return time.perf_counter() - began - float(DEBOUNCE)
+    return time.perf_counter() - began - DEBOUNCE
 
 
 def _stream(peer: Peer) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Runs all tests: `python tools/run_tests.py`.
+"""Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
 The parts run in three lanes at once, because those with the real CLI wait most of the time. What a
 part says is shown when it ends; then one line tells what was skipped in all of them.
@@ -20,13 +20,22 @@ PYTEST = ("-W", "error", "-m", "pytest")
 # Of the tests with the real CLI, those of the agent and its API take about as long as all others.
 E2E = os.path.join("tests", "e2e")
 API = tuple(sorted(glob.glob(os.path.join(ROOT, E2E, "test_a*.py"))))
+ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
 # By name, with the arguments of Python; a lane's parts run one after the other.
-LANES = (
+TESTS = (
     (("the real CLI in its terminal", (*PYTEST, E2E, "--ignore-glob", "*/test_a*.py")),),
     (("the real CLI behind the API", (*PYTEST, *API)),),
     (
-        ("the adapter in an editor", ("-O", "-m", "headless", "--exec", "tests/run.py")),
+        ("the adapter in an editor", ADAPTER),
         ("the core", (*PYTEST, "--ignore", "tests/e2e")),
+    ),
+)
+FUZZ = (
+    (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000")),),
+    (("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),),
+    (
+        ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
+        ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
     ),
 )
 # What a part's line about tests that did not run begins with; see tests/conftest.py.
@@ -67,13 +76,14 @@ class Run:
             self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
 
 
-def main() -> int:
+def main(is_fuzz: bool) -> int:
     # A terminal of another encoding shows what it can.
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    lanes = FUZZ if is_fuzz else TESTS
+    print("Running the tests of", ", ".join(name for lane in lanes for name, _ in lane), flush=True)
     run = Run()
-    print("Running the tests of", ", ".join(name for lane in LANES for name, _ in lane), flush=True)
-    with ThreadPoolExecutor(len(LANES)) as pool:
-        list(pool.map(run.lane, LANES))
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        list(pool.map(run.lane, lanes))
     print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
     if run.failed:
         print("FAILED: tests of", ", ".join(run.failed))
@@ -81,4 +91,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(is_fuzz=sys.argv[1:] == ["fuzz"]))

@@ -123,6 +123,7 @@ class StateFile(unittest.TestCase):
         return found
 
     def test_a_damaged_member_of_a_window_costs_that_member(self) -> None:
+        value: Any
         for member, fallback, values in (
             ("port", 0, (65536, -1, 1e999, None, True, "1", 10**400, [])),
             ("folders", (), ([1], None, "/a", {})),
@@ -134,7 +135,8 @@ class StateFile(unittest.TestCase):
             for value in values:
                 with self.subTest(member=member, value=str(value)[:60]):
                     found = self.read({**asdict(WORKSPACE), member: value})
-                    self.assertEqual(found, replace(WORKSPACE, **{member: fallback}))
+                    members: Any = {member: fallback}
+                    self.assertEqual(found, replace(WORKSPACE, **members))
 
     def test_a_damaged_moment_counts_as_now(self) -> None:
         for value in (1e999, "x", None, True):
@@ -152,7 +154,8 @@ class StateFile(unittest.TestCase):
                 with self.subTest(member=member, value=value):
                     session = {**asdict(SESSION), member: value}
                     found = self.read({**asdict(WORKSPACE), "sessions": [session]})
-                    self.assertEqual(found.sessions, (replace(SESSION, **{member: fallback}),))
+                    members: Any = {member: fallback}
+                    self.assertEqual(found.sessions, (replace(SESSION, **members),))
 
     def test_a_session_without_an_id_that_can_be_sent_is_lost(self) -> None:
         for value in (None, 1, "", "\u00e9", "a b"):
@@ -173,7 +176,8 @@ class StateFile(unittest.TestCase):
                 with self.subTest(member=member, value=value):
                     damaged = {**asdict(DECISION), member: value}
                     found = self.read({**asdict(WORKSPACE), "proposals": [damaged]})
-                    self.assertEqual(found.proposals, (replace(DECISION, **{member: fallback}),))
+                    members: Any = {member: fallback}
+                    self.assertEqual(found.proposals, (replace(DECISION, **members),))
 
     def test_a_decision_without_its_text_is_not_taken_for_a_rejection(self) -> None:
         for member, value in (("text", 1), ("path", None), ("state", "x"), ("state", [])):
