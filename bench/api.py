@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
 from companion.agent import cli
-from companion.agent.home import Home
+from companion.agent.cli_home import CliHome
 
 from .table import Row, median_row, millisecond_row, missing, render, spread
 
@@ -48,7 +48,7 @@ class Cli:
     """The CLI over its agent protocol, with one session."""
 
     def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
-        home = Home(os.path.join(folder, "home"), False)
+        home = CliHome(os.path.join(folder, "home"), False)
         home.prepare({})
         self.process = subprocess.Popen(
             [*cli.find(TESTS), "--acp", "--model", MODEL],

@@ -12,9 +12,9 @@ from typing import Any, Mapping
 
 from ..base import jsonrpc
 from . import events
-from .calls import Call, read
 from .failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError
 from .surrogates import clean
+from .tool_call import Call, read
 
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"

@@ -11,6 +11,7 @@ from ..base import private_files
 from ..base.log import logger
 from .acp import Client, Listener
 from .auth import GOOGLE, Credentials
+from .cli_home import CliHome
 from .failure import (
     AUTH_CONFIG_FAILED,
     AUTH_REQUIRED,
@@ -18,7 +19,6 @@ from .failure import (
     STREAM_ERROR,
     AgentError,
 )
-from .home import Home
 from .process import Process
 
 # Seconds for the start, which takes two, and for taking over credentials, which takes none.
@@ -41,7 +41,7 @@ class Launch:
 class Runner:
     """All methods are called on one loop. `listener` hears what the agent says."""
 
-    def __init__(self, launch: Launch, home: Home, listener: Listener) -> None:
+    def __init__(self, launch: Launch, home: CliHome, listener: Listener) -> None:
         self.starts = 0
         self._launch = launch
         self._home = home

@@ -22,7 +22,7 @@ async def configure(desk: Desk, asked: Asked) -> Answer:
         fields.get("googleCloudProject", ""),
         fields.get("googleCloudLocation", ""),
     )
-    await asyncio.shield(desk.agent.configure(credentials))
+    await asyncio.shield(desk.agent.account.configure(credentials))
     return Answer("auth_configured")
 
 
@@ -31,13 +31,13 @@ async def google_login(desk: Desk, asked: Asked) -> Answer:
     the flow by code has none."""
     code = asked.fields.get("code")
     if code is None:
-        login = await desk.agent.begin_login()
+        login = await desk.agent.account.begin_login()
         if login is None:
             return Answer("logged_in")
         expires = wire.timestamp(login.expires)
         return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     try:
-        await asyncio.shield(desk.agent.finish_login(code))
+        await asyncio.shield(desk.agent.account.finish_login(code))
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -48,7 +48,7 @@ async def google_login(desk: Desk, asked: Asked) -> Answer:
 
 
 async def status(desk: Desk, asked: Asked) -> Answer:
-    known = desk.agent.auth_status()
+    known = desk.agent.account.status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,
@@ -61,10 +61,10 @@ async def status(desk: Desk, asked: Asked) -> Answer:
 
 
 async def logout(desk: Desk, asked: Asked) -> Answer:
-    await asyncio.shield(desk.agent.logout())
+    await asyncio.shield(desk.agent.account.logout())
     return Answer("logged_out")
 
 
 async def clear(desk: Desk, asked: Asked) -> Answer:
-    await asyncio.shield(desk.agent.clear())
+    await asyncio.shield(desk.agent.account.clear())
     return Answer("auth_cleared")

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..agent.home import INHERITED
+from ..agent.cli_home import INHERITED
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0

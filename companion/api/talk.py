@@ -8,10 +8,11 @@ from typing import Any, Mapping, Sequence
 from aiohttp import web
 
 from ..agent import events, wire
+from ..agent.call_tracker import UNATTENDED
 from ..agent.conversation import Models, SessionInfo
 from ..agent.failure import AgentError
 from ..agent.outcomes import CANCEL
-from ..agent.turn import UNATTENDED, Turn
+from ..agent.turn import Turn
 from . import stream
 from .exchange import Answer, Asked, Desk
 from .files import readable

@@ -104,7 +104,7 @@ class AgentCase(unittest.TestCase):
         agent = Agent(Options(launch, state, **{**cls.options, **options}))
         cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))
         if credentials is not None:
-            await agent.configure(credentials)
+            await agent.account.configure(credentials)
         return agent
 
     @classmethod

@@ -104,7 +104,7 @@ class ApiCase(AgentCase):
         cls.agent = cls.server.agent
         cls.client = cls.run_soon(cls._client())
         cls.addClassCleanup(lambda: cls.run_soon(cls.client.close()))
-        cls.run_soon(cls.agent.configure(KEY))
+        cls.run_soon(cls.agent.account.configure(KEY))
 
     @classmethod
     async def another_agent(cls, *arguments: Any, **more: Any) -> Agent:

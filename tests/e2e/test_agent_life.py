@@ -293,7 +293,7 @@ class Many(AgentCase):
             await self.chat("me too")
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         with self.assertRaises(AgentError) as caught:
-            await self.agent.configure(Credentials(API_KEY, "another"))
+            await self.agent.account.configure(Credentials(API_KEY, "another"))
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         gate.set()
         self.assertEqual(text(await self.rest(turn)), "One two")
@@ -435,7 +435,7 @@ class LoggingIn(AgentCase):
         with self.assertRaises(AgentError) as caught:
             await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.AUTH_NOT_SET)
-        self.assertFalse(agent.auth_status().is_authenticated)
+        self.assertFalse(agent.account.status().is_authenticated)
         self.assertFalse(agent.info().is_running)
 
     @on_loop
@@ -443,9 +443,9 @@ class LoggingIn(AgentCase):
         self.model.will_play("key", ["Yes."])
         await self.tell("key")
         self.assertEqual(self.model.keys[-1], "the-key")
-        self.assertTrue(self.agent.auth_status().is_verified)
-        await self.agent.configure(Credentials(API_KEY, "another-key"))
-        self.assertFalse(self.agent.auth_status().is_verified)
+        self.assertTrue(self.agent.account.status().is_verified)
+        await self.agent.account.configure(Credentials(API_KEY, "another-key"))
+        self.assertFalse(self.agent.account.status().is_verified)
         await self.tell("key")
         self.assertEqual(self.model.keys[-1], "another-key")
 
@@ -458,33 +458,35 @@ class LoggingIn(AgentCase):
         self.assertEqual(os.stat(kept).st_mode & 0o777, 0o600)
         self.assertEqual(os.stat(state).st_mode & 0o777, 0o700)
         second = await self.another_agent(state, credentials=None)
-        self.assertTrue(second.auth_status().is_authenticated)
+        self.assertTrue(second.account.status().is_authenticated)
         self.model.will_play("kept", ["Yes."])
         await self.rest(await second.chat(self.workspace, "kept"))
         self.assertEqual(self.model.keys[-1], "kept-key")
-        await second.logout()
-        await second.logout()
+        await second.account.logout()
+        await second.account.logout()
         self.assertFalse(os.path.exists(kept))
         third = await self.another_agent(state, credentials=None)
-        self.assertIsNone(third.auth_status().kind)
+        self.assertIsNone(third.account.status().kind)
 
     @on_loop
     async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.another_agent(state)
         await agent.prepare()
-        await asyncio.gather(agent.clear(), agent.configure(Credentials(API_KEY, "new-key")))
-        self.assertEqual(agent.auth_status().kind, API_KEY)
+        await asyncio.gather(
+            agent.account.clear(), agent.account.configure(Credentials(API_KEY, "new-key"))
+        )
+        self.assertEqual(agent.account.status().kind, API_KEY)
         again = await self.another_agent(state, credentials=None)
-        self.assertEqual(again.auth_status().kind, API_KEY)
+        self.assertEqual(again.account.status().kind, API_KEY)
 
     @on_loop
     async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:
         fallback = Credentials(API_KEY, "from-outside")
         agent = await self.another_agent(credentials=None, fallback=fallback)
-        self.assertTrue(agent.auth_status().is_authenticated)
-        await agent.clear()
-        self.assertFalse(agent.auth_status().is_authenticated)
+        self.assertTrue(agent.account.status().is_authenticated)
+        await agent.account.clear()
+        self.assertFalse(agent.account.status().is_authenticated)
 
     @on_loop
     async def test_google_is_not_asked_before_somebody_logged_in(self) -> None:
@@ -493,7 +495,7 @@ class LoggingIn(AgentCase):
             await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         with self.assertRaises(AgentError) as caught:
-            await agent.finish_login("4/code")
+            await agent.account.finish_login("4/code")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     @on_loop
@@ -506,7 +508,7 @@ class LoggingIn(AgentCase):
         ):
             with self.subTest(credentials):
                 with self.assertRaises(AgentError) as caught:
-                    await self.agent.configure(credentials)
+                    await self.agent.account.configure(credentials)
                 self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     @on_loop

@@ -61,88 +61,90 @@ class GoogleLogin(AgentCase):
     async def test_a_code_logs_in_and_the_login_stays(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.google_agent(state)
-        login = await agent.begin_login()
+        login = await agent.account.begin_login()
         self.assertTrue(login is not None and "client_id=" in login.url)
-        self.assertFalse(agent.auth_status().is_authenticated)
-        await agent.finish_login("4/right")
-        status = agent.auth_status()
+        self.assertFalse(agent.account.status().is_authenticated)
+        await agent.account.finish_login("4/right")
+        status = agent.account.status()
         self.assertEqual((status.is_authenticated, status.account), (True, EMAIL))
         turn = await agent.chat(self.workspace, "hello")
         self.assertEqual(text(await self.rest(turn)), ANSWER)
         await agent.stop()
         again = await self.google_agent(state)
-        self.assertIsNone(await again.begin_login())
+        self.assertIsNone(await again.account.begin_login())
         turn = await again.chat(self.workspace, "hello")
         self.assertEqual(text(await self.rest(turn)), ANSWER)
-        await again.logout()
-        self.assertFalse(again.auth_status().is_authenticated)
+        await again.account.logout()
+        self.assertFalse(again.account.status().is_authenticated)
         home = os.path.join(state, "home", ".gemini")
         self.assertNotIn("oauth_creds.json", os.listdir(home))
 
     @on_loop
     async def test_a_wrong_code_may_be_followed_by_another_one(self) -> None:
         agent = await self.google_agent()
-        first = await agent.begin_login()
+        first = await agent.account.begin_login()
         with self.assertRaises(AgentError) as caught:
-            await agent.finish_login("4/right\n{}")
+            await agent.account.finish_login("4/right\n{}")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
         with self.assertRaises(AgentError) as caught:
-            await agent.finish_login("4/wrong")
+            await agent.account.finish_login("4/wrong")
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertTrue(first is not None)
         self.assertIn("https://accounts.google.com/", caught.exception.details)
-        await agent.finish_login("4/right")
-        self.assertTrue(agent.auth_status().is_authenticated)
+        await agent.account.finish_login("4/right")
+        self.assertTrue(agent.account.status().is_authenticated)
 
     @on_loop
     async def test_two_wrong_codes_end_the_login(self) -> None:
         agent = await self.google_agent()
-        await agent.begin_login()
+        await agent.account.begin_login()
         for _ in range(2):
             with self.assertRaises(AgentError) as caught:
-                await agent.finish_login("4/wrong")
+                await agent.account.finish_login("4/wrong")
             self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
         self.assertNotIn("https://accounts", caught.exception.details)
         with self.assertRaises(AgentError) as caught:
-            await agent.finish_login("4/right")
+            await agent.account.finish_login("4/right")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     @on_loop
     async def test_a_login_that_is_begun_twice_is_one(self) -> None:
         agent = await self.google_agent()
-        first, second = await asyncio.gather(agent.begin_login(), agent.begin_login())
+        first, second = await asyncio.gather(
+            agent.account.begin_login(), agent.account.begin_login()
+        )
         self.assertTrue(first is not None)
         self.assertEqual((first, agent.info().starts), (second, 1))
-        await agent.finish_login("4/right")
-        self.assertTrue(agent.auth_status().is_authenticated)
+        await agent.account.finish_login("4/right")
+        self.assertTrue(agent.account.status().is_authenticated)
 
     @on_loop
     async def test_a_login_that_waits_ends_with_its_credentials(self) -> None:
         agent = await self.google_agent()
         for change in (
-            agent.logout,
-            agent.clear,
-            lambda: agent.configure(Credentials(API_KEY, "another")),
+            agent.account.logout,
+            agent.account.clear,
+            lambda: agent.account.configure(Credentials(API_KEY, "another")),
         ):
             with self.subTest(change):
-                await agent.configure(Credentials(GOOGLE, project="project"))
+                await agent.account.configure(Credentials(GOOGLE, project="project"))
                 before = children()
-                await agent.begin_login()
+                await agent.account.begin_login()
                 self.assertNotEqual(children(), before)
                 await change()
                 self.assertEqual(children(), before)
                 with self.assertRaises(AgentError) as caught:
-                    await agent.finish_login("4/right")
+                    await agent.account.finish_login("4/right")
                 self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
     @on_loop
     async def test_nobody_waits_for_a_login_that_is_being_begun(self) -> None:
         agent = await self.google_agent()
         before = children()
-        beginning = asyncio.ensure_future(agent.begin_login())
+        beginning = asyncio.ensure_future(agent.account.begin_login())
         while not agent.info().starts:
             await asyncio.sleep(0.01)
-        await agent.logout()
+        await agent.account.logout()
         with self.assertRaises(AgentError) as caught:
             await beginning
         self.assertEqual(caught.exception.code, failure.OAUTH_INIT_FAILED)
@@ -151,11 +153,11 @@ class GoogleLogin(AgentCase):
     @on_loop
     async def test_a_login_that_still_holds_disturbs_no_conversation(self) -> None:
         agent = await self.google_agent()
-        await agent.begin_login()
-        await agent.finish_login("4/right")
+        await agent.account.begin_login()
+        await agent.account.finish_login("4/right")
         await self.rest(await agent.chat(self.workspace, "hello"))
         pid = agent.info().pid
-        self.assertIsNone(await agent.begin_login())
+        self.assertIsNone(await agent.account.begin_login())
         self.assertEqual(agent.info().pid, pid)
 
     @on_loop
@@ -163,9 +165,9 @@ class GoogleLogin(AgentCase):
         self.google.refusal = "This client is no longer supported for individuals."
         # With a project of its own an account is served all the same.
         agent = await self.google_agent(project="")
-        await agent.begin_login()
+        await agent.account.begin_login()
         with self.assertRaises(AgentError) as caught:
-            await agent.finish_login("4/right")
+            await agent.account.finish_login("4/right")
             turn = await agent.chat(self.workspace, "hello")
             await self.rest(turn)
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)

@@ -105,7 +105,7 @@ class Errors(AgentCase):
         self.assertEqual(
             story, [Error(failure.AUTH_REQUIRED, "API key not valid.", story[-1].details)]
         )
-        self.assertFalse(self.agent.auth_status().is_authenticated)
+        self.assertFalse(self.agent.account.status().is_authenticated)
 
     @on_loop
     async def test_a_daily_quota_is_named_as_such(self) -> None:

@@ -1,5 +1,5 @@
-"""The home that the agent gets instead of the user's: its folder, settings and environment. Knows
-no credentials.
+"""The home that the CLI gets instead of the user's: its folder, settings and environment. Knows no
+credentials.
 
 Source: measured with Gemini CLI 0.61.0, for which GEMINI_CLI_HOME replaces the user's home whole.
 """
@@ -34,7 +34,7 @@ MAX_ATTEMPTS = 3
 CREDENTIALS = ("oauth_creds.json", "google_accounts.json")
 
 
-class Home:
+class CliHome:
     """`folder` is ours alone and is made where it is missing; its parent has to be there."""
 
     def __init__(self, folder: str, trusted: bool) -> None:

@@ -1,0 +1,164 @@
+"""The tool calls of one turn, each from its first word to its result, and the decisions on them.
+
+It fills in what the agent does not say: that an approved tool runs, that a rejected one was
+rejected, what a tool was given and gave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Mapping
+
+from ..base import jsonrpc
+from . import failure, tool_call
+from .acp import Session
+from .event_log import EventLog
+from .events import COMPLETED, EXECUTING, FAILED, PENDING, Event, ToolCall, ToolExecution
+from .outcomes import CANCEL, ONCE, Approvals, Question
+from .recording import Recording
+from .tool_call import Call
+
+# What a call's result says where the agent says nothing.
+REJECTED = "Rejected by the user."
+UNANSWERED = "Nobody decided on it in time, so it was rejected."
+UNATTENDED = "It wants to be confirmed and nobody could be asked, so it was rejected."
+STOPPED = "The turn ended before the tool did."
+
+
+class CallTracker:
+    """Writes into the log and answers the agent. `patience` is in seconds, for a decision; None
+    where nobody is there to decide, and such calls are rejected at once."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        session: Session,
+        recording: Recording,
+        approvals: Approvals,
+        patience: float | None,
+    ) -> None:
+        self.is_cancelled = False
+        self._log = log
+        self._session = session
+        self._recording = recording
+        self._approvals = approvals
+        self._patience = patience
+        self._calls: dict[str, Call] = {}
+        self._questions: dict[str, Question] = {}
+
+    @property
+    def confirmations(self) -> tuple[Event, ...]:
+        """The events of the calls that wait for a decision."""
+        events = (question.event for question in self._questions.values())
+        return tuple(event for event in events if event is not None)
+
+    def confirm(self, call_id: str, outcome: str) -> None:
+        """Decide on a call; the first decision counts. Raises AgentError."""
+        question = self._questions.get(call_id)
+        if question is None:
+            raise failure.no_call(call_id)
+        option = question.option(outcome)
+        self._settle(question)
+        if option == CANCEL:
+            self._session.decide(question.request, CANCEL)
+            self._reject(question.call, REJECTED)
+            return
+        self._session.decide(question.request, self._approvals.remember(question.call, option))
+        self._approve(question.call)
+
+    def begin(self, call: Call) -> None:
+        """A call that needs nobody's word, or whose first word this is."""
+        if self._introduce(call):
+            self._tell_status(call, EXECUTING)
+
+    async def change(self, call: Call) -> None:
+        """The agent tells more of a call, or its end."""
+        known = self._calls.get(call.id)
+        if call.status not in (COMPLETED, FAILED):
+            self.begin(call)
+            return
+        self._introduce(call)
+        record = await self._recording.find(call.id)
+        # The agent calls a command completed that was ended with the turn.
+        success = call.status == COMPLETED and not self.is_cancelled
+        self._tell_status(call, COMPLETED if success else FAILED)
+        self._log.add(tool_call.result(call, known, record, success))
+        self._calls.pop(call.id, None)
+
+    def ask(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
+        """The agent asks whether a call may run."""
+        question = Question.read(request, params)
+        call = question.call
+        if self.is_cancelled:
+            self._session.decide(request, None)
+            return
+        if self._approvals.covers(call):
+            self._introduce(call)
+            self._session.decide(request, ONCE)
+            self._approve(call)
+            return
+        self._introduce(call, requires_confirmation=True)
+        self._tell_status(call, PENDING)
+        if self._patience is None:
+            self._session.decide(request, CANCEL)
+            self._reject(call, UNATTENDED)
+            return
+        question.event = self._log.add(question.body)
+        loop = asyncio.get_running_loop()
+        question.timer = loop.call_later(self._patience, self._expire, call.id)
+        self._questions[call.id] = question
+
+    def cancel(self) -> None:
+        """What waits for a decision will not run, nor what the agent asks for from now on."""
+        self.is_cancelled = True
+        # An answer that came after the turn's cancellation would still run the tool.
+        for question in list(self._questions.values()):
+            self._settle(question)
+            self._session.decide(question.request, None)
+            self._reject(question.call, STOPPED)
+
+    def close(self) -> None:
+        """The turn is over: no call goes on."""
+        for question in list(self._questions.values()):
+            self._settle(question)
+        for call in list(self._calls.values()):
+            self._reject(call, STOPPED)
+
+    def _expire(self, call_id: str) -> None:
+        question = self._questions.get(call_id)
+        if question is not None:
+            self._settle(question)
+            self._session.decide(question.request, CANCEL)
+            self._reject(question.call, UNANSWERED)
+
+    def _settle(self, question: Question) -> None:
+        del self._questions[question.call.id]
+        if question.timer is not None:
+            question.timer.cancel()
+
+    def _introduce(self, call: Call, requires_confirmation: bool = False) -> bool:
+        """Show a call that was not shown yet; whether it was not."""
+        if call.id in self._calls:
+            return False
+        self._calls[call.id] = call
+        self._log.add(
+            ToolCall(
+                call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
+            )
+        )
+        return True
+
+    def _approve(self, call: Call) -> None:
+        self._tell_status(call, EXECUTING)
+        if call.is_attachment:
+            self._tell_status(call, COMPLETED)
+            self._log.add(tool_call.result(call, None, None, True))
+            del self._calls[call.id]
+
+    def _reject(self, call: Call, reason: str) -> None:
+        self._tell_status(call, FAILED)
+        self._log.add(tool_call.rejected(call, reason))
+        self._calls.pop(call.id, None)
+
+    def _tell_status(self, call: Call, status: str) -> None:
+        self._log.add(ToolExecution(call.id, call.name, status))
