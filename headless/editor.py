@@ -652,6 +652,9 @@ class Editor:
         names = [("on_modified", modified), ("on_selection_modified", selected)]
         if modified:
             self._promote_previews(buffer)
+            for window in list(self.windows):
+                if window.question is not None and window.question.view in buffer.views:
+                    window.question.changed()
             changes = [self.api.text_change(entry) for entry in edit.changes]
             self.events.text("on_text_changed", buffer, changes)
         for name, happened in names if self.switches.modified_first else reversed(names):

@@ -41,6 +41,8 @@ def build(options: Options, data: str) -> Editor:
     editor = Editor(Api(), data, options.build, _limit())
     running.start(editor)
     editor.packages.discover(list(options.packages))
+    if options.scheme:
+        editor.preferences().set("color_scheme", options.scheme)
     restored = session.restore(editor) if options.data and not options.script else False
     for folder in options.folders:
         if not any(window.folders == [folder] for window in editor.windows):

@@ -7,10 +7,11 @@ editor itself: `height` of anything but an image. Lines are not wrapped and marg
 
 from __future__ import annotations
 
+import html
 import re
 from functools import lru_cache
 from html.parser import HTMLParser
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 BLOCKS = ("html", "body", "div", "p", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6")
 _EMPTY = ("br", "img", "hr", "meta", "link")
@@ -270,3 +271,55 @@ def length(value: str, font: Font, size: float, default: float) -> float:
         match.group(2) or "px"
     )
     return float(match.group(1)) * float(unit)
+
+
+# Drawing
+
+Repaint = Callable[[str], Optional[str]]
+_TAGS = ("a", "b", "strong", "i", "em", "u", "code", "var", "tt", "big", "small")
+_PROPERTIES = (
+    "background-color",
+    "border",
+    "border-radius",
+    "color",
+    "display",
+    "font-size",
+    "font-style",
+    "font-weight",
+    "line-height",
+    "margin",
+    "padding",
+    "text-align",
+    "text-decoration",
+    "white-space",
+)
+_COLOUR_CALL = re.compile(r"(?:var|color|rgba?|hsla?)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+_REM = re.compile(r"(\d*\.?\d+)rem")
+
+
+def draw(content: str, font: Font, repaint: Repaint) -> str:
+    """A content as HTML for a browser, escaped, with the styles that the editor knows.
+
+    `repaint` gives the colour that `var(--redish)` and its like mean, None where they mean none.
+    """
+    return "".join(_drawn(child, font, repaint) for child in parse(content).children)
+
+
+def _drawn(node: Node, font: Font, repaint: Repaint) -> str:
+    if not node.tag:
+        return html.escape(node.text)
+    if node.tag == "br":
+        return "<br>"
+    tag = node.tag if node.tag in _TAGS else "span" if node.display == "inline" else "div"
+    style = ";".join(
+        "%s:%s" % (name, _browser_value(value, font, repaint))
+        for name, value in node.style.items()
+        if name.startswith(_PROPERTIES) and "url(" not in value
+    )
+    inside = "".join(_drawn(child, font, repaint) for child in node.children)
+    return '<%s style="%s">%s</%s>' % (tag, html.escape(style), inside, tag)
+
+
+def _browser_value(value: str, font: Font, repaint: Repaint) -> str:
+    value = _COLOUR_CALL.sub(lambda call: repaint(call.group()) or "inherit", value)
+    return _REM.sub(lambda match: "%gpx" % (float(match.group(1)) * font.rem), value)

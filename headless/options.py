@@ -24,7 +24,11 @@ class Options:
     build: int = 4200
     script: Optional[str] = None
     render: Optional[str] = None
+    scheme: Optional[str] = None
     arguments: Tuple[str, ...] = ()
+
+
+_SCHEMES = {"light": "Breakers.sublime-color-scheme", "dark": "Mariana.sublime-color-scheme"}
 
 
 def parse(arguments: List[str]) -> Options:
@@ -44,6 +48,7 @@ def parse(arguments: List[str]) -> Options:
         build=given.build,
         script=os.path.abspath(given.script) if given.script else None,
         render=os.path.abspath(given.render) if given.render else None,
+        scheme=_SCHEMES.get(given.scheme, given.scheme),
         arguments=tuple(rest),
     )
 
@@ -83,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--render", metavar="FILE.html", help="write what a user would see as one page"
+    )
+    parser.add_argument(
+        "--scheme",
+        metavar="NAME",
+        help="the colour scheme: light, dark, or the name of one that a package has",
     )
     return parser
 

@@ -4,94 +4,152 @@ from __future__ import annotations
 
 import html
 import os
-from typing import Any, Dict, List, Tuple
+from typing import Any, List
 
-from .diff import view_hunks
-
-# Lines of one view that are drawn, and the height of a window in CSS pixels.
-MAX_LINES = 200
-HEIGHT = 560
+from . import drawing, layout, minihtml, syntaxes
 
 STYLE = """
-body { background: #d9dce0; font: 13px sans-serif; margin: 24px; color: #d8dee9; }
-.window { background: #22272e; border-radius: 8px; margin: 0 auto 24px; width: 1100px;
-  box-shadow: 0 6px 24px #0006; overflow: hidden; }
-.title { background: #343b45; padding: 6px; text-align: center; color: #aeb8c4; }
-.body { display: flex; }
-.sidebar { width: 170px; padding: 10px; background: #2b313a; color: #aeb8c4; }
-.sidebar b { display: block; font-size: 11px; color: #7d8896; margin-bottom: 4px; }
-.groups { position: relative; flex: 1; }
-.group { position: absolute; overflow: hidden; border: 1px solid #3b4350; box-sizing: border-box;
-  background: #303841; }
-.tabs { display: flex; background: #2b313a; height: 26px; }
-.tab { padding: 5px 14px; color: #8b96a4; white-space: nowrap; }
-.tab.active { background: #303841; color: #ffffff; }
-.tab.keyboard { box-shadow: inset 0 -2px #6699cc; }
-.text { font: 13px/19px monospace; white-space: pre; padding: 4px 0; }
-.line { display: flex; min-height: 19px; }
-.number { width: 44px; text-align: right; color: #697585; padding-right: 8px; flex: none;
-  border-right: 3px solid transparent; margin-right: 8px; }
-.inserted { border-right-color: #99c794; } .modified { border-right-color: #f9ae58; }
-.deleted { border-right-color: #ec5f66; }
-.line.inserted-line { background: #3c4b3f; } .line.modified-line { background: #4a453c; }
-.selected { background: #4f5b66; } .caret { border-left: 2px solid #f9ae58; margin-left: -2px; }
-.region { outline: 1px solid #6699cc; } .read-only .text { color: #aab4c0; }
-.phantom { font: 13px sans-serif; margin: 2px 0 2px 58px; padding: 3px 10px; background: #3d4753;
-  border-radius: 4px; width: fit-content; }
-.phantom a { color: #7fc1ff; }
-.panel { border-top: 1px solid #3b4350; background: #2b313a; max-height: 160px; overflow: hidden;
-  padding: 8px 14px; font: 13px/19px monospace; white-space: pre-wrap; }
-.status { background: #343b45; padding: 5px 12px; color: #aeb8c4; display: flex;
-  justify-content: space-between; }
+body { background: %(page)s; font: 13px 'DejaVu Sans', sans-serif; margin: 16px; color: %(ink)s; }
+.window { background: %(chrome)s; border-radius: 7px; margin: 0 0 24px; position: relative;
+  box-shadow: 0 4px 18px #0006; overflow: hidden; }
+.title { padding: 6px; text-align: center; color: %(soft)s; height: 16px; }
+.body { position: relative; overflow: hidden; }
+.sidebar { position: absolute; left: 0; top: 0; bottom: 0; padding: 10px; background: %(side)s;
+  box-sizing: border-box; overflow: hidden; white-space: nowrap; }
+.sidebar b { display: block; font-size: 11px; color: %(soft)s; margin-bottom: 5px; }
+.group { position: absolute; overflow: hidden; box-sizing: border-box; }
+.part { position: absolute; top: 0; bottom: 0; overflow: hidden; }
+.rule::after { content: ''; position: absolute; left: 0; top: 0; bottom: 0; width: 1px;
+  background: %(line)s; }
+.tabs { position: absolute; left: 0; right: 0; top: 0; height: 32px; background: %(chrome)s;
+  white-space: nowrap; overflow: hidden; }
+.tab { display: inline-block; padding: 8px 14px; height: 16px; color: %(soft)s; }
+.tab.active { color: %(ink)s; background: %(ground)s; }
+.tab.keyboard { box-shadow: inset 0 2px #6699cc; }
+.panel { position: absolute; left: 0; right: 0; border-top: 1px solid %(line)s; overflow: hidden; }
+.status { position: absolute; left: 0; right: 0; bottom: 0; height: 26px; line-height: 26px;
+  padding: 0 12px; box-sizing: border-box; color: %(soft)s; display: flex; background: %(chrome)s;
+  justify-content: space-between; white-space: nowrap; overflow: hidden; }
+.sheet { position: absolute; left: 0; right: 0; bottom: 0; padding: 10px; overflow: hidden; }
+.overlay { position: absolute; left: 25%%; width: 50%%; top: 0; background: %(side)s; z-index: 9;
+  padding: 8px; box-shadow: 0 4px 18px #0008; box-sizing: border-box; }
+.overlay .item { padding: 5px 8px; } .overlay .item.selected { background: %(line)s; }
+.overlay small { display: block; color: %(soft)s; }
+.input { border: 1px solid %(line)s; padding: 4px 8px; margin-bottom: 6px; }
 """
+_DARK = {
+    "page": "#d9dce0",
+    "chrome": "#2b323a",
+    "side": "#252b32",
+    "ink": "#e3e7ec",
+    "soft": "#9aa5b1",
+    "line": "#46505b",
+}
+_LIGHT = {
+    "page": "#d9dce0",
+    "chrome": "#e6e9ec",
+    "side": "#eceff1",
+    "ink": "#26292d",
+    "soft": "#626a73",
+    "line": "#c5cacf",
+}
+# Entries of a quick panel that are drawn.
+_ITEMS = 12
 
 
 def render(editor: Any) -> str:
-    """The page. Scripts of the page: none; everything from the editor is escaped, phantoms and
-    HTML sheets excepted, which are HTML themselves."""
+    """The page. It has no scripts, and everything from the editor is escaped."""
+    scheme = editor.schemes.named(editor.schemes.resolved(editor.preferences()))
+    colours = dict(_LIGHT if scheme.is_light() else _DARK, ground=scheme.ground().css())
     windows = "".join(_window(editor, window) for window in editor.windows)
     head = "<!DOCTYPE html><html><head><meta charset='utf-8'><title>Sublime Text</title>"
-    return "%s<style>%s</style></head><body>%s</body></html>\n" % (head, STYLE, windows)
+    style = STYLE % colours + drawing.STYLE
+    return "%s<style>%s</style></head><body>%s</body></html>\n" % (head, style, windows)
 
 
 def _window(editor: Any, window: Any) -> str:
+    switches = editor.switches
     active = window.active_view()
-    name = active.title() if active is not None else "Sublime Text"
+    width, height = layout.groups_room(window, switches)
+    side = layout.SIDE_BAR if layout.shows_side_bar(window) else 0.0
     groups = "".join(_group(editor, window, index) for index in range(len(window.groups)))
+    room = "left:%gpx;top:0;width:%gpx;height:%gpx" % (side, width, height)
+    body = "%s<div class='group' style='%s'>%s</div>%s%s%s" % (
+        _side_bar(window, side),
+        room,
+        groups,
+        _panel(editor, window, height),
+        _status(editor, window, active),
+        _question(window),
+    )
+    return (
+        "<div class='window' style='width:%gpx'><div class='title'>%s</div>"
+        "<div class='body' style='height:%gpx'>%s</div></div>"
+        % (
+            switches.window_width,
+            _text(active.title() if active is not None else "Sublime Text"),
+            switches.window_height,
+            body,
+        )
+    )
+
+
+def _side_bar(window: Any, width: float) -> str:
+    if not width:
+        return ""
     folders = "".join(
         "<div>&#9656; %s</div>" % _text(os.path.basename(folder) or folder)
         for folder in window.folders
     )
-    sidebar = "<div class='sidebar'><b>FOLDERS</b>%s</div>" % folders if folders else ""
-    return (
-        "<div class='window'><div class='title'>%s</div><div class='body'>%s"
-        "<div class='groups' style='height:%dpx'>%s</div></div>%s%s</div>"
-        % (_text(name), sidebar, HEIGHT, groups, _panel(window), _status(editor, window, active))
-    )
+    return "<div class='sidebar' style='width:%gpx'><b>FOLDERS</b>%s</div>" % (width, folders)
 
 
 def _group(editor: Any, window: Any, index: int) -> str:
     group = window.groups[index]
-    left, top, right, bottom = _place(window.layout, index)
-    box = "left:%.2f%%;top:%.2f%%;width:%.2f%%;height:%.2f%%" % (
+    left, top, right, bottom = (part * 100 for part in layout.cell(window.layout, index))
+    box = "left:%.4f%%;top:%.4f%%;width:%.4f%%;height:%.4f%%" % (
         left,
         top,
         right - left,
         bottom - top,
     )
-    tabs = "".join(_tab(editor, group, sheet) for sheet in group.sheets)
-    sheet = group.active
-    content = ""
-    if sheet is not None:
-        content = _view(sheet.view) if sheet.view is not None else sheet.contents
-    return "<div class='group' style='%s'><div class='tabs'>%s</div>%s</div>" % (box, tabs, content)
+    tabs, begin = "", 0.0
+    if window.shows["tabs"]:
+        begin = layout.TABS
+        each = "".join(_tab(editor, group, sheet) for sheet in group.sheets)
+        tabs = "<div class='tabs'>%s</div>" % each
+    inner = " rule" if left or top else ""
+    return "<div class='group%s' style='%s'>%s%s</div>" % (
+        inner,
+        box,
+        _sheets(editor, group, begin),
+        tabs,
+    )
 
 
-def _place(layout: Dict[str, Any], index: int) -> Tuple[float, float, float, float]:
-    """Left, top, right and bottom of a group, in hundredths of the window."""
-    x1, y1, x2, y2 = layout["cells"][index]
-    cols, rows = layout["cols"], layout["rows"]
-    return cols[x1] * 100, rows[y1] * 100, cols[x2] * 100, rows[y2] * 100
+def _sheets(editor: Any, group: Any, top: float) -> str:
+    """The sheets in sight, side by side where several are selected."""
+    shown = group.selected if group.active in group.selected else [group.active]
+    shown = [sheet for sheet in shown if sheet is not None]
+    share = 100.0 / max(1, len(shown))
+    return "".join(
+        "<div class='part' style='left:%g%%;width:%g%%'>%s</div>"
+        % (at * share, share, _sheet(editor, sheet, top))
+        for at, sheet in enumerate(shown)
+    )
+
+
+def _sheet(editor: Any, sheet: Any, top: float) -> str:
+    if sheet.view is not None:
+        return drawing.view(editor, sheet.view, top)
+    switches = editor.switches
+    font = minihtml.Font(switches.line_height, switches.em_width, switches.em_width / 0.6)
+    scheme = editor.schemes.named(editor.schemes.resolved(editor.preferences()))
+    content = minihtml.draw(
+        sheet.contents, font, lambda text: (scheme.colour(text) or scheme.ground()).css()
+    )
+    style = "top:%gpx;background:%s" % (top, scheme.ground().css())
+    return "<div class='sheet' style='%s'>%s</div>" % (style, content)
 
 
 def _tab(editor: Any, group: Any, sheet: Any) -> str:
@@ -102,96 +160,54 @@ def _tab(editor: Any, group: Any, sheet: Any) -> str:
     return "<div class='%s'>%s%s</div>" % (classes, _text(sheet.title()), dirty)
 
 
-def _view(view: Any) -> str:
-    marks = _gutter(view)
-    phantoms = _phantoms(view)
-    rows = min(view.text.row_count(), MAX_LINES)
-    lines = []
-    for row in range(rows):
-        mark = marks.get(row, "")
-        line = "<div class='line%s'><span class='number %s'>%d</span><span>%s</span></div>"
-        tint = " %s-line" % mark if mark in ("inserted", "modified") else ""
-        lines.append(line % (tint, mark, row + 1, _line(view, row)))
-        lines.extend("<div class='phantom'>%s</div>" % content for content in phantoms.get(row, []))
-    kind = " read-only" if view.buffer.read_only else ""
-    return "<div class='view%s'><div class='text'>%s</div></div>" % (kind, "".join(lines))
-
-
-def _gutter(view: Any) -> Dict[int, str]:
-    """What happened to each row since the reference document."""
-    marks: Dict[int, str] = {}
-    for hunk in view_hunks(view):
-        for row in range(hunk.first, max(hunk.last, hunk.first + 1)):
-            marks[row] = hunk.kind
-    return marks
-
-
-def _phantoms(view: Any) -> Dict[int, List[str]]:
-    by_row: Dict[int, List[str]] = {}
-    for phantom in view.phantoms:
-        row = view.text.rowcol(min(phantom.region))[0]
-        by_row.setdefault(row, []).append(phantom.content)
-    return by_row
-
-
-def _line(view: Any, row: int) -> str:
-    """One line, with its selections, carets and regions."""
-    begin, end = view.text.row_span(row)[:2]
-    end = begin + len(view.text.slice(begin, end).rstrip("\n"))
-    # A hidden region (flag 128) is not drawn.
-    regions = [
-        pair for marks in view.marks.values() if not marks.flags & 128 for pair in marks.regions
-    ]
-    cuts = sorted(
-        {begin, end}
-        | {
-            point
-            for pair in list(view.selection) + regions
-            for point in pair
-            if begin <= point <= end
-        }
-    )
-    shown = "".join(
-        _caret(view, point) + _piece(view, regions, point, after)
-        for point, after in zip(cuts, cuts[1:])
-    )
-    return shown + _caret(view, end) or " "
-
-
-def _piece(view: Any, regions: List[Tuple[int, int]], begin: int, end: int) -> str:
-    text = _text(view.text.slice(begin, end))
-    for name, pairs in (("region", regions), ("selected", view.selection)):
-        if any(min(pair) <= begin and end <= max(pair) for pair in pairs):
-            text = "<span class='%s'>%s</span>" % (name, text)
-    return text
-
-
-def _caret(view: Any, point: int) -> str:
-    here = any(caret == point for _, caret in view.selection)
-    return "<span class='caret'></span>" if here else ""
-
-
-def _panel(window: Any) -> str:
+def _panel(editor: Any, window: Any, top: float) -> str:
     panel = window.panel_named(window.active_panel) if window.active_panel else None
-    return (
-        "" if panel is None else "<div class='panel'>%s</div>" % _text(panel.view.text.characters)
-    )
+    if panel is None:
+        return ""
+    style = "top:%gpx;height:%gpx" % (top, layout.PANEL)
+    drawn = drawing.view(editor, panel.view, 0)
+    return "<div class='panel' style='%s'>%s</div>" % (style, drawn)
+
+
+def _question(window: Any) -> str:
+    """A quick panel, or an input panel with its caption."""
+    question = window.question
+    if question is None:
+        return ""
+    typed = question.view.text.characters
+    line = "<div class='input'>%s</div>" % (_text(typed) or "&nbsp;")
+    caption = "<small>%s</small>" % _text(question.caption) if question.caption else ""
+    items = "".join(_item(question, index) for index in range(min(_ITEMS, question.count())))
+    return "<div class='overlay'>%s%s%s</div>" % (caption, line, items)
+
+
+def _item(question: Any, index: int) -> str:
+    rows = question.rows(index)
+    more = "".join("<small>%s</small>" % _text(row) for row in rows[1:])
+    selected = " selected" if index == question.highlighted else ""
+    return "<div class='item%s'>%s%s</div>" % (selected, _text(rows[0]), more)
 
 
 def _status(editor: Any, window: Any, view: Any) -> str:
+    if not window.shows["status_bar"]:
+        return ""
     texts = [window.status_message or editor.status_message]
-    right = ""
+    right: List[str] = []
     if view is not None:
         texts += [view.status[key] for key in sorted(view.status)]
         row, column = view.text.rowcol(view.selection[0][1]) if view.selection else (0, 0)
-        right = "Line %d, Column %d &nbsp; %s &nbsp; %s" % (
-            row + 1,
-            column + 1,
-            _text(view.buffer.encoding),
-            _text(view.buffer.line_endings),
-        )
+        texts.append("Line %d, Column %d" % (row + 1, column + 1))
+        found = syntaxes.by_path(view.syntax_path)
+        right = [
+            view.buffer.encoding,
+            view.buffer.line_endings,
+            found.name if found is not None else "Plain Text",
+        ]
     left = ", ".join(_text(text) for text in texts if text)
-    return "<div class='status'><span>%s</span><span>%s</span></div>" % (left, right)
+    return "<div class='status'><span>%s</span><span>%s</span></div>" % (
+        left,
+        " &nbsp; ".join(_text(text) for text in right),
+    )
 
 
 def _text(text: str) -> str:

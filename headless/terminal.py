@@ -193,7 +193,8 @@ class Front:
             texts.append(
                 "Choose by number: "
                 + ", ".join(
-                    "%d %s" % (number, item) for number, item in enumerate(question.items, 1)
+                    "%d %s" % (number, " - ".join(question.rows(number - 1)))
+                    for number in range(1, question.count() + 1)
                 )
             )
         for text in texts:

@@ -89,7 +89,10 @@ class Panel:
 
 
 class Question:
-    """A quick panel (`items`) or input panel (`view`) that waits for the user."""
+    """A quick panel (`items`) or input panel (`view`) that waits for the user.
+
+    `highlighted` is the item under the bar, from 0; -1 where there is none.
+    """
 
     def __init__(self, items: Optional[List[Any]], view: View, callbacks: Dict[str, Any]) -> None:
         self.items = items
@@ -97,6 +100,33 @@ class Question:
         self.callbacks = callbacks
         self.caption = ""
         self.selected_index = -1
+        self.highlighted = 0 if items else -1
+
+    def count(self) -> int:
+        return len(self.items or [])
+
+    def rows(self, index: int) -> List[str]:
+        """The lines of text that an item shows."""
+        item = (self.items or [])[index]
+        if isinstance(item, str):
+            return [item]
+        if isinstance(item, (list, tuple)):
+            return [str(row) for row in item] or [""]
+        details = [item.details] if isinstance(item.details, str) else list(item.details)
+        first = "%s  %s" % (item.trigger, item.annotation) if item.annotation else item.trigger
+        return [first] + [row for row in details if row]
+
+    def highlight(self, index: int) -> None:
+        """Move the bar, as the arrow keys do; raises IndexError."""
+        if not 0 <= index < self.count():
+            raise IndexError("expected an item from 0 to %d, got %d" % (self.count() - 1, index))
+        self.highlighted = index
+        _call(self.callbacks.get("on_highlight"), index)
+
+    def changed(self) -> None:
+        """The user typed: an input panel tells its text."""
+        if self.items is None:
+            _call(self.callbacks.get("on_change"), self.view.text.characters)
 
 
 class Window:

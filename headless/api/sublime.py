@@ -1099,6 +1099,15 @@ def _show_quick_panel(
     question.caption = placeholder or ""
     question.selected_index = selected
     _editor().refocus()
+    if items:
+        # As in Sublime, the first highlight comes by itself, once the panel stands.
+        first = selected if 0 <= selected < len(items) else 0
+        _editor().queues.ui.post(lambda: _highlight_first(window, question, first))
+
+
+def _highlight_first(window: Any, question: Any, index: int) -> None:
+    if window.question is question:
+        question.highlight(index)
 
 
 def _set_project_data(window: Any, data: Any) -> None:

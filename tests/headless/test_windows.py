@@ -137,6 +137,29 @@ class Panels(EngineTestCase):
             self.editor.ui(state.answer, answer)
         self.assertEqual((chosen, state.question), ([1, -1], None))
 
+    def test_a_quick_panel_tells_what_is_highlighted_from_the_first_on(self) -> None:
+        seen: list[int] = []
+        state = self.editor.window(self.window.id())
+        for selected, first in ((-1, 0), (1, 1)):
+            self.window.show_quick_panel(
+                ["a", "b", "c"], lambda index: None, 0, selected, seen.append, "Choose"
+            )
+            self.settle()
+            self.assertEqual((seen, state.question.caption), ([first], "Choose"))
+            self.editor.ui(state.question.highlight, 2)
+            self.assertEqual(seen.pop(), 2)
+            with self.assertRaises(IndexError):
+                state.question.highlight(3)
+            self.editor.ui(state.answer)
+            seen.clear()
+
+    def test_an_input_panel_tells_what_is_typed(self) -> None:
+        seen: list[str] = []
+        view = self.window.show_input_panel("Name", "", None, seen.append, None)
+        for letter in "ab":
+            self.editor.ui(self.editor.type_text, self.editor.view(view.id()), letter)
+        self.assertEqual(seen, ["a", "ab"])
+
     def test_an_input_panel_gives_the_text_or_is_cancelled(self) -> None:
         done = []  # type: ignore[var-annotated]
         state = self.editor.window(self.window.id())
