@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import json
 import os
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -21,6 +22,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="only this one")
     parser.add_argument("--trace", action="store_true", help="tell what happens")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--step", type=int, default=1, help="from one seed to the next")
+    parser.add_argument("--json", action="store_true", help="for a program that reads it")
     options = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
         # The order of a set of strings is part of what a seed decides.
@@ -28,7 +31,13 @@ def main() -> int:
         os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})
     if options.seed is not None:
         return _one(options.seed, options.trace)
-    return _many(range(options.first, options.first + options.seeds), options.jobs)
+    end = options.first + options.seeds * options.step
+    seeds = range(options.first, end, options.step)
+    if options.json:
+        counts, found = _some(seeds)
+        print(json.dumps({"counts": counts, "found": found}))
+        return 0
+    return _many(seeds, options.jobs)
 
 
 def _one(seed: int, trace: bool) -> int:
@@ -44,35 +53,46 @@ def _one(seed: int, trace: bool) -> int:
     return 1 if world.ledger.violations else 0
 
 
-def _some(seeds: range) -> tuple[Counter[str], list[tuple[int, str, str]]]:
+def _some(seeds: range) -> tuple[Counter[str], list[Any]]:
+    """What happened in these seeds, and what was violated: seed, kind, detail."""
     from .harness import Harness
 
     harness = Harness()
     counts: Counter[str] = Counter()
-    found: list[tuple[int, str, str]] = []
+    found: list[Any] = []
     with harness.installed():
         for seed in seeds:
             ledger = harness.run(seed).ledger
             counts.update(ledger.counts)
-            found += [(seed, *it) for it in ledger.violations]
+            found += [[seed, *it] for it in ledger.violations]
+    return counts, found
+
+
+def _side_by_side(seeds: range, jobs: int) -> tuple[Counter[str], list[Any]]:
+    """The same, in several processes."""
+    command = [sys.executable, "-m", "tests.ide.simulator", "--json"]
+    parts = [seeds[start::jobs] for start in range(jobs)]
+    options = [["--from", str(it[0]), "--step", str(jobs), "--seeds", str(len(it))] for it in parts]
+    children = [subprocess.Popen(command + it, stdout=subprocess.PIPE) for it in options]
+    counts: Counter[str] = Counter()
+    found: list[Any] = []
+    for child in children:
+        output, _ = child.communicate()
+        if child.returncode:
+            raise SystemExit(child.returncode)
+        part = json.loads(output)
+        counts.update(part["counts"])
+        found += part["found"]
     return counts, found
 
 
 def _many(seeds: range, jobs: int) -> int:
     begin = time.perf_counter()
-    parts = [seeds[start::jobs] for start in range(jobs)]
-    results: list[Any]
-    if jobs > 1:
-        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            results = pool.map(_some, parts)
-    else:
-        results = [_some(part) for part in parts]
-    counts: Counter[str] = sum((each[0] for each in results), Counter())
-    found = sorted(it for each in results for it in each[1])
+    counts, found = _side_by_side(seeds, jobs) if jobs > 1 else _some(seeds)
+    found.sort()
     seconds = time.perf_counter() - begin
     print(f"{len(seeds)} seeds in {seconds:.1f} s; " + _told(counts))
-    kinds = Counter(what for _, what, _ in found)
-    for what, count in kinds.most_common():
+    for what, count in Counter(what for _, what, _ in found).most_common():
         print(f"VIOLATED {count} times: {what}")
     for seed, what, detail in found[:SHOWN]:
         print(f"  seed {seed}: {what}: {detail}")

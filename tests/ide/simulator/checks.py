@@ -46,7 +46,8 @@ class Ledger:
         self.world = world
         self.proposals: list[Proposal] = []
         self.origin: dict[str, Proposal] = {}
-        self.sessions: dict[str, Cli] = {}
+        # Which CLIs were connected with which endpoint, by its token.
+        self.known: set[tuple[int, str]] = set()
         self.discarded: set[str] = set()
         self.violations: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
@@ -165,7 +166,11 @@ class Ledger:
             self.counts["excused"] += 1
             return
         detail = f"{cli} waits on {proposal.text!r} of {proposal.path}"
-        if not proposal.decisions:
+        others = {it for it, token in self.known if token == proposal.token} - {cli.number}
+        if others and not is_same:
+            # Which of several CLIs has come back, nobody can know.
+            self.counts["nobody knows whose"] += 1
+        elif not proposal.decisions:
             self.violate("waits for nothing", f"{detail}; nobody decided and no diff is open")
         elif is_same:
             self.violate("decision missing", f"{detail}; decided: {proposal.decisions!r}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from companion.base.jsonrpc import Request
@@ -53,7 +54,7 @@ class Client:
         params = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "sim"}}
         self.session_id = await self.post(Request(0, "initialize", params))
         self.cli.world.note("{} has session {}", self.cli, self.session_id[-4:])
-        self.cli.world.ledger.sessions[self.session_id] = self.cli
+        self.cli.world.ledger.known.add((self.cli.number, self.token))
         self.cli.world.loop.create_task(self.read())
 
     async def tool(self, name: str, **arguments: Any) -> Any:
@@ -76,7 +77,7 @@ class Client:
                     *(self.cli.process, self.port, self.token),
                     *(self.session_id, self._resumed_from()),
                 )
-                wire.on_event = lambda event, wire=wire: self._event(event, wire)
+                wire.on_event = partial(self._event, wire)
                 self.is_streaming, failures = True, 0
                 await wire.done
             except Broken as error:
@@ -97,7 +98,7 @@ class Client:
             return self.last_event_id - 1
         return self.last_event_id
 
-    def _event(self, event: Any, wire: Any) -> None:
+    def _event(self, wire: Any, event: Any) -> None:
         is_again = self.last_event_id is not None and event.id <= self.last_event_id
         self.last_event_id = event.id
         message = decode_event(event)
@@ -107,8 +108,6 @@ class Client:
 
 def decode_event(event: Any) -> Any:
     """Method and params of what a stream tells."""
-    if hasattr(event, "message"):
-        return decode(event.message)
     method, params = event.value.notification()
     return {"method": method, "params": params}
 

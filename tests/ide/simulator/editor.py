@@ -10,7 +10,7 @@ import copy
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from companion.ide import events
 from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
@@ -20,6 +20,8 @@ from . import disk
 
 if TYPE_CHECKING:
     from .world import World
+
+T = TypeVar("T")
 
 # Seconds without an edit, and since the first one, after which a text is told to the core.
 AT_REST, AT_MOST = 0.5, 2.0
@@ -67,9 +69,9 @@ class Port(Editor):
         self._scene = scene
         self._world = scene.world
 
-    async def _on_ui_thread(self, work: Callable[[], Any]) -> Any:
+    async def _on_ui_thread(self, work: Callable[[], T]) -> T:
         loop = self._world.loop
-        future = loop.create_future()
+        future: asyncio.Future[Any] = loop.create_future()
 
         def settle(error: Exception | None, value: Any) -> None:
             if not future.done():
@@ -78,14 +80,17 @@ class Port(Editor):
         def run() -> None:
             if future.done() or self._scene.is_gone:
                 return
+            error: Exception | None = None
+            value = None
             try:
-                outcome: Any = (None, work())
-            except EditorError as error:
-                outcome = (error, None)
-            loop.call_later(self._world.delay(), settle, *outcome)
+                value = work()
+            except EditorError as failure:
+                error = failure
+            loop.call_later(self._world.delay(), settle, error, value)
 
         loop.call_later(self._world.delay(), run)
-        return await future
+        result: T = await future
+        return result
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         if self._world.faults.happens("the editor fails"):
@@ -106,22 +111,15 @@ class Port(Editor):
             lambda: self._scene.restore_text(window_id, session_id, path, saved)
         )
 
-    def _soon(self, work: Callable[[], None]) -> None:
-        """What the UI thread does once it has time; it outlives the companion's thread."""
-
-        def run() -> None:
-            if not self._scene.is_gone:
-                work()
-
-        self._world.loop.later(0, self._world.delay(), run)
-
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 
-    def return_text(self, window_id: int, path: str, text: str) -> None:
+    def return_text(self, window_id: int, path: str, text: str) -> Any:
         self._world.note("return_text {} {!r}", path, text)
         self._world.count("returned")
-        self._soon(lambda: self._scene.open_tab(text))
+        return self._world.loop.create_task(
+            self._on_ui_thread(lambda: self._scene.return_text(text))
+        )
 
     def tell(self, sentence: str) -> None:
         self._world.note("told: {}", sentence)
@@ -234,6 +232,11 @@ class Scene:
             self.tabs.append(text)
         else:
             self._waiting.append(text)
+
+    def return_text(self, text: str) -> None:
+        if not self.windows:
+            raise EditorError("The editor has no window.")
+        self.open_tab(text)
 
     # ----- what the core asks for
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .cli import Cli
 from .loop import Killed
 from .network import Wire
 
@@ -77,6 +76,3 @@ class Faults:
             raise Killed
         if self.is_full and self.is_active and operation in ("open", "write"):
             raise OSError(28, "No space left on device")
-
-
-__all__ = ["Cli", "Faults"]

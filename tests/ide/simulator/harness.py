@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import builtins
 import gc
 import logging
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, Iterator
 from unittest import mock
 
-from companion.base import background, private_files
+from companion.base import background
 from companion.base.log import logger
 from companion.ide import discovery, windows  # noqa: F401 (loads all of the core)
 
@@ -78,14 +78,14 @@ class Harness:
         os_here = VirtualOs(lambda: self.world.disk, self._pid)
         stand_ins: dict[str, Callable[[Any], Any]] = {
             "time": lambda it: self._time if it is time else it,
-            "os": lambda it: os_here if it is private_files.os else it,
-            "aside": lambda it: self._aside if it is background.aside else it,
+            "os": lambda it: os_here if it is os else it,
+            "in_thread": lambda it: self._in_thread if it is background.in_thread else it,
             "Endpoint": lambda it: Endpoint,
             "Publication": lambda it: _Publication,
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
             "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
         }
-        patches = [mock.patch.object(discovery, "sweep", lambda pid: [])]
+        patches: list[Any] = [mock.patch.object(discovery, "sweep", lambda pid: [])]
         for name, module in list(sys.modules.items()):
             if name.startswith("companion.ide.") or name == "companion.base.private_files":
                 for attribute, stand_in in stand_ins.items():
@@ -115,8 +115,5 @@ class Harness:
     def _token(self, size: int = 16) -> str:
         return f"{self.world.random.getrandbits(8 * size):0{2 * size}x}"
 
-    async def _aside(self, work: Callable[[], Any], seconds: float | None = None) -> Any:
+    async def _in_thread(self, work: Callable[[], Any], seconds: float | None = None) -> Any:
         return await asyncio.wait_for(self.world.loop.in_thread(work), seconds)
-
-
-__all__ = ["Harness", "builtins"]

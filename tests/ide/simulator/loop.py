@@ -24,7 +24,11 @@ class Endless(Exception):
     """The loop has nothing left to wait for, or never comes to rest."""
 
 
-class VirtualLoop(asyncio.BaseEventLoop):
+# It works with what the standard loop keeps to itself.
+_BaseLoop: Any = asyncio.BaseEventLoop
+
+
+class VirtualLoop(_BaseLoop):  # type: ignore[misc]
     """`now` is the monotonic time in seconds. `delay` gives how long work in a thread takes."""
 
     def __init__(self, delay: Callable[[], float]) -> None:
@@ -60,19 +64,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     # ----- processes
 
-    def call_soon(self, callback, *args, context=None):  # type: ignore[no-untyped-def]
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> Any:
         handle = super().call_soon(callback, *args, context=context)
         if self.dead and handle._context.get(PROCESS, 0) in self.dead:
             handle.cancel()
         return handle
 
-    def call_at(self, when, callback, *args, context=None):  # type: ignore[no-untyped-def]
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> Any:
         handle = super().call_at(when, callback, *args, context=context)
         if self.dead and handle._context.get(PROCESS, 0) in self.dead:
             handle.cancel()
         return handle
 
-    def create_task(self, coro, **options):  # type: ignore[no-untyped-def]
+    def create_task(self, coro: Any, **options: Any) -> Any:
         task = super().create_task(coro, **options)
         self.tasks.append(task)
         return task
@@ -98,12 +102,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     # ----- threads
 
-    def run_in_executor(self, executor, func, *args):  # type: ignore[no-untyped-def]
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
         return self.in_thread(partial(func, *args))
 
     def in_thread(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
         """Do the work at a later moment, all at once, and tell of it at a still later one."""
-        future = self.create_future()
+        future: asyncio.Future[Any] = self.create_future()
 
         def run() -> None:
             try:

@@ -7,7 +7,7 @@ import json
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 
-from companion.base.jsonrpc import Notification, Request
+from companion.base.jsonrpc import Request
 from companion.ide import mcp
 from companion.ide.sessions import Event, Session, StreamEnded, UnknownSession
 
@@ -61,10 +61,7 @@ class Endpoint:
         """What the body of a POST answers: bytes, or the id of a new session."""
         if isinstance(message, Request) and message.method == "initialize":
             version, _ = mcp.negotiate(message)
-            client_of = getattr(mcp, "client_of", None)
-            if client_of is None:
-                return self.sessions.open(version).id
-            return self.sessions.open(version, client_of(message)).id
+            return self.sessions.open(version, mcp.client_of(message)).id
         try:
             session = self.sessions.get(session_id)
         except UnknownSession:
@@ -196,7 +193,9 @@ class Network:
             if process in (wire.client, wire.endpoint.process):
                 wire.cut()
 
-    async def post(self, client: int, port: int, token: str, session_id: str | None, message: Any):  # type: ignore[no-untyped-def]
+    async def post(
+        self, client: int, port: int, token: str, session_id: str | None, message: Any
+    ) -> Any:
         """Send a message and wait for the answer. Raises Broken."""
         await asyncio.sleep(self.world.latency())
         wire = Wire(self, client, self._endpoint(port, token))
@@ -230,12 +229,5 @@ class Network:
         return endpoint
 
 
-def request(method: str, params: Any) -> Request:
-    return Request(1, method, params)
-
-
 def decode(message: bytes) -> Any:
     return json.loads(message)
-
-
-NOTIFICATION = Notification

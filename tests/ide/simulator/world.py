@@ -12,7 +12,7 @@ from .disk import Disk
 from .editor import Companion, Scene
 from .faults import Faults
 from .loop import Endless, VirtualLoop
-from .network import Endpoint, Network
+from .network import Network
 
 FOLDERS = ("/work/one", "/work/two", "/work/three")
 # Seconds in which everything comes to rest, and those after the last start.
@@ -321,5 +321,3 @@ ACTIONS = {
     "open_window": 1,
     "change_folders": 1,
 }
-
-__all__ = ["Endpoint", "World"]
