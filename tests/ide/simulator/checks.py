@@ -34,8 +34,9 @@ class Proposal:
     typed: list[tuple[float, str]] = field(default_factory=list)
     decisions: list[tuple[float, str | None]] = field(default_factory=list)
     written: str | None = None
-    # When its window vanished without a word of the editor's.
+    # When its window vanished without a word of the editor's; when its CLI closed it.
     vanished: list[float] = field(default_factory=list)
+    closed: list[float] = field(default_factory=list)
     given_up: bool = False
     in_terminal: bool = False
     notified: bool = False
@@ -101,7 +102,7 @@ class Ledger:
                 self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
                 return
             self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
-            if waiter is not None and waiter.proposal is not proposal:
+            if waiter is not None and not self._is_same(waiter.proposal, proposal):
                 self.violate(
                     "a decision on another proposal",
                     f"{cli} waits on {waiter.proposal.text!r} and got {content!r}",
@@ -113,6 +114,11 @@ class Ledger:
         if waiter is not None:
             waiter.proposal.notified = True
             self.counts["delivered"] += 1
+
+    def _is_same(self, proposal: Proposal, other: Proposal) -> bool:
+        """Whether they are one, or a kill made the companion forget that they are not."""
+        moments = [proposal.at, other.at, *other.closed, *(at for at, _ in other.decisions)]
+        return proposal is other or any(self._is_excused(at) for at in moments)
 
     def _rejected(self, cli: Any, proposal: Proposal) -> None:
         if _is_open(self.world, proposal):
@@ -126,7 +132,7 @@ class Ledger:
         if content is None:
             return
         self.counts["handed over"] += 1
-        if waiter is not None and self.origin.get(content) is not waiter.proposal:
+        if waiter is not None and not self._is_same(waiter.proposal, self.origin[content]):
             self.violate(
                 "a text of another proposal",
                 f"{cli} closed {waiter.proposal.text!r} and got {content!r}",

@@ -264,6 +264,7 @@ class Cli:
         world.note("{} decides in the terminal: {}", self, "accept" if accept else "escape")
         world.count("terminal accept" if accept else "terminal escape")
         waiter.proposal.in_terminal = True
+        waiter.proposal.closed.append(world.loop.now)
         try:
             text = await client.tool(  # type: ignore[union-attr]
                 "closeDiff", filePath=waiter.path, suppressNotification=True

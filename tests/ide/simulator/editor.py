@@ -10,6 +10,7 @@ import copy
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from companion.ide import events
@@ -65,8 +66,9 @@ class Window:
 class Port(Editor):
     """The outbound port of one companion; it ends with its process."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, companion: Companion) -> None:
         self._scene = scene
+        self._companion = companion
         self._world = scene.world
 
     async def _on_ui_thread(self, work: Callable[[], T]) -> T:
@@ -86,7 +88,7 @@ class Port(Editor):
                 value = work()
             except EditorError as failure:
                 error = failure
-            loop.call_later(self._world.delay(), settle, error, value)
+            self._companion.cross(partial(settle, error, value))
 
         loop.call_later(self._world.delay(), run)
         result: T = await future
@@ -369,6 +371,8 @@ class Companion:
         self.windows: Windows | None = None
         self._queue: deque[tuple[str, Callable[[Windows], Any]]] = deque()
         self._is_ready = False
+        # When the last of what crossed from the editor's thread arrives.
+        self._crossed = 0.0
         before, world.last_companion = world.last_companion, self
         self._scene = scene
         world.note("companion {} starts", self.process)
@@ -383,7 +387,7 @@ class Companion:
         end = loop.now + JOIN
         while before is not None and not before.is_over and loop.now < end:
             await asyncio.sleep(0.02)
-        port = Port(self._scene)
+        port = Port(self._scene, self)
         self.windows = Windows(port, self.process, self._set_environments, disk.STATE)
         await self.windows.run(on_ready=self._ready)
         if self.world.faults.is_full:
@@ -427,7 +431,13 @@ class Companion:
     def _post(self, name: str, call: Callable[[Windows], Any]) -> None:
         self._queue.append((name, call))
         if self._is_ready:
-            self.world.loop.later(self.process, self.world.delay(), self._drain)
+            self.cross(self._drain)
+
+    def cross(self, work: Callable[[], None]) -> None:
+        """Do it on the loop, after all that came from the editor's thread before."""
+        loop = self.world.loop
+        self._crossed = max(loop.now + self.world.delay(), self._crossed + 1e-7)
+        loop.later(self.process, self._crossed - loop.now, work)
 
     def _drain(self) -> None:
         for _ in range(len(self._queue)):
