@@ -21,7 +21,7 @@ PREFIX = "Gemini Companion: "
 # A file of tests, a test's name as a sentence, or a class of tests.
 PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 # Pages whose items comments cite by number.
-NUMBERED = ("protocol.md", "sublime.md")
+NUMBERED = ("protocol.md", "sublime.md", "gemini-cli-acp.md")
 TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 
 

@@ -1,8 +1,7 @@
 """The client's side of the Agent Client Protocol, over a process that speaks it; knows which
 messages there are, not what they mean for a conversation.
 
-Source: the Agent Client Protocol, version 1, as Gemini CLI 0.61.0 speaks it: one JSON object per
-line, with other text between them and even before them on one line.
+Source: the Agent Client Protocol, version 1, as Gemini CLI speaks it (docs/gemini-cli-acp.md 2).
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from .process import Process, TooLong
 from .surrogates import clean
 
 PROTOCOL_VERSION = 1
-# How each of the agent's messages begins; what stands before it on the line is for a terminal.
+# How each of the agent's messages begins; what stands before it on the line is for a terminal
+# (docs/gemini-cli-acp.md 2.11).
 OPENING = b'{"jsonrpc"'
 
 
@@ -53,7 +53,7 @@ class Client:
         self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
         self._next_id = 1
         # Held by who opens a session: the CLI notes each new workspace in a file behind a lock, and
-        # of several at once each next one waits twice as long for it, up to minutes.
+        # of several at once each next one waits twice as long for it (docs/gemini-cli-acp.md 1.9).
         self.opening = asyncio.Lock()
         self._is_given_up = False
         self._reading = asyncio.ensure_future(self._read())
@@ -106,7 +106,7 @@ class Client:
             "initialize",
             {
                 "protocolVersion": PROTOCOL_VERSION,
-                # The CLI reads and writes files by itself: through us it could create none.
+                # The CLI reads and writes files by itself (docs/gemini-cli-acp.md 8.46).
                 "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}},
             },
             timeout,

@@ -1,7 +1,7 @@
 """The tool calls of one turn, each from its first word to its result, and the decisions on them.
 
-It fills in what the agent does not say: that an approved tool runs, that a rejected one was
-rejected, what a tool was given and gave.
+It fills in what the agent does not say (docs/gemini-cli-acp.md 4): that an approved tool runs, that
+a rejected one was rejected, what a tool was given and gave.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CallTracker:
             return
         self._introduce(call)
         record = await self._recording.find(call.id)
-        # The agent calls a command completed that was ended with the turn.
+        # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
         success = call.status == COMPLETED and not self.is_cancelled
         self._tell_status(call, COMPLETED if success else FAILED)
         self._log.add(tool_call.result(call, known, record, success))
@@ -111,7 +111,8 @@ class CallTracker:
     def cancel(self) -> None:
         """What waits for a decision will not run, nor what the agent asks for from now on."""
         self.is_cancelled = True
-        # An answer that came after the turn's cancellation would still run the tool.
+        # An answer that came after the turn's cancellation would still run the tool
+        # (docs/gemini-cli-acp.md 5.37).
         for question in list(self._questions.values()):
             self._settle(question)
             self._session.decide(question.request, None)

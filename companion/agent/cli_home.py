@@ -1,7 +1,7 @@
 """The home that the CLI gets instead of the user's: its folder, settings and environment. Knows no
 credentials.
 
-Source: measured with Gemini CLI 0.61.0, for which GEMINI_CLI_HOME replaces the user's home whole.
+Source: docs/gemini-cli-acp.md 1.
 """
 
 from __future__ import annotations

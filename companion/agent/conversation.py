@@ -105,7 +105,8 @@ class Conversation:
     def reserve(self) -> None:
         """Nobody else can begin a turn until `release`. Raises AgentError.
 
-        Two at once would be worse than refused: the agent ends the first one silently.
+        Two at once would be worse than refused: the agent ends the first one silently
+        (docs/gemini-cli-acp.md 2.13).
         """
         if self.is_busy:
             raise _busy()

@@ -1,6 +1,7 @@
 """A login with Google by a code: the CLI says where to go, a person brings the code back.
 
-It has a process of its own, for while the CLI waits for a code it takes every line for one.
+It has a process of its own, for while the CLI waits for a code it takes every line for one
+(docs/gemini-cli-acp.md 7.42).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a call of a tool can be decided: the six outcomes, and which of them a question allows.
 
-Source: the API's specification; measured with Gemini CLI 0.61.0, which takes any of the six for any
-call and runs some of them as something else.
+Source: the API's specification. The CLI takes any of the six for any call and runs some of them as
+something else (docs/gemini-cli-acp.md 5).
 """
 
 from __future__ import annotations

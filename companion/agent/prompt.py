@@ -1,8 +1,8 @@
 """A user's message as the agent's protocol wants it, with attached files; refuses what the CLI
 would take for a command of its own.
 
-Source: Gemini CLI 0.61.0 offers a message that begins with "/" or "$" to its commands first. Those
-run without asking, and one of them waits for a line of input that nobody can give.
+Source: docs/gemini-cli-acp.md 3. The CLI offers a message that begins with "/" or "$" to its
+commands first, which run without asking.
 """
 
 from __future__ import annotations

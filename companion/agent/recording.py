@@ -1,9 +1,7 @@
 """The CLI's own recording of a session, read for what its protocol leaves out: arguments and
 results of tools. An undocumented file: where it is missing or of another shape, nothing is found.
 
-Source: measured with Gemini CLI 0.61.0, which appends a line of JSON to
-`tmp/<project>/chats/session-<minute>-<first 8 of the id>.jsonl`, up to 7 ms after it told the
-client.
+Source: docs/gemini-cli-acp.md 6.
 """
 
 from __future__ import annotations

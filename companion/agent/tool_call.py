@@ -1,7 +1,7 @@
 """One call of a tool, read from what the agent's protocol tells of it; guesses what that leaves out
 and reads no file.
 
-Source: measured with Gemini CLI 0.61.0, whose protocol has no tool names and no arguments.
+Source: docs/gemini-cli-acp.md 4. The CLI's protocol has no tool names and no arguments.
 """
 
 from __future__ import annotations

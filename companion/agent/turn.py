@@ -37,7 +37,7 @@ from .surrogates import clean
 
 # Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
 CANCELLING = 5.0
-# The agent's word for a change of its mode, within the answer.
+# The agent's word for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 WARNING = "Warning"
