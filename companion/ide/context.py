@@ -1,6 +1,7 @@
 """What the user looks at: the open files of one window, newest first; never asks the editor.
 
-Source: the companion specification, section II, and the limits the CLI applies (contract B4).
+Source: the companion specification, section II, and what the CLI makes of it
+(docs/protocol.md, section 4).
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True)
 class Original:
-    """What stands on disk. `text` has `\\n` line ends whatever the file has (contract B2.16).
+    """What stands on disk. `text` has `\\n` line ends whatever the file has
+    (docs/protocol.md 2.16).
 
     `exists` is False for a new file. `note` is a sentence where the text is not there, or only its
     beginning; `warning` one where the CLI would damage the file; `traits` are what an edit has to
@@ -63,7 +64,7 @@ def read(path: str) -> Original:
     """Read the file at an absolute path.
 
     Raises EditorError for what can never become a text file (a folder, a device); whatever else
-    is wrong becomes a note, for an error would fail the CLI's edit (contract B1.6).
+    is wrong becomes a note, for an error would fail the CLI's edit (docs/protocol.md 1.6).
     """
     try:
         mode = os.stat(path).st_mode
@@ -132,7 +133,7 @@ def _decode(data: bytes, whole: bool) -> Original:
     mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        # The CLI keeps UTF-8's mark as the first character (contract B2.17), and so does this.
+        # UTF-8's mark stays the first character, as for the CLI (docs/protocol.md 2.17).
         text = decoder.decode(data[0 if encoding == "utf-8" else len(mark) :], final=whole)
     except UnicodeDecodeError:
         if b"\0" in data:
