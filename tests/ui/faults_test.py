@@ -289,17 +289,14 @@ class Faults(RuleBasedStateMachine):
 
     # ----- what is always so
 
-    @invariant()
     def status(self) -> Any:
         statuses = ask_companion(StatusAsked)
         return next(it for it in statuses if it.window_id == self.window.id())
 
+    @invariant()
     def every_diff_is_known(self) -> None:
         def agreed() -> bool:
-            (status,) = [
-                it for it in ask_companion(StatusAsked) if it.window_id == self.window.id()
-            ]
-            return bool(status.waiting == len(self.diffs()))
+            return bool(self.status().waiting == len(self.diffs()))
 
         until(lambda: plugin._host.environment(self.window) and agreed(), "as many diffs as shown")
 
