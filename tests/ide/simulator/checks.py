@@ -102,7 +102,9 @@ class Ledger:
                 self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
                 return
             self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
-            if waiter is not None and not self._is_same(waiter.proposal, proposal):
+            if waiter is not None and self._is_for_another_session(note, proposal):
+                self.counts["mixed up by the CLI"] += 1
+            elif waiter is not None and not self._is_same(waiter.proposal, proposal):
                 self.violate(
                     "a decision on another proposal",
                     f"{cli} waits on {waiter.proposal.text!r} and got {content!r}",
@@ -110,7 +112,10 @@ class Ledger:
             if waiter is None and proposal.cli is not cli:
                 self.counts["stray"] += 1
         elif waiter is not None and not note.accepted:
-            self._rejected(cli, waiter.proposal)
+            if any(self._is_for_another_session(note, it) for it in self.proposals):
+                self.counts["mixed up by the CLI"] += 1
+            else:
+                self._rejected(cli, waiter.proposal)
         if waiter is not None:
             waiter.proposal.notified = True
             self.counts["delivered"] += 1
@@ -119,6 +124,16 @@ class Ledger:
         """Whether they are one, or a kill made the companion forget that they are not."""
         moments = [proposal.at, other.at, *other.closed, *(at for at, _ in other.decisions)]
         return proposal is other or any(self._is_excused(at) for at in moments)
+
+    def _is_for_another_session(self, note: Notified, proposal: Proposal) -> bool:
+        """Whether the session that is told asked for the proposal, and its CLI awaits one of the
+        same path in a later session: it knows proposals by their paths alone, and has forgotten
+        this one because the answer to openDiff was lost. No companion can know that."""
+        return (
+            note.session_id == proposal.session_id != note.waiter.proposal.session_id
+            and note.path == proposal.path
+            and not _is_open(self.world, proposal)
+        )
 
     def _rejected(self, cli: Any, proposal: Proposal) -> None:
         if _is_open(self.world, proposal):
