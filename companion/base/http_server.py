@@ -15,11 +15,15 @@ import socket
 from http import HTTPStatus
 from typing import AbstractSet, Any, Awaitable, Callable, Iterable, Iterator, Mapping
 
-from aiohttp import web
+# Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.helpers import rfc822_formatted_time
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler, RequestPayloadError
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import Response, StreamResponse
+from aiohttp.web_server import Server
 
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
@@ -107,11 +111,11 @@ class Guard:
             raise Refused(BAD_TOKEN)
 
 
-class Connection(web.RequestHandler):
+class Connection(RequestHandler):
     """Answers what is no HTTP with `not_http`, a body and its media type, and does not quote it.
     Ends where its client takes nothing of an answer."""
 
-    def __init__(self, server: web.Server, not_http: tuple[bytes, str]) -> None:
+    def __init__(self, server: Server, not_http: tuple[bytes, str]) -> None:
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
@@ -156,13 +160,13 @@ class Connection(web.RequestHandler):
 
     def handle_error(
         self,
-        request: web.BaseRequest,
+        request: BaseRequest,
         status: int = 500,
         exc: BaseException | None = None,
         message: str | None = None,
-    ) -> web.StreamResponse:
+    ) -> StreamResponse:
         response = super().handle_error(request, status, exc, "")
-        if isinstance(response, web.Response) and status < 500:
+        if isinstance(response, Response) and status < 500:
             response.body, response.content_type = self._not_http
         return response
 
@@ -174,7 +178,7 @@ class HttpServer:
 
     def __init__(
         self,
-        handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        handle: Callable[[BaseRequest], Awaitable[StreamResponse]],
         not_http: tuple[bytes, str],
         unauthenticated: int,
     ) -> None:
@@ -186,9 +190,8 @@ class HttpServer:
         """Listen; the port, where `port` 0 asks for any. At the end, requests get `shutdown`
         seconds to finish. Raises OSError where the port cannot be had."""
         # A client that leaves cancels its handler: so a stream knows at once that it is alone.
-        self._server = web.Server(self._handle, handler_cancellation=True)
-        self._runner = web.ServerRunner(self._server, shutdown_timeout=shutdown)
-        await self._runner.setup()
+        self._server = Server(self._handle, handler_cancellation=True)
+        self._shutdown = shutdown
         # Made here, for asyncio would pass over the error that kept it from being made.
         listener = socket.create_server((HOST, port))
         self._acceptor = await asyncio.get_running_loop().create_server(
@@ -203,7 +206,10 @@ class HttpServer:
         """End all connections."""
         self._acceptor.close()
         transports = [connection.transport for connection in self._server.connections]
-        await self._runner.cleanup()
+        # What has just come in is begun, and what idles is closed.
+        await asyncio.sleep(0)
+        self._server.pre_shutdown()
+        await self._server.shutdown(self._shutdown)
         # A client that reads nothing would keep its socket open beyond the end of the loop.
         for transport in filter(None, transports):
             transport.abort()
@@ -213,7 +219,7 @@ class HttpServer:
         """Those that are open."""
         return len(self._server.connections)
 
-    def admit(self, request: web.BaseRequest) -> None:
+    def admit(self, request: BaseRequest) -> None:
         """Lift the limits for clients without the token: this one has shown it. Raises Refused
         where too many have."""
         protocol = request.transport.get_protocol() if request.transport is not None else None
@@ -228,14 +234,14 @@ class HttpServer:
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
 
-def media_type(request: web.BaseRequest) -> str:
+def media_type(request: BaseRequest) -> str:
     """What the body is. The library's own `content_type` makes an e-mail parser for each request
     in the releases for Python 3.8, at a fifth of the request's time."""
     return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 async def read_json(
-    request: web.BaseRequest, limit: int, memory: MemoryShare, whole: float = math.inf
+    request: BaseRequest, limit: int, memory: MemoryShare, whole: float = math.inf
 ) -> Any:
     """The value of a body of at most `limit` bytes of JSON in UTF-8.
 
@@ -261,7 +267,7 @@ async def read_json(
         raise Refused(LATE_BODY) from None
     except TooManyValues:
         raise Refused(MANY_VALUES) from None
-    except (ConnectionError, HttpProcessingError, web.RequestPayloadError):
+    except (ConnectionError, HttpProcessingError, RequestPayloadError):
         # The client left, which is no failure of ours, and nobody reads this; or its body was not
         # in the form that its headers said.
         raise Refused(BAD_BODY) from None
@@ -307,7 +313,7 @@ def head_of(status: int, headers: Mapping[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n").encode("utf-8")
 
 
-class Answer(web.StreamResponse):
+class Answer(StreamResponse):
     """A whole answer that is small, written at once: without the work that the library's own
     Response does for all that an answer could have. `head` is made by `head_of`."""
 
@@ -316,13 +322,13 @@ class Answer(web.StreamResponse):
         self._head = head
         self._content = body
         self._closes = closes
-        self._to: web.BaseRequest | None = None
+        self._to: BaseRequest | None = None
 
     @property
     def keep_alive(self) -> bool:
         return not self._closes
 
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
+    async def prepare(self, request: BaseRequest) -> AbstractStreamWriter:
         self._to = request
         self._closes = self._closes or not request.keep_alive or request.version < (1, 1)
         return request.writer
@@ -351,15 +357,15 @@ class Answer(web.StreamResponse):
 
 
 async def send(
-    request: web.BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
-) -> web.StreamResponse:
+    request: BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
+) -> StreamResponse:
     """Answer with a body in pieces, the next one made when the client has taken the last: so an
     answer of any size waits in memory for one piece only."""
     first = next(body, b"")
     second = next(body, b"")
     if not second:
         return Answer(head_of(status, headers), first, status in CLOSING)
-    response = web.StreamResponse(status=status, headers=headers)
+    response = StreamResponse(status=status, headers=headers)
     if status in CLOSING:
         response.force_close()
     is_whole = False

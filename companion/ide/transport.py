@@ -10,10 +10,18 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from typing import AsyncIterator, Callable
 
-from aiohttp import web
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import Response, StreamResponse
 
 from ..base import http_server
-from ..base.http_server import Answer, Guard, HttpServer, Refused, head_of, in_pieces
+from ..base.http_server import (
+    Answer,
+    Guard,
+    HttpServer,
+    Refused,
+    head_of,
+    in_pieces,
+)
 from ..base.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -126,7 +134,7 @@ class Endpoint:
             self._sessions.end_all()
             await self._server.stop()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         try:
             self._check(request)
@@ -145,7 +153,7 @@ class Endpoint:
             logger.exception("a request failed")
             return Answer(head_of(500, _JSON), _internal_error().encode())
 
-    def _check(self, request: web.BaseRequest) -> None:
+    def _check(self, request: BaseRequest) -> None:
         """All that is decided before a byte of the body is read."""
         headers = request.headers
         self._guard.check_place(headers)
@@ -162,7 +170,7 @@ class Endpoint:
                 "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(mcp.VERSIONS)),
             )
 
-    async def _post(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _post(self, request: BaseRequest) -> StreamResponse:
         if http_server.media_type(request) != http_server.JSON:
             raise _Refusal(415, "Expected Content-Type: application/json.")
         if not _accepts(request, http_server.JSON):
@@ -215,11 +223,11 @@ class Endpoint:
                 replies.extend([] if reply is None else [reply])
         return b"[" + b",".join(replies) + b"]" if replies else None
 
-    async def _get(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _get(self, request: BaseRequest) -> StreamResponse:
         if not _accepts(request, "text/event-stream"):
             raise _Refusal(406, "Expected an Accept header that admits text/event-stream.")
         session = self._session(request)
-        response = web.StreamResponse(
+        response = StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform"}
         )
         await response.prepare(request)
@@ -234,11 +242,11 @@ class Endpoint:
             self._sessions.detach(session, stream)
         return response
 
-    def _delete(self, request: web.BaseRequest) -> web.Response:
+    def _delete(self, request: BaseRequest) -> Response:
         self._sessions.end(self._session(request).id)
-        return web.Response(status=204)
+        return Response(status=204)
 
-    def _session(self, request: web.BaseRequest) -> Session:
+    def _session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")
         if id is None:
             raise _Refusal(
@@ -252,7 +260,7 @@ class Endpoint:
             ) from None
 
 
-async def _pump(stream: Stream, response: web.StreamResponse) -> None:
+async def _pump(stream: Stream, response: StreamResponse) -> None:
     """Write the stream's events until it ends. Raises ConnectionError, asyncio.TimeoutError."""
     while True:
         try:
@@ -270,12 +278,12 @@ def _frame(event: Event | None) -> bytes:
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 
 
-def _event_id(request: web.BaseRequest) -> int | None:
+def _event_id(request: BaseRequest) -> int | None:
     value = request.headers.get("Last-Event-ID", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
 
 
-def _accepts(request: web.BaseRequest, wanted: str) -> bool:
+def _accepts(request: BaseRequest, wanted: str) -> bool:
     accepted = request.headers.get("Accept", "*/*").lower()
     return wanted in accepted or "*/*" in accepted or wanted.split("/")[0] + "/*" in accepted
 
