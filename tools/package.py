@@ -28,8 +28,9 @@ PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
 STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
-API = "connection dispatch exchange routes server stream talk website"
+API = "dispatch exchange routes server stream talk website"
 USERS = {
+    "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/mcp.py": ("jsonschema",),
     "companion/api/validation.py": ("jsonschema",),
