@@ -33,6 +33,8 @@ class Proposal:
     token: str
     typed: list[tuple[float, str]] = field(default_factory=list)
     decisions: list[tuple[float, str | None]] = field(default_factory=list)
+    # When the companion got it.
+    arrived: float = float("inf")
     written: str | None = None
     # When its window vanished without a word of the editor's; when its CLI closed it.
     vanished: list[float] = field(default_factory=list)
@@ -50,6 +52,7 @@ class Ledger:
         # Which CLIs were connected with which endpoint, by its token.
         self.known: set[tuple[int, str]] = set()
         self.discarded: set[str] = set()
+        self.undoable: set[str] = set()
         self.violations: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
         # Moments of kills, and those from which on the disk took nothing until it did again.
@@ -77,6 +80,12 @@ class Ledger:
         self.counts["proposed"] += 1
         return proposal
 
+    def arrived(self, params: Any) -> None:
+        """The companion gets a call of a tool."""
+        proposal = self.origin.get(params["arguments"].get("newContent"))
+        if proposal is not None:
+            proposal.arrived = self.world.loop.now
+
     def typed(self, diff: Diff, text: str) -> None:
         proposal = self.origin[diff.text]
         self.origin[text] = proposal
@@ -96,7 +105,10 @@ class Ledger:
         """A notification arrived at a CLI."""
         cli, waiter, content = note.cli, note.waiter, note.content
         self.counts["notified"] += 1
-        if content:
+        if waiter is not None and note.wire.sent[note.event_id] < waiter.proposal.arrived:
+            # It was under way already when its CLI went on to another proposal.
+            self.counts["overtaken"] += 1
+        elif content:
             proposal = self.origin.get(content)
             if proposal is None or proposal.path != note.path:
                 self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
@@ -136,7 +148,7 @@ class Ledger:
         )
 
     def _rejected(self, cli: Any, proposal: Proposal) -> None:
-        if _is_open(self.world, proposal):
+        if _is_open(self.world, proposal) and not self._is_excused(proposal.at):
             self.violate("rejected while open", f"{cli}: {proposal.text!r}")
         texts = [text for at, text in proposal.decisions if not self._is_excused(at)]
         if texts and None not in texts and not self.discarded & set(texts):
@@ -226,7 +238,7 @@ class Ledger:
     def _is_somewhere(self, text: str) -> bool:
         world = self.world
         return (
-            text in self.discarded
+            text in self.discarded | self.undoable
             or any(text in texts for texts in world.disk.written.values())
             or text in world.scene.tabs
             or any(diff.text == text for diff in world.scene.diffs())

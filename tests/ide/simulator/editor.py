@@ -294,6 +294,8 @@ class Scene:
             return None
         diff.is_restored = False
         if saved is not None and saved != diff.text and diff.kept != saved:
+            # One undo brings back what the tab had.
+            self.world.ledger.undoable.add(diff.text)
             diff.text = saved
         diff.kept = diff.text
         if diff.is_edited:

@@ -66,6 +66,7 @@ class Endpoint:
             session = self.sessions.get(session_id)
         except UnknownSession:
             raise Broken("404") from None
+        self.world.ledger.arrived(message.params)
         return await mcp.handle(message, self._desk, session)
 
     async def stream(self, wire: Wire, session_id: str, last_event_id: int | None) -> None:
@@ -98,6 +99,8 @@ class Wire:
         self.is_ended = False
         self.done: asyncio.Future[Any] = network.loop.create_future()
         self.task: asyncio.Task[Any] | None = None
+        # When each event was handed to it, by the event's id.
+        self.sent: dict[int, float] = {}
         self.on_event: Callable[[Event], None] = lambda event: None
         self._last_arrival = 0.0
 
@@ -132,6 +135,7 @@ class Wire:
         if self.is_cut:
             raise ConnectionResetError
         if event is not None:
+            self.sent[event.id] = self.network.loop.now
             self._arrive(self._event, event)
         # A reader that is slow makes the writer wait.
         self.is_unsure = True

@@ -277,6 +277,7 @@ class World:
         self.count("crash")
         self.scene.crash()
         self._kill_companion()
+        self._is_coming_back = True
         self.loop.start(0, self._come_back())
 
     def _kill_companion(self) -> None:
