@@ -39,12 +39,13 @@ def commands(value: Any) -> list[dict[str, Any]]:
 
 
 def classes() -> set[str]:
-    tree = ast.parse(read("plugin.py"))
-    return {
-        command_name(node.name)
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Command")
-    }
+    """The commands that Sublime finds in plugin.py."""
+    (names,) = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(read("plugin.py")).body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+    ]
+    return {command_name(name) for name in names if name.endswith("Command")}
 
 
 class Resources(unittest.TestCase):
@@ -56,6 +57,15 @@ class Resources(unittest.TestCase):
         for name in ("Default.sublime-commands", "Main.sublime-menu"):
             for entry in commands(parse(read(name))):
                 self.assertIn(entry["command"], classes() | BUILT_IN)
+
+    def test_sublime_finds_every_command(self) -> None:
+        tree = ast.parse(read("companion/ui/commands.py"))
+        made = {
+            command_name(node.name)
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and node.name.startswith("Gemini")
+        }
+        self.assertEqual(classes(), made)
 
     def test_settings_and_key_bindings_open_through_palette_and_menu(self) -> None:
         for name in ("Default.sublime-commands", "Main.sublime-menu"):

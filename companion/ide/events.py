@@ -70,13 +70,13 @@ class WindowsChanged(Event):
 
 
 @dataclass(frozen=True)
-class TrustChanged(Event):
-    """What `isTrusted` says; None leaves it out."""
+class TrustChanged(_WindowEvent):
+    """What `isTrusted` says to the CLIs of the window; None leaves it out."""
 
     is_trusted: bool | None
 
-    def apply(self, windows: Windows) -> None:
-        windows.set_trusted(self.is_trusted)
+    def apply_to(self, workspace: Workspace) -> None:
+        workspace.updates.trust(self.is_trusted)
 
 
 class FileAdded(_FileEvent):

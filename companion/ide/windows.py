@@ -46,7 +46,6 @@ class Windows:
         self._saving = Saving(state_path, self._picture, editor.tell)
         self._unclaimed = Unclaimed()
         self._is_ending = False
-        self._is_trusted: bool | None = None
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
@@ -124,13 +123,8 @@ class Windows:
         self._hand_over()
         self._refresh()
 
-    def set_trusted(self, is_trusted: bool | None) -> None:
-        self._is_trusted = is_trusted
-        for workspace in self:
-            workspace.updates.trust(is_trusted)
-
     def _open(self, window_id: int, folders: tuple[str, ...], others: set[int]) -> None:
-        workspace = Workspace(window_id, folders, self._editor, self._is_trusted, self._changed)
+        workspace = Workspace(window_id, folders, self._editor, on_change=self._changed)
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)

@@ -6,26 +6,26 @@ All of it runs on the UI thread, unless a method says otherwise.
 from __future__ import annotations
 
 import os
+from functools import partial
+from typing import Callable
 
 import sublime
 
 from ..api import state
 from ..api.service import Service, Serving, Wish
-from . import views
-from .editor import SETTINGS, SublimeEditor
+from . import queues, settings, views
 
 PANEL = "gemini_companion_api"
 # Where the package's resources have the files of the web page.
 PAGE = f"Packages/{__name__.partition('.')[0]}/companion/api/page/"
 NO_FOLDER = "Open the folder of your project first: the API server works in it."
-NO_PORT = '"api_port" in the settings has to be a whole number from 0 to 65535.'
 
 
 class Api:
     """The commands ask and use this; until the start and after the stop it does nothing."""
 
-    def __init__(self, editor: SublimeEditor) -> None:
-        self._editor = editor
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._service: Service | None = None
         # The one that asked for it: its panel says where the server is.
         self._window: sublime.Window | None = None
@@ -42,19 +42,17 @@ class Api:
     def start(self, window: sublime.Window) -> None:
         """Serve the window's folders."""
         if self._is_running:
-            self._editor.tell(self._where())
+            self._tell(self._where())
             return
-        folders, port = views.folders(window), _port()
-        if not folders:
-            self._editor.tell(NO_FOLDER)
-        elif port is None:
-            self._editor.tell(NO_PORT)
+        folders = views.folders(window)
+        if folders:
+            self._serve(window, folders)
         else:
-            self._serve(window, folders, port)
+            self._tell(NO_FOLDER)
 
     def stop(self) -> None:
         if self._service is not None and self.can_stop:
-            self._editor.tell("The API server is being stopped ...")
+            self._tell("The API server is being stopped ...")
             self._service.stop()
 
     def unload(self) -> None:
@@ -79,31 +77,32 @@ class Api:
     def _is_running(self) -> bool:
         return self._service is not None and self._service.is_running
 
-    def _serve(self, window: sublime.Window, folders: tuple[str, ...], port: int) -> None:
+    def _serve(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
         # The folder of `python -m companion.api`, and not one in Sublime's cache: token and login
         # stay the same for the user's other programs, whoever starts the server.
         folder = state.default_folder(os.environ)
 
         def told() -> None:
             """On the service's thread."""
-            sublime.set_timeout(lambda: self._told(service), 0)
+            queues.on_ui_thread(partial(self._heard, service))
 
-        service = Service(Wish(folder, folders, port, _command(), page), told)
+        port, command = settings.of().api_port, settings.of(window).cli_command
+        service = Service(Wish(folder, folders, port, command, page), told)
         self._service, self._window = service, window
-        self._editor.tell("The API server is being started ...")
+        self._tell("The API server is being started ...")
         service.start()
 
-    def _told(self, service: Service) -> None:
+    def _heard(self, service: Service) -> None:
         if service is not self._service:
             return
         serving = service.serving
         if serving is not None:
             self._show(serving)
-            self._editor.tell(f"The Gemini CLI API listens at {serving.url}.")
+            self._tell(f"The Gemini CLI API listens at {serving.url}.")
         elif not service.is_running:
             self._service = None
             self._close_panel()
-            self._editor.tell(service.problem or "The API server has stopped.")
+            self._tell(service.problem or "The API server has stopped.")
 
     def _show(self, serving: Serving) -> None:
         """Where the server is, in a panel: the log must not have the token."""
@@ -140,17 +139,3 @@ def page() -> dict[str, bytes]:
     """The files of the web page by name; any thread. A package in a zip has no folder."""
     paths = [path for path in sublime.find_resources("*") if path.startswith(PAGE)]
     return {path[len(PAGE) :]: sublime.load_binary_resource(path) for path in paths}
-
-
-def _port() -> int | None:
-    """None where the setting makes no sense."""
-    port = sublime.load_settings(SETTINGS).get("api_port")
-    if not isinstance(port, int) or isinstance(port, bool):
-        return None
-    return port if 0 <= port < 1 << 16 else None
-
-
-def _command() -> tuple[str, ...]:
-    command = sublime.load_settings(SETTINGS).get("cli_command")
-    words = [str(word) for word in command] if isinstance(command, list) else []
-    return tuple(words) or ("gemini",)

@@ -13,23 +13,33 @@ import sublime
 from ..base.log import logger
 from ..ide import file_content
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
-from . import diff_views
+from . import queues, settings, texts
+from .review import decisions, lookup, opening, restoring
 
 T = TypeVar("T")
 
-SETTINGS = "GeminiCompanion.sublime-settings"
-# What a tab is called whose text reached no file.
+# What a tab is called whose text reached no file, and one of a diff that its CLI closed.
 YOURS = "your edits"
+CLOSED = "your edits of a closed proposal"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
-
 RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
+WINDOW_CLOSED = "The editor's window is closed."
 
 
 class SublimeEditor(Editor):
-    """What the core may ask. `keyboard` is the view activated last; the UI thread owns it."""
+    """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
+
+    `keyboard` is the view activated last.
+    """
 
     def __init__(self) -> None:
         self.keyboard: sublime.View | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """From now on the companion opens and closes nothing. On the UI thread, so that no request
+        is on its way past this."""
+        self._is_stopped = True
 
     def keyboard_in(self, window: sublime.Window) -> sublime.View | None:
         """The view of the window in which the user types; a terminal's panel can be one."""
@@ -40,46 +50,40 @@ class SublimeEditor(Editor):
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         present = await file_content.in_time(file_content.read, proposal.path)
-        await _on_ui_thread(partial(self._open, window_id, proposal, present))
+        await self._ask(partial(self._open, window_id, proposal, present))
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
     ) -> ClosedDiff | None:
-        return await _on_ui_thread(partial(self._close, window_id, session_id, path, decided))
+        return await self._ask(partial(self._close, window_id, session_id, path, decided))
 
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
     ) -> str | None:
-        return await _on_ui_thread(partial(self._restore, window_id, session_id, path, saved))
+        return await self._ask(partial(self._restore, window_id, session_id, path, saved))
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         def show() -> None:
-            if diff_views.set_orphaned(sublime.Window(window_id), session_id, orphaned):
-                if orphaned:
-                    self.tell(GONE)
+            if opening.set_orphaned(sublime.Window(window_id), session_id, orphaned) and orphaned:
+                self.tell(GONE)
 
-        sublime.set_timeout(show, 0)
+        queues.on_ui_thread(show)
 
     def return_text(self, window_id: int, path: str, text: str) -> None:
-        def show() -> None:
-            window = sublime.Window(window_id)
-            home = window if window.is_valid() else sublime.active_window()
-            view = diff_views.open_text(home, path, text)
-            view.set_name(f"{os.path.basename(path)} ({YOURS})")
-
-        sublime.set_timeout(show, 0)
+        window = sublime.Window(window_id)
+        queues.on_ui_thread(partial(texts.return_text, window, path, text, YOURS))
 
     def tell(self, sentence: str) -> None:
         message = "Gemini Companion: " + sentence
-        sublime.set_timeout(lambda: sublime.status_message(message), 0)
+        queues.on_ui_thread(lambda: sublime.status_message(message))
 
     def _open(self, window_id: int, proposal: Proposal, present: file_content.Original) -> None:
         window = sublime.Window(window_id)
         if not window.is_valid():
-            raise EditorError("The editor's window is closed.")
-        take_focus = bool(sublime.load_settings(SETTINGS).get("focus_diff", False))
+            raise EditorError(WINDOW_CLOSED)
+        take_focus = settings.of(window).focus_diff
         keyboard = self.keyboard_in(window)
-        diff_views.open_diff(window, proposal, present, keyboard, take_focus)
+        opening.open_diff(window, proposal, present, keyboard, take_focus)
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
@@ -90,42 +94,45 @@ class SublimeEditor(Editor):
         self, window_id: int, session_id: str, path: str, decided: bool
     ) -> ClosedDiff | None:
         window = sublime.Window(window_id)
-        view = diff_views.find(window, session_id, path)
-        taken = diff_views.take(view) if view is not None else None
-        if taken is None:
+        view = lookup.find(window, session_id, path)
+        claimed = decisions.claim(view) if view is not None else None
+        if claimed is None:
             return None
         keyboard = self.keyboard_in(window)
         if decided:
-            diff_views.close(taken, keyboard)
+            decisions.close(claimed, keyboard)
         else:
-            diff_views.put_away(taken, keyboard, "your edits of a closed proposal")
-        return ClosedDiff(taken.text, taken.is_edited)
+            decisions.put_away(claimed, keyboard, CLOSED)
+        return ClosedDiff(claimed.text, claimed.is_edited)
 
     def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
-        view = diff_views.find(sublime.Window(window_id), session_id, path)
+        view = lookup.find(sublime.Window(window_id), session_id, path)
         if view is None:
             return None
-        if diff_views.catch_up(view, saved):
+        text, is_saved = restoring.catch_up(view, saved)
+        if is_saved:
             self.tell(RESTORED.format(os.path.basename(path)))
-        diff = diff_views.keep(view)
-        return diff.text if diff is not None else None
+        return text
 
+    def _ask(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Crossing B: run `work` on the UI thread; to be awaited in the loop. Raises what it raises
+        as EditorError. Not run where nobody waits any more.
 
-def _on_ui_thread(work: Callable[[], T]) -> asyncio.Future[T]:
-    """Crossing B: run `work` on the UI thread; to be awaited. Raises what it raises as EditorError.
+        The UI thread never waits for the loop: a loop that is gone is no concern of its any more.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
 
-    The UI thread never waits for the loop: a loop that is gone is no concern of its any more.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
+        def run() -> None:
+            if future.done() or self._is_stopped:
+                return
+            outcome = _outcome(work, future)
+            # A loop that is closed has nobody who waits.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
 
-    def run() -> None:
-        if not future.done():
-            _settle(loop, future, _outcome(work, future))
-        # Else nobody waits any more: the companion stops.
-
-    sublime.set_timeout(run, 0)
-    return future
+        queues.on_ui_thread(run)
+        return future
 
 
 def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:
@@ -139,11 +146,3 @@ def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], N
         logger.exception("the editor failed")
         sorry = EditorError("The editor failed; the log of Gemini Companion tells more.")
         return partial(future.set_exception, sorry)
-
-
-def _settle(
-    loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], outcome: Callable[[], None]
-) -> None:
-    """Give the outcome to whoever still waits; a loop that is closed has nobody."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(lambda: None if future.done() else outcome())

@@ -7,10 +7,13 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 import sublime
 from sublime import platform
+
+from ..base.log import logger
+from . import queues, settings
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
 # The command that takes our variables out of a terminal view's settings again, where Terminus keeps
@@ -81,14 +84,38 @@ def forget_environment(view: sublime.View) -> None:
     arguments: Any = view.settings().get(TERMINUS_ARGUMENTS)
     if arguments and arguments.get("env"):
         env = arguments["env"]
-        kept = {key: env[key] for key in env if not key.startswith("GEMINI_CLI_IDE_")}
-        view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": kept})
+        rest = {key: env[key] for key in env if not key.startswith("GEMINI_CLI_IDE_")}
+        view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": rest})
+
+
+def run_cli(
+    window: sublime.Window,
+    folder: str,
+    environment: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> None:
+    """Start Gemini CLI in the folder: in Terminus, else in the system's terminal. `tell` is called
+    with a sentence where that fails."""
+    found = settings.of(window)
+    if has_terminus():
+        run_in_terminus(window, found.cli_command, folder, environment)
+        return
+
+    def run() -> None:
+        try:
+            run_in_system(found.terminal_command, found.cli_command, folder, environment)
+        except NoTerminal as error:
+            logger.error("%s", error)
+            tell(str(error))
+
+    queues.on_worker(run)
 
 
 def run_in_terminus(
-    window: sublime.Window, command: list[str], folder: str, environment: Mapping[str, str]
+    window: sublime.Window, command: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> None:
-    # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$" (B5.45).
+    # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$"
+    # (docs/protocol.md 5.45).
     cmd = [part.replace("$", "\\$") for part in _as_sublime(command)]
     arguments: dict[str, Any] = {
         "cmd": cmd,
@@ -100,15 +127,15 @@ def run_in_terminus(
     window.run_command("terminus_open", with_environment(arguments, environment) or arguments)
 
 
-def _as_sublime(command: list[str]) -> list[str]:
+def _as_sublime(command: Sequence[str]) -> list[str]:
     if platform() == "windows":
         # Item by item: cmd does not know the backslashes before quotes in a quoted whole.
         return ["cmd.exe", "/c", "set", "TERM_PROGRAM=sublime&&", *command]
-    return ["env", "TERM_PROGRAM=sublime"] + command
+    return ["env", "TERM_PROGRAM=sublime", *command]
 
 
 def run_in_system(
-    terminal: list[str], command: list[str], folder: str, environment: Mapping[str, str]
+    terminal: Sequence[str], command: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> None:
     """Start the CLI in the system's terminal; may take a moment, so not on the UI thread.
 
@@ -135,12 +162,12 @@ def run_in_system(
 
 
 def _terminal_line(
-    terminal: list[str], command: list[str], folder: str, environment: Mapping[str, str]
+    terminal: Sequence[str], command: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> list[str]:
     if terminal:
         line: list[str] = []
         for item in terminal:
-            line += command if item == "{command}" else [item.replace("{cwd}", folder)]
+            line += list(command) if item == "{command}" else [item.replace("{cwd}", folder)]
         return line
     if platform() == "windows":
         # "call", since cmd takes the quotes away from a line that begins with one.
@@ -149,14 +176,14 @@ def _terminal_line(
         return ["open", "-a", "Terminal", _script(command, folder, environment)]
     for line in LINUX_TERMINALS:
         if shutil.which(line[0]):
-            return line + command
+            return [*line, *command]
     raise NoTerminal(
         'No terminal was found. Install Terminus, or name one in "terminal_command" in the'
         " settings."
     )
 
 
-def _script(command: list[str], folder: str, environment: Mapping[str, str]) -> str:
+def _script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
     """A script that only this user can read and that removes itself: macOS' Terminal starts
     nothing with an environment, and what it is told to type lands in the shell's history."""
     descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")

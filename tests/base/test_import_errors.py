@@ -14,11 +14,14 @@ from typing import Any
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # Runs inside the editor, once the companion's thread has ended: what the user sees.
 LOOK = """
-import json, sys, threading
+import json, sys, threading, time
 import sublime
 from headless.running import current
 import GeminiCompanion.plugin as plugin
 
+deadline = time.monotonic() + 20
+while plugin._host.running is None and time.monotonic() < deadline:
+    time.sleep(0.01)
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion":
         thread.join(20)

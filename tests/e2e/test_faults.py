@@ -16,7 +16,7 @@ from cli import INTERRUPT  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 
-RELEASE, SHOW_KEPT = "gemini_companion_release_diff", "gemini_companion_show_kept"
+RELEASE, SHOW_KEPT = "gemini_companion_release_diff", "gemini_companion_show_unwritten_edits"
 APPLY = 0
 
 

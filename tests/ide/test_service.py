@@ -229,7 +229,7 @@ class Calls(ServiceTestCase):
         self.companion.stop()
         answers: list[Any] = []
         self.companion.post(WindowsChanged({1: ()}))
-        self.companion.post(TrustChanged(True))
+        self.companion.post(TrustChanged(1, True))
         self.companion.post(FileAdded(1, self.file(1, "a")))
         self.companion.post(FileFocused(1, self.file(1, "a")))
         self.companion.post(SelectionChanged(1, self.file(1, "a")))
@@ -266,7 +266,7 @@ class Calls(ServiceTestCase):
             together.wait(20)
             try:
                 for _ in range(2000):
-                    self.companion.post(TrustChanged(None))
+                    self.companion.post(TrustChanged(1, None))
             except BaseException as error:
                 failures.append(error)
                 raise

@@ -223,18 +223,16 @@ class Events(WindowsTestCase):
             self.tell(FileFocused(2, self.file(1, "a")))
             self.assertEqual((self.names(one), self.names(two)), ([], ["a"]))
 
-    def test_trust_is_told_to_every_window_and_to_those_that_come_later(self) -> None:
-        with self.client(1).stream() as stream:
-            self.names(stream)
-            self.tell(TrustChanged(True))
-            event = stream.next()
-            state = event.message["params"]["workspaceState"]
+    def test_trust_is_told_to_the_clis_of_its_window_only(self) -> None:
+        with self.client(1).stream() as one, self.client(2).stream() as two:
+            self.names(one)
+            self.names(two)
+            self.tell(TrustChanged(1, True))
+            state = one.next().message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], True)
-        self.set_windows(1, 2, 3)
-        with self.client(3).stream() as stream:
-            event = stream.next()
-            state = event.message["params"]["workspaceState"]
-            self.assertIs(state["isTrusted"], True)
+            self.tell(TrustChanged(2, False))
+            state = two.next().message["params"]["workspaceState"]
+            self.assertIs(state["isTrusted"], False)
 
     def test_decisions_reach_the_session_in_their_window(self) -> None:
         client = self.client(2)

@@ -26,10 +26,13 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HOST = f"3.{sys.version_info[1]}"
 # Runs inside the editor: who was loaded, and where its libraries come from.
 LOOK = """
-import json, sys
+import json, sys, time
 import aiohttp, jsonschema, sublime
 import GeminiCompanion.plugin as plugin
 
+deadline = time.monotonic() + 20
+while not plugin._host.is_running and time.monotonic() < deadline:
+    time.sleep(0.01)
 json.dump(
     {
         "running": plugin._host.is_running,

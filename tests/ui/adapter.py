@@ -10,7 +10,7 @@ from typing import Any, Generator
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.events import StatusAsked
-from GeminiCompanion.companion.ui import diff_views
+from GeminiCompanion.companion.ui.review import lookup
 from unittesting import DeferrableTestCase
 
 from ..fake_cli import FakeCli
@@ -29,9 +29,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         for cli in self.clis:
             cli.close()
-        for diff in list(diff_views.diffs(self.window)):
+        for diff in list(lookup.diffs(self.window)):
             diff.close()
-        yield lambda: not list(diff_views.diffs(self.window))
+        yield lambda: not list(lookup.diffs(self.window))
         # Edits that nobody decided on stay in tabs of their own.
         yield 20
         yield lambda: not self.tabs() or self.close_tabs()
@@ -87,7 +87,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         answer = cli.call("openDiff", filePath=path, newContent=text)
         yield answer.done
         self.assertEqual(answer.result(), {"content": []})
-        right = diff_views.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        right = lookup.find(self.window, cli.headers["Mcp-Session-Id"], path)
         self.assertIsNotNone(right)
         return right
 

@@ -23,7 +23,7 @@ from GeminiCompanion.companion.ide.events import (
     TextWithdrawn,
     UnwrittenAsked,
 )
-from GeminiCompanion.companion.ui import diff_views, host
+from GeminiCompanion.companion.ui.review import edits, lookup, record
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -120,7 +120,7 @@ class Faults(RuleBasedStateMachine):
         self.texts = (f"text {number}\n" for number in itertools.count())
         self.start_over()
         self.patches: list[Any] = [
-            mock.patch.object(host, "AT_REST", 0),
+            mock.patch.object(edits, "AT_REST", 0),
             mock.patch.object(delivery, "PATIENCE", -1.0),
             mock.patch.object(sublime.Window, "show_quick_panel", self.accept_all_the_same),
         ]
@@ -153,7 +153,7 @@ class Faults(RuleBasedStateMachine):
         path = os.path.join(self.folder, name)
         result = cli.call("openDiff", filePath=path, newContent=text)
         self.check(result == {"content": []}, result)
-        view = diff_views.find(self.window, cli.id, path)
+        view = lookup.find(self.window, cli.id, path)
         self.check(view is not None and text_of(view) == text, "the proposal is shown")
 
     @rule(which=st.integers(0, 9))
@@ -182,7 +182,7 @@ class Faults(RuleBasedStateMachine):
         if not self.diffs():
             return
         view = self.pick(self.diffs(), which)
-        text, path, cli = text_of(view), diff_views.path_of(view), self.owner(view)
+        text, path, cli = text_of(view), lookup.path_of(view), self.owner(view)
         self.accepted[text] = path
         self.no_longer_mine(text)
         if cli is None and not self.online():
@@ -197,7 +197,7 @@ class Faults(RuleBasedStateMachine):
         self.reject(view, by_closing=True)
 
     def reject(self, view: sublime.View, by_closing: bool = False) -> None:
-        cli, path = self.owner(view), diff_views.path_of(view)
+        cli, path = self.owner(view), lookup.path_of(view)
         before = cli.rejected(path) if cli is not None else 0
         self.window.focus_view(view)
         if by_closing:
@@ -211,7 +211,7 @@ class Faults(RuleBasedStateMachine):
             until(lambda: cli.rejected(path) > before, "the CLI that asked is told")
 
     def answer_in_the_terminal(self, view: sublime.View) -> None:
-        cli, path, text = self.owner(view), diff_views.path_of(view), text_of(view)
+        cli, path, text = self.owner(view), lookup.path_of(view), text_of(view)
         if cli is not None and cli.online:
             # Once: a second time would mean one that a CLI left behind, if there is any.
             arguments = {"filePath": path, "suppressNotification": True}
@@ -221,16 +221,16 @@ class Faults(RuleBasedStateMachine):
 
     def quit(self, view: sublime.View) -> None:
         """Its CLI closes the diff because it leaves."""
-        cli, path = self.owner(view), diff_views.path_of(view)
+        cli, path = self.owner(view), lookup.path_of(view)
         if cli is not None and cli.online:
             cli.call("closeDiff", filePath=path)
-            until(lambda: not diff_views.is_diff(view), "a diff that is closed closes")
+            until(lambda: not record.is_diff(view), "a diff that is closed closes")
 
     def release(self, view: sublime.View) -> None:
         text = text_of(view)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_release_diff")
-        until(lambda: not diff_views.partner(view).is_valid(), "its left side closes")
+        until(lambda: not lookup.partner(view).is_valid(), "its left side closes")
         self.check(view.is_valid() and text_of(view) == text, "the text stays")
         until(lambda: not view.is_scratch(), "it is a tab of the user's")
         until(self.is_in_order, "the window is in order")
@@ -276,10 +276,10 @@ class Faults(RuleBasedStateMachine):
         texts = self.texts_of_diffs()
         plugin.plugin_unloaded()
         for view in self.diffs():
-            view.settings().erase(diff_views.STAMP)
-            for side in (diff_views.partner(view), view):
+            view.settings().erase(record.STAMP)
+            for side in (lookup.partner(view), view):
                 side.close()
-        self.window.settings().erase(diff_views.DIFFS)
+        self.window.settings().erase(lookup.DIFFS)
         self.load()
         until(
             lambda: self.texts_of_diffs() == texts,
@@ -288,10 +288,6 @@ class Faults(RuleBasedStateMachine):
         )
 
     # ----- what is always so
-
-    def status(self) -> Any:
-        statuses = ask_companion(StatusAsked)
-        return next(it for it in statuses if it.window_id == self.window.id())
 
     @invariant()
     def every_diff_is_known(self) -> None:
@@ -363,25 +359,26 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
-        return list(diff_views.diffs(self.window))
+        return list(lookup.diffs(self.window))
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""
         views = self.window.views()
-        parts = [view for right in self.diffs() for view in (right, diff_views.partner(right))]
+        parts = [view for right in self.diffs() for view in (right, lookup.partner(right))]
         return [view for view in views if view not in parts]
 
     def no_longer_mine(self, text: str) -> None:
         self.typed = {typed for typed in self.typed if typed not in text}
 
     def texts_of_diffs(self) -> list[tuple[str, str]]:
-        return sorted((diff_views.path_of(view), text_of(view)) for view in self.diffs())
+        return sorted((lookup.path_of(view), text_of(view)) for view in self.diffs())
 
     def pick(self, among: list[Any], which: int) -> Any:
         return among[which % len(among)]
 
     def owner(self, view: sublime.View) -> Cli | None:
-        session_id = view.settings().get(diff_views.SESSION)
+        its = record.waiting(view)
+        session_id = its.session_id if its is not None else ""
         return next((cli for cli in self.clis if cli.id == session_id), None)
 
     def accept_all_the_same(self, items: Any, on_select: Any, **options: Any) -> None:
@@ -410,12 +407,14 @@ class Faults(RuleBasedStateMachine):
             until(done.is_set, "both threads are idle")
         ask_companion(StatusAsked)
 
+    def status(self) -> Any:
+        """Of the window."""
+        statuses = ask_companion(StatusAsked)
+        return next(it for it in statuses if it.window_id == self.window.id())
+
     def wait_for_streams(self) -> None:
         def known() -> int:
-            (status,) = [
-                it for it in ask_companion(StatusAsked) if it.window_id == self.window.id()
-            ]
-            return int(status.connected)
+            return int(self.status().connected)
 
         until(lambda: known() == len(self.online()), "the companion knows who is there")
 
@@ -441,10 +440,10 @@ class Faults(RuleBasedStateMachine):
         plugin.plugin_unloaded()
         shutil.rmtree(os.path.join(sublime.cache_path(), "GeminiCompanion"), True)
         for view in self.window.views():
-            view.settings().erase(diff_views.STAMP)
+            view.settings().erase(record.STAMP)
             view.set_scratch(True)
             view.close()
-        self.window.settings().erase(diff_views.DIFFS)
+        self.window.settings().erase(lookup.DIFFS)
         self.window.run_command("set_layout", ONE_GROUP)
         plugin.plugin_loaded()
         until(lambda: plugin._host.environment(self.window), "an environment")

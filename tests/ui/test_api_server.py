@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui import api_server
+from GeminiCompanion.companion.ui import api_server, commands
 
 from .adapter import AdapterTestCase, text_of
 
@@ -36,7 +36,7 @@ class ApiServer(AdapterTestCase):
         super().setUp()
         # Each with the window; a status message is the last one of many.
         self.said: list[str] = []
-        tell = plugin._host.editor.tell
+        tell = plugin._host.tell
 
         def record(sentence: str) -> None:
             self.said.append(sentence)
@@ -46,7 +46,7 @@ class ApiServer(AdapterTestCase):
         self.addCleanup(shutil.rmtree, self.cache, True)
         for patch in (
             mock.patch.object(api_server.state, "default_folder", lambda environment: self.cache),
-            mock.patch.object(plugin._host.editor, "tell", record),
+            mock.patch.object(plugin._host.api, "_tell", record),
             mock.patch.dict(os.environ, PATH=self.folder),
         ):
             patch.start()
@@ -59,7 +59,7 @@ class ApiServer(AdapterTestCase):
         self.window.set_project_data({"folders": [{"path": self.folder}]})
 
     def tearDown(self) -> Steps:
-        plugin._api.unload()
+        plugin._host.api.unload()
         yield lambda: not threads()
         yield from super().tearDown()
 
@@ -96,12 +96,12 @@ class ApiServer(AdapterTestCase):
         self.assertEqual(self.commands(self.window), (False, True))
         with urlopen(url + "/status", timeout=20) as response:
             self.assertEqual(response.status, 200)
-        self.assertIn(f"Gemini CLI API: {url}, for {self.folder}", plugin._api.text())
+        self.assertIn(f"Gemini CLI API: {url}, for {self.folder}", plugin._host.api.text())
         self.window.run_command(STOP)
         yield from self.until_said("has stopped")
         yield lambda: not threads()
         self.assertEqual(self.commands(self.window), (True, False))
-        self.assertEqual(plugin._api.text(), "")
+        self.assertEqual(plugin._host.api.text(), "")
         with socket.socket() as probe:
             port = int(url.rpartition(":")[2])
             self.assertNotEqual(probe.connect_ex(("127.0.0.1", port)), 0)
@@ -168,14 +168,6 @@ class ApiServer(AdapterTestCase):
         self.assertEqual(self.said, [api_server.NO_FOLDER])
         self.assertEqual(self.commands(self.window), (True, False))
 
-    def test_a_port_that_is_none_is_told_with_the_settings_name(self) -> Steps:
-        yield lambda: self.window.folders() == [self.folder]
-        for port in (-1, 65536, "8080", 80.5, True, None):
-            self.said.clear()
-            self.set("api_port", port)
-            self.window.run_command(START)
-            self.assertEqual(self.said, [api_server.NO_PORT])
-
     def test_what_keeps_it_from_starting_is_told_and_it_can_be_tried_again(self) -> Steps:
         yield lambda: self.window.folders() == [self.folder]
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -208,7 +200,7 @@ class ApiServer(AdapterTestCase):
         self.window.run_command("gemini_companion_status")
 
         def seen() -> bool:
-            panel = self.window.find_output_panel(plugin.PANEL)
+            panel = self.window.find_output_panel(commands.PANEL)
             return panel is not None and f"Gemini CLI API: {url}" in text_of(panel)
 
         yield seen

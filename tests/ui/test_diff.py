@@ -12,7 +12,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import file_content, sessions
 from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UnwrittenAsked
-from GeminiCompanion.companion.ui import diff_views
+from GeminiCompanion.companion.ui.review import head, lookup, record, restoring
 
 from .adapter import AdapterTestCase, text_of
 
@@ -24,7 +24,7 @@ class OpenDiff(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = diff_views.partner(right)
+        left = lookup.partner(right)
         self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
         self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
         self.assertLess(self.window.get_view_index(left)[0], self.window.get_view_index(right)[0])
@@ -33,7 +33,7 @@ class OpenDiff(AdapterTestCase):
     def test_both_sides_can_be_seen(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        for view in (right, diff_views.partner(right)):
+        for view in (right, lookup.partner(right)):
             group = self.window.get_view_index(view)[0]
             self.assertEqual(self.window.active_view_in_group(group), view)
 
@@ -61,16 +61,16 @@ class OpenDiff(AdapterTestCase):
     def test_a_new_file_has_an_empty_left_side(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
-        self.assertEqual(text_of(diff_views.partner(right)), "")
+        self.assertEqual(text_of(lookup.partner(right)), "")
 
     def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
             first = yield from self.diff(cli, path, "new\n")
-        self.assertIn("cannot be read", text_of(diff_views.partner(first)))
+        self.assertIn("cannot be read", text_of(lookup.partner(first)))
         second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
-        self.assertEqual(text_of(diff_views.partner(second)), "old\n")
+        self.assertEqual(text_of(lookup.partner(second)), "old\n")
 
     def test_a_file_that_never_answers_is_shown_as_one_that_cannot_be_read(self) -> Steps:
         cli = yield from self.connect()
@@ -80,7 +80,7 @@ class OpenDiff(AdapterTestCase):
         with mock.patch.object(file_content, "PATIENCE", 0.01):
             with mock.patch.object(file_content, "_read", lambda file: answered.wait()):
                 right = yield from self.diff(cli, path, "new\n")
-        self.assertEqual(text_of(diff_views.partner(right)), file_content.LATE)
+        self.assertEqual(text_of(lookup.partner(right)), file_content.LATE)
         self.assertEqual(text_of(right), "new\n")
 
     def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
@@ -95,7 +95,7 @@ class OpenDiff(AdapterTestCase):
         first = yield from self.diff(cli, path, "one\n")
         second = yield from self.diff(cli, path, "two\n")
         yield lambda: not first.is_valid()
-        self.assertEqual(list(diff_views.diffs(self.window)), [second])
+        self.assertEqual(list(lookup.diffs(self.window)), [second])
         self.assertEqual(text_of(second), "two\n")
         self.window.focus_view(second)
         self.window.run_command("gemini_companion_accept_diff")
@@ -117,7 +117,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = diff_views.partner(right)
+        left = lookup.partner(right)
         right.run_command("append", {"characters": "mine\n"})
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
@@ -141,7 +141,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = diff_views.partner(right)
+        left = lookup.partner(right)
         right.close()
         yield lambda: cli.received("ide/diffRejected")
         yield lambda: not left.is_valid()
@@ -179,7 +179,7 @@ class Decision(AdapterTestCase):
         opened = cli.call("openDiff", filePath=path, newContent="two\n")
         yield lambda: closed.done() and opened.done()
         yield 50
-        self.assertEqual([text_of(v) for v in diff_views.diffs(self.window)], ["two\n"])
+        self.assertEqual([text_of(v) for v in lookup.diffs(self.window)], ["two\n"])
         self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_two_clis_get_their_own_decisions(self) -> Steps:
@@ -206,7 +206,7 @@ class Decision(AdapterTestCase):
         yield lambda: not first.is_valid()
         self.assertNotEqual(self.window.layout(), layout)
         self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: not list(diff_views.diffs(self.window))
+        yield lambda: not list(lookup.diffs(self.window))
         yield lambda: self.window.layout() == layout
         self.assertEqual(self.window.active_view(), view)
         self.assertEqual(self.window.get_view_index(view)[0], 0)
@@ -248,7 +248,7 @@ class Decision(AdapterTestCase):
         clone.close()
         yield 50
         self.assertEqual(cli.received("ide/diffRejected"), [])
-        self.assertTrue(diff_views.is_diff(right))
+        self.assertTrue(record.is_diff(right))
 
     def test_a_tab_dragged_to_another_window_still_answers_its_cli(self) -> Steps:
         cli = yield from self.connect()
@@ -280,7 +280,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         yield from self.until_connected(1)
         yield from self.diff(cli, path, "new proposal\n")
-        yield lambda: not diff_views.is_diff(old)
+        yield lambda: not record.is_diff(old)
         self.assertEqual(text_of(old), "old proposal\nmine\n")
         self.assertFalse(old.is_scratch())
         self.window.run_command("gemini_companion_accept_diff")
@@ -292,19 +292,19 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "a\n")
         right = yield from self.diff(cli, path, "1\n")
-        left = diff_views.partner(right)
+        left = lookup.partner(right)
         # As after a restart: the settings are those of before, the ids are others.
-        for view in (left, right):
-            view.settings().set(diff_views.PARTNER, mine.id())
-        right.settings().set(diff_views.OWN, 99999)
-        self.window.settings().set(diff_views.DIFFS, [99999])
-        right.erase_phantoms(diff_views.STAMP)
-        self.assertFalse(diff_views.is_diff(right))
-        self.assertFalse(diff_views.partner(right).is_valid())
-        found = diff_views.adopt(self.window)
+        its = record.read(right)
+        record.write_original(left, record.OriginalRecord(its.id, mine.id()))
+        record.update(right, its, view_id=99999, original_id=mine.id())
+        self.window.settings().set(lookup.DIFFS, [99999])
+        right.erase_phantoms(head.PHANTOM)
+        self.assertFalse(record.is_diff(right))
+        self.assertFalse(lookup.partner(right).is_valid())
+        found = restoring.adopt(self.window)
         self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
-        self.assertEqual(list(diff_views.diffs(self.window)), [right])
-        self.assertEqual(diff_views.partner(right), left)
+        self.assertEqual(list(lookup.diffs(self.window)), [right])
+        self.assertEqual(lookup.partner(right), left)
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
         yield lambda: not left.is_valid()
@@ -314,10 +314,10 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "a\n")
         right = yield from self.diff(cli, path, "1\n")
-        left = diff_views.partner(right)
-        right.settings().erase(diff_views.STAMP)
-        right.settings().erase(diff_views.PAIR)
-        self.assertEqual(diff_views.adopt(self.window), [])
+        left = lookup.partner(right)
+        right.settings().erase(record.STAMP)
+        right.settings().erase(record.RECORD)
+        self.assertEqual(restoring.adopt(self.window), [])
         yield lambda: not left.is_valid()
         # Else it would be shown again at the next restart.
         yield cli.call("closeDiff", filePath=path).done
@@ -330,7 +330,7 @@ class Decision(AdapterTestCase):
         )
         yield post.done
         yield 50
-        self.assertEqual(list(diff_views.diffs(self.window)), [])
+        self.assertEqual(list(lookup.diffs(self.window)), [])
 
 
 class Asked(AdapterTestCase):
@@ -375,7 +375,7 @@ class Kept(Asked):
         yield from self.answer(index)
 
     def choose_text(self) -> Steps:
-        self.window.run_command("gemini_companion_show_kept")
+        self.window.run_command("gemini_companion_show_unwritten_edits")
         yield lambda: self.questions
         items, answer, _ = self.questions.pop()
         answer(next(at for at, item in enumerate(items) if item[1].startswith(self.folder)))
@@ -514,7 +514,7 @@ class Orphans(AdapterTestCase):
 
     def test_one_can_be_released_and_its_text_stays_as_a_tab(self) -> Steps:
         _, right = yield from self.orphan(self.write("a.py", "a\n"))
-        left = diff_views.partner(right)
+        left = lookup.partner(right)
         right.run_command("append", {"characters": "mine\n"})
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
@@ -523,7 +523,7 @@ class Orphans(AdapterTestCase):
         self.assertEqual(text_of(right), "1\nmine\n")
         self.assertTrue(right.is_dirty())
         self.assertFalse(right.is_scratch())
-        self.assertEqual(list(diff_views.diffs(self.window)), [])
+        self.assertEqual(list(lookup.diffs(self.window)), [])
         self.assertEqual(self.window.num_groups(), 1)
         self.assertEqual(self.window.active_view(), right)
 
@@ -547,7 +547,7 @@ class Traits(AdapterTestCase):
             with open(path, "wb") as file:
                 file.write(data)
         right = yield from self.diff(cli, path, "new\n")
-        return diff_views.partner(right)
+        return lookup.partner(right)
 
     def test_an_ordinary_file_has_none(self) -> Steps:
         left = yield from self.left(b"old\n")
@@ -638,7 +638,7 @@ class Doubt(Asked):
         self.assertIn("changed on disk", sentence)
         self.assertEqual(cli.received("ide/diffAccepted"), [])
         answer(0)
-        self.assertEqual(text_of(diff_views.partner(right)), "somebody else\n")
+        self.assertEqual(text_of(lookup.partner(right)), "somebody else\n")
         self.assertEqual(text_of(right), "new\nmine\n")
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
@@ -662,7 +662,7 @@ class Doubt(Asked):
         _, answer, sentence = self.questions.pop()
         self.assertIn("unsaved changes", sentence)
         answer(-1)
-        self.assertTrue(diff_views.is_diff(right))
+        self.assertTrue(record.is_diff(right))
         self.assertEqual(cli.received("ide/diffAccepted"), [])
 
     def test_an_emptied_proposal_is_asked_about(self) -> Steps:

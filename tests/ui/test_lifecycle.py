@@ -15,7 +15,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.events import StatusAsked
-from GeminiCompanion.companion.ui import diff_views
+from GeminiCompanion.companion.ui.review import lookup, record
 
 from .adapter import AdapterTestCase, saved_state
 
@@ -120,13 +120,13 @@ class Lifecycle(AdapterTestCase):
         yield lambda: "mine until the end" in saved_state()
         plugin.plugin_unloaded()
         # As after a crash: no tab of it comes back.
-        right.settings().erase(diff_views.STAMP)
-        for view in (diff_views.partner(right), right):
+        right.settings().erase(record.STAMP)
+        for view in (lookup.partner(right), right):
             view.close()
-        self.window.settings().erase(diff_views.DIFFS)
+        self.window.settings().erase(lookup.DIFFS)
         plugin.plugin_loaded()
-        yield lambda: list(diff_views.diffs(self.window))
-        (again,) = diff_views.diffs(self.window)
+        yield lambda: list(lookup.diffs(self.window))
+        (again,) = lookup.diffs(self.window)
         text = again.substr(sublime.Region(0, again.size()))
         self.assertEqual(text, "new\nmine until the end\n")
         cli.resume()
@@ -159,7 +159,7 @@ class Lifecycle(AdapterTestCase):
         self.window.run_command("gemini_companion_accept_diff")
         self.window.run_command("gemini_companion_reject_diff")
         yield 50
-        self.assertTrue(diff_views.is_diff(right))
+        self.assertTrue(record.is_diff(right))
         plugin.plugin_unloaded()
         plugin.plugin_loaded()
         yield lambda: plugin._host.environment(self.window)
@@ -181,7 +181,7 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_unloaded()
         yield lambda: (own_files(), threads()) == ([], [])
         yield 50
-        self.assertEqual(list(diff_views.diffs(self.window)), [])
+        self.assertEqual(list(lookup.diffs(self.window)), [])
 
     def test_a_look_at_the_windows_that_fails_is_not_the_last(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
@@ -191,7 +191,7 @@ class Lifecycle(AdapterTestCase):
             looks.append(None)
             raise ZeroDivisionError("played by a test")
 
-        with mock.patch.object(plugin._host, "look_at_windows", fail):
+        with mock.patch.object(plugin._host.running.windows, "look", fail):
             yield lambda: len(looks) >= 2
 
     def test_it_can_be_loaded_again_and_again(self) -> Steps:

@@ -8,13 +8,15 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import sessions
-from GeminiCompanion.companion.ui import diff_views, host
+from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.review import edits, lookup, record, restoring
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state, text_of
 
 Steps = Generator[Any, Any, None]
 
+MARKS = (record.STAMP, record.PATH, record.RECORD, record.ORIGINAL)
 OLDER = "a.py (your edits of an older proposal)"
 
 
@@ -26,16 +28,16 @@ class Edits(AdapterTestCase):
         return right
 
     def diffs_of(self, path: str) -> list[sublime.View]:
-        return [it for it in diff_views.diffs(self.window) if diff_views.path_of(it) == path]
+        return [it for it in lookup.diffs(self.window) if lookup.path_of(it) == path]
 
     def crash(self) -> None:
         """The editor goes down, and no tab of a diff comes back with it."""
         plugin.plugin_unloaded()
-        for view in list(diff_views.diffs(self.window)):
-            view.settings().erase(diff_views.STAMP)
-            for side in (diff_views.partner(view), view):
+        for view in list(lookup.diffs(self.window)):
+            view.settings().erase(record.STAMP)
+            for side in (lookup.partner(view), view):
                 side.close()
-        self.window.settings().erase(diff_views.DIFFS)
+        self.window.settings().erase(lookup.DIFFS)
         plugin.plugin_loaded()
 
 
@@ -51,7 +53,7 @@ class MakingWay(Edits):
     def test_what_was_typed_before_a_crash_stays_when_another_cli_proposes(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        path = diff_views.path_of(right)
+        path = lookup.path_of(right)
         yield lambda: "penned" in saved_state()
         self.crash()
         yield lambda: self.diffs_of(path)
@@ -64,11 +66,11 @@ class MakingWay(Edits):
     def test_what_was_typed_stays_when_the_same_cli_proposes_again(self) -> Steps:
         cli = yield from self.connect()
         old = yield from self.edited(cli)
-        new = yield from self.diff(cli, diff_views.path_of(old), "next\n")
-        yield lambda: not diff_views.is_diff(old)
+        new = yield from self.diff(cli, lookup.path_of(old), "next\n")
+        yield lambda: not record.is_diff(old)
         self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
         self.assertFalse(old.is_scratch())
-        self.assertEqual(list(diff_views.diffs(self.window)), [new])
+        self.assertEqual(list(lookup.diffs(self.window)), [new])
 
     def test_a_proposal_that_is_as_the_cli_sent_it_leaves_no_tab(self) -> Steps:
         cli = yield from self.connect()
@@ -76,7 +78,7 @@ class MakingWay(Edits):
         self.window.focus_view(old)
         old.run_command("undo")
         self.assertEqual(text_of(old), "theirs\n")
-        yield from self.diff(cli, diff_views.path_of(old), "next\n")
+        yield from self.diff(cli, lookup.path_of(old), "next\n")
         yield lambda: not old.is_valid()
 
 
@@ -112,11 +114,9 @@ class TabsOfTheUsersOwn(Edits):
 
     def test_a_tab_that_an_older_release_of_the_package_left_marked_is_not_closed(self) -> Steps:
         view = yield from self.released()
-        view.settings().set(diff_views.PAIR, "a pair of its own")
-        view.settings().set(diff_views.PARTNER, view.id())
-        view.settings().set(diff_views.OWN, view.id())
+        record.write_original(view, record.OriginalRecord("a diff of its own", view.id()))
         with mock.patch.object(sublime.View, "close") as close:
-            diff_views.adopt(self.window)
+            restoring.adopt(self.window)
         self.assertEqual(close.mock_calls, [])
 
 
@@ -146,7 +146,7 @@ class InAnotherWindow(Edits):
             self.window.run_command("gemini_companion_release_diff")
             yield lambda: not right.is_scratch()
         self.assertIn("window of its CLI is closed", tell.call_args[0][0])
-        yield lambda: not any(mark in right.settings() for mark in diff_views.MARKS)
+        yield lambda: not any(mark in right.settings() for mark in MARKS)
         self.assertEqual(right.name(), "a.py (released proposal)")
 
     def test_deciding_makes_it_one_too(self) -> Steps:
@@ -208,12 +208,12 @@ class Rejected(Edits):
             yield lambda: cli.received("ide/diffRejected")
         finally:
             self.window = here
-        yield lambda: self.tabs().get(self.NAME) == "theirs\npenned\n"
+        yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
 
     def test_closing_the_tab_while_the_server_is_down_leaves_it_too(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        path = diff_views.path_of(right)
+        path = lookup.path_of(right)
         plugin._host.companion.stop()
         right.close()
         yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
@@ -229,8 +229,8 @@ class Leaving(Edits):
     def test_what_was_typed_stays_as_a_tab(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        left = diff_views.partner(right)
-        answer = cli.call("closeDiff", filePath=diff_views.path_of(right))
+        left = lookup.partner(right)
+        answer = cli.call("closeDiff", filePath=lookup.path_of(right))
         yield answer.done
         self.assertEqual(self.tabs(), {self.NAME: "theirs\npenned\n"})
         self.assertEqual((right.is_scratch(), left.is_valid()), (False, False))
@@ -239,12 +239,12 @@ class Leaving(Edits):
     def test_of_a_proposal_as_the_cli_sent_it_nothing_stays(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
-        yield cli.call("closeDiff", filePath=diff_views.path_of(right)).done
+        yield cli.call("closeDiff", filePath=lookup.path_of(right)).done
         self.assertEqual(self.tabs(), {})
 
     def test_nothing_stays_of_what_the_cli_takes_with_a_decision_in_the_terminal(self) -> Steps:
         cli = yield from self.connect()
-        path = diff_views.path_of((yield from self.edited(cli)))
+        path = lookup.path_of((yield from self.edited(cli)))
         yield cli.call("closeDiff", filePath=path, suppressNotification=True).done
         self.write("a.py", "theirs\npenned\n")
         self.assertEqual(self.tabs(), {})
@@ -275,12 +275,12 @@ class BroughtBack(Edits):
 
     def older_session(self, right: sublime.View) -> Generator[Any, Any, None]:
         """Type into a proposal, and have the editor come back with what it was like before."""
-        marks = {name: right.settings().get(name) for name in diff_views.MARKS}
+        marks = {name: right.settings().get(name) for name in MARKS}
         text = text_of(right)
         right.run_command("append", {"characters": "penned\n"})
         yield lambda: "penned" in saved_state()
         plugin.plugin_unloaded()
-        diff_views.put_text(right, text)
+        texts.replace_theirs(right, text)
         for name, value in marks.items():
             right.settings().set(name, value)
         plugin.plugin_loaded()
@@ -290,7 +290,7 @@ class BroughtBack(Edits):
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
         yield from self.older_session(right)
         yield lambda: text_of(right) == "theirs\npenned\n"
-        self.assertTrue(diff_views.is_diff(right))
+        self.assertTrue(record.is_diff(right))
         yield lambda: "penned" in saved_state()
         right.run_command("undo")
         self.assertEqual(text_of(right), "theirs\n")
@@ -309,7 +309,7 @@ class BroughtBack(Edits):
     def test_what_is_typed_before_the_companion_is_up_is_not_lost(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
-        with mock.patch.object(host, "AT_REST", 0):
+        with mock.patch.object(edits, "AT_REST", 0):
             yield from self.older_session(right)
             right.run_command("append", {"characters": "at once\n"})
             yield lambda: text_of(right) == "theirs\npenned\n"

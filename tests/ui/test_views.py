@@ -6,7 +6,8 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion.companion.ide.context import Cursor
-from GeminiCompanion.companion.ui import layout, views
+from GeminiCompanion.companion.ui import views
+from GeminiCompanion.companion.ui.review import layout
 
 from .adapter import AdapterTestCase
 

@@ -1,4 +1,7 @@
-"""Accepted texts that no CLI could be told of yet: shown, applied, discarded; UI thread only."""
+"""Accepted edits that no CLI has written to their files yet: shown, applied, discarded.
+
+All of it runs on the UI thread, unless a function says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ import sublime
 from ..ide.editor import Editor
 from ..ide.events import TextWithdrawn, UnwrittenAsked
 from ..ide.service import Companion
-from . import diff_views
+from . import queues, texts
 
 # Milliseconds between looks at whether a file has been loaded.
 LOADING = 20
 
 
-class KeptDecisions:
+class UnwrittenEdits:
     """Those of one window, for as long as the user is asked about them."""
 
     def __init__(self, companion: Companion, editor: Editor, window: sublime.Window) -> None:
@@ -28,20 +31,20 @@ class KeptDecisions:
     def show(self) -> None:
         """Let the user choose one of the texts, and what becomes of it."""
 
-        def reply(kept: tuple[tuple[str, str], ...]) -> None:
+        def reply(found: tuple[tuple[str, str], ...]) -> None:
             """On the companion's thread."""
-            sublime.set_timeout(lambda: self._choose(kept), 0)
+            queues.on_ui_thread(partial(self._choose, found))
 
         self._companion.post(UnwrittenAsked(self._window.id(), reply))
 
-    def _choose(self, kept: tuple[tuple[str, str], ...]) -> None:
-        if not kept:
+    def _choose(self, found: tuple[tuple[str, str], ...]) -> None:
+        if not found:
             self._editor.tell("No accepted text waits for Gemini CLI in this window.")
             return
-        items = [[os.path.basename(path), path] for path, _ in kept]
+        items = [[os.path.basename(path), path] for path, _ in found]
         self._window.show_quick_panel(
             items,
-            lambda index: self._ask(*kept[index]) if index >= 0 else None,
+            lambda index: self._ask(*found[index]) if index >= 0 else None,
             placeholder="Which accepted text?",
         )
 
@@ -56,7 +59,7 @@ class KeptDecisions:
             if index == 0:
                 self._apply(path, text)
             elif index == 1:
-                diff_views.open_text(self._window, path, text)
+                texts.open_tab(self._window, path, text)
             elif index == 2:
                 tell = partial(self._editor.tell, "The text was discarded.")
                 self._withdraw(path, text, tell, lambda: None)
@@ -65,14 +68,14 @@ class KeptDecisions:
             self._window.show_quick_panel(items, answer, placeholder=os.path.basename(path))
 
         # A panel opens only once the one whose answer asks for it has closed.
-        sublime.set_timeout(ask, 0)
+        queues.on_ui_thread(ask)
 
     def _withdraw(
         self, path: str, text: str, done: Callable[[], None], come_late: Callable[[], None]
     ) -> None:
         def reply(withdrawn: bool) -> None:
             """On the companion's thread."""
-            sublime.set_timeout(lambda: finish(withdrawn), 0)
+            queues.on_ui_thread(partial(finish, withdrawn))
 
         def finish(withdrawn: bool) -> None:
             if withdrawn:
@@ -89,7 +92,7 @@ class KeptDecisions:
 
         def put() -> None:
             if view.is_loading():
-                sublime.set_timeout(put, LOADING)
+                queues.on_ui_thread(put, LOADING)
             else:
                 self._put(view, is_new, path, text)
 
@@ -98,14 +101,14 @@ class KeptDecisions:
     def _put(self, view: sublime.View, is_new: bool, path: str, text: str) -> None:
         """Put the text into the file's tab, or beside it; only then it need not wait any more."""
         sentence = _obstacle(view)
-        if not sentence and diff_views.put_text(view, text):
+        if not sentence and texts.replace_theirs(view, text):
             sentence = "The text is in the tab; save it to keep it."
         else:
             sentence = sentence or "The file's tab does not take the text; it is in a new tab."
-            view, is_new = diff_views.open_text(self._window, path, text), True
+            view, is_new = texts.open_tab(self._window, path, text), True
         count = view.change_count()
 
-        def take_back() -> None:
+        def undo() -> None:
             if view.change_count() != count:
                 return
             if is_new:
@@ -114,7 +117,7 @@ class KeptDecisions:
             else:
                 view.run_command("undo")
 
-        self._withdraw(path, text, partial(self._editor.tell, sentence), take_back)
+        self._withdraw(path, text, partial(self._editor.tell, sentence), undo)
 
 
 def _obstacle(view: sublime.View) -> str:

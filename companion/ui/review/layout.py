@@ -33,7 +33,7 @@ def make_room(window: sublime.Window) -> tuple[int, int]:
 
 def take_room_back(window: sublime.Window) -> None:
     """Restore the layout, dividers included that the user moved; one that has other cells now is
-    his own, and left alone."""
+    theirs, and stays."""
     settings, now = window.settings(), _layout(window)
     before = settings.get(BEFORE)
     if isinstance(before, list) and settings.get(DURING) == now["cells"]:

@@ -1,0 +1,208 @@
+"""The commands that Sublime calls; it finds them in plugin.py, which imports them.
+
+Modules are imported where a command runs: imported here, they would hold up Sublime's UI thread
+while it loads the package (`host`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+import sublime
+import sublime_plugin
+
+from . import queues
+from .host import host
+
+if TYPE_CHECKING:
+    from ..ide.status import Status
+    from .review.actions import Actions
+
+PANEL = "gemini_companion"
+NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
+NO_DIFF = "That diff is decided already."
+
+
+class _DiffCommand(sublime_plugin.WindowCommand):
+    """What is done with one diff: that with the `id`, wherever it is; without an `id`, the one with
+    the keyboard on either side, else the one that can be seen in the window."""
+
+    def is_enabled(self, id: str | None = None) -> bool:
+        # With an id it answers in any case, be it with a sentence.
+        return id is not None or self._find(None) is not None
+
+    def run(self, id: str | None = None) -> None:
+        running, view = host.running, self._find(id)
+        if running is None:
+            host.tell(NOT_RUNNING)
+        elif view is None:
+            host.tell(NO_DIFF)
+        else:
+            self.act(running.diffs, view)
+
+    def act(self, diffs: Actions, view: sublime.View) -> None:
+        raise NotImplementedError
+
+    def _find(self, id: str | None) -> sublime.View | None:
+        if host.running is None:
+            return None
+        from .review import lookup
+
+        return lookup.current(self.window) if id is None else lookup.with_id(id)
+
+
+class GeminiCompanionAcceptDiffCommand(_DiffCommand):
+    """Send the proposal as it stands now to the CLI, which writes the file."""
+
+    def act(self, diffs: Actions, view: sublime.View) -> None:
+        diffs.accept(view.window() or self.window, view)
+
+
+class GeminiCompanionRejectDiffCommand(_DiffCommand):
+    """Tell the CLI that the file stays as it is."""
+
+    def act(self, diffs: Actions, view: sublime.View) -> None:
+        diffs.reject(view)
+
+
+class GeminiCompanionReleaseDiffCommand(_DiffCommand):
+    """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
+
+    def act(self, diffs: Actions, view: sublime.View) -> None:
+        diffs.release(view)
+
+
+class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
+    """Not for users: puts a pending text into a view."""
+
+    def run(self, edit: sublime.Edit) -> None:
+        from . import texts
+
+        texts.pending.fill(self.view, edit)
+
+
+class GeminiCompanionForgetEnvironmentCommand(sublime_plugin.TextCommand):
+    """Not for users: run by Terminus on a terminal that got our variables."""
+
+    def run(self, edit: sublime.Edit) -> None:
+        from . import terminal
+
+        terminal.forget_environment(self.view)
+
+
+class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
+    """Start Gemini CLI in a folder of the window; asks which where there are several."""
+
+    def is_enabled(self) -> bool:
+        return host.is_running
+
+    def run(self) -> None:
+        folders = self.window.folders() or [self._fallback()]
+        if len(folders) == 1:
+            self._start(folders[0])
+        else:
+            self.window.show_quick_panel(
+                folders,
+                lambda index: self._start(folders[index]) if index >= 0 else None,
+                placeholder="Run Gemini CLI in which folder?",
+            )
+
+    def _start(self, folder: str) -> None:
+        from . import terminal
+
+        terminal.run_cli(self.window, folder, host.environment(self.window), host.tell)
+
+    def _fallback(self) -> str:
+        view = self.window.active_view()
+        path = view.file_name() if view is not None else None
+        return os.path.dirname(path) if path else os.path.expanduser("~")
+
+
+class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
+    """Show whether a CLI is connected to this window, and what it needs otherwise."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        if host.running is None:
+            return
+        from ..ide.events import StatusAsked
+
+        companion = host.running.companion
+        if companion.problem:
+            _show_panel(self.window, companion.problem + "\n")
+        else:
+            companion.post(StatusAsked(self._reply))
+
+    def _reply(self, statuses: tuple[Status, ...]) -> None:
+        """On the companion's thread."""
+        of_window = [each.text() for each in statuses if each.window_id == self.window.id()]
+        queues.on_ui_thread(partial(self._show, "".join(of_window)))
+
+    def _show(self, text: str) -> None:
+        api = host.api.text() if host.api is not None else ""
+        _show_panel(self.window, text + api)
+
+
+class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
+    """Let the user see, apply or discard what they accepted and no CLI has written yet."""
+
+    def is_enabled(self) -> bool:
+        return host.is_running
+
+    def run(self) -> None:
+        if host.running is not None:
+            from .unwritten_edits import UnwrittenEdits
+
+            UnwrittenEdits(host.running.companion, host.running.editor, self.window).show()
+
+
+class GeminiCompanionStartApiServerCommand(sublime_plugin.WindowCommand):
+    """Serve Gemini CLI to other programs, in the folders of the window."""
+
+    def is_enabled(self) -> bool:
+        return host.api is not None and host.api.can_start(self.window)
+
+    def run(self) -> None:
+        if host.api is not None:
+            host.api.start(self.window)
+
+
+class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
+    """End that server and the CLI behind it."""
+
+    def is_enabled(self) -> bool:
+        return host.api is not None and host.api.can_stop
+
+    def run(self) -> None:
+        if host.api is not None:
+            host.api.stop()
+
+
+class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
+    """Stop the server and start it anew; connected CLIs come back by themselves."""
+
+    def run(self) -> None:
+        host.stop()
+        host.start()
+        host.tell("restarted.")
+
+
+class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):
+    """Show the last lines of the log."""
+
+    def is_enabled(self) -> bool:
+        return host.log is not None
+
+    def run(self) -> None:
+        if host.log is not None:
+            _show_panel(self.window, "\n".join(host.log.lines()) + "\n")
+
+
+def _show_panel(window: sublime.Window, text: str) -> None:
+    panel = window.create_output_panel(PANEL)
+    panel.run_command("append", {"characters": text, "scroll_to_end": True})
+    window.run_command("show_panel", {"panel": "output." + PANEL})

@@ -1,0 +1,68 @@
+"""Which files the user has open and looks at: told to the core as it happens."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import sublime
+
+from ..ide.events import FileAdded, FileClosed, FileFocused, SelectionChanged
+from ..ide.service import Companion
+from . import queues, views
+from .editor import SublimeEditor
+
+# Tabs described at a time, so that a window with thousands does not hold up the UI thread.
+CHUNK = 20
+
+
+class Files:
+    """Those told to one companion; on the UI thread, unless a method says otherwise."""
+
+    def __init__(self, companion: Companion, editor: SublimeEditor) -> None:
+        self._companion = companion
+        self._editor = editor
+
+    def activated(self, view: sublime.View) -> None:
+        """The view has the keyboard now."""
+        before = self._editor.keyboard
+        # A preview that was replaced by the next one is not always said to be closed.
+        if before is not None and not before.is_valid():
+            self._companion.post(FileClosed(before.id()))
+        element = view.element()
+        # The palette has the keyboard only for a moment; a terminal's panel keeps it.
+        if element is None or element.endswith(":output"):
+            self._editor.keyboard = view
+        window, file = view.window(), views.describe(view)
+        if window is not None and file is not None:
+            self._companion.post(FileFocused(window.id(), file))
+
+    def appeared(self, view: sublime.View) -> None:
+        """The view has a file now, or is in another window."""
+        window, file = view.window(), views.describe(view)
+        if window is None or file is None:
+            return
+        kind = FileFocused if window.active_view() == view else FileAdded
+        self._companion.post(kind(window.id(), file))
+
+    def changed(self, view: sublime.View) -> None:
+        """Cursor, selection or file of the view are others; any thread."""
+        window, file = view.window(), views.describe(view)
+        if window is not None and file is not None:
+            self._companion.post(SelectionChanged(window.id(), file))
+
+    def moved(self, view: sublime.View) -> None:
+        window = view.window()
+        if window is not None:
+            self._companion.post(FileClosed(view.id(), still_in=window.id()))
+        self.appeared(view)
+
+    def closed(self, view: sublime.View) -> None:
+        self._companion.post(FileClosed(view.id()))
+
+    def add_all(self, views: list[sublime.View]) -> None:
+        """Tell of tabs that were there before us, the active one as focused."""
+        for view in views[:CHUNK]:
+            if view.is_valid():
+                self.appeared(view)
+        if views[CHUNK:]:
+            queues.on_ui_thread(partial(self.add_all, views[CHUNK:]))

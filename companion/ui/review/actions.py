@@ -1,0 +1,146 @@
+"""What the user does with a diff: accept, reject, release, close; each tells the core."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import sublime
+
+from ...ide.events import DiffAccepted, DiffRejected, FileAsked
+from ...ide.file_content import Original
+from ...ide.service import Companion
+from .. import queues, settings
+from ..editor import SublimeEditor
+from . import decisions, pair
+from .decisions import ClaimedDiff
+from .lookup import partner, path_of
+from .record import is_diff, waiting
+
+STOPPED = 'It has stopped. Run "Gemini Companion: Restart", then decide.'
+WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
+YOURS = "your edits"
+
+
+class Actions:
+    """Those on diffs of one companion."""
+
+    def __init__(self, companion: Companion, editor: SublimeEditor) -> None:
+        self._companion = companion
+        self._editor = editor
+
+    def activated(self, view: sublime.View) -> None:
+        """The view has the keyboard now: of a diff, both sides are shown."""
+        window = view.window()
+        if window is not None and is_diff(view):
+            pair.show(window, view)
+
+    def instead_of(self, name: str, view: sublime.View) -> tuple[str, dict[str, Any]] | None:
+        """The command that runs in place of the one with the name: a proposal has no file to save
+        to, so the user who saves it means that it is good."""
+        if name != "save":
+            return None
+        record, window = waiting(view) or waiting(partner(view)), view.window()
+        if record is None or window is None or not settings.of(window).accept_on_save:
+            return None
+        queues.on_ui_thread(
+            partial(window.run_command, "gemini_companion_accept_diff", {"id": record.id})
+        )
+        return ("noop", {})
+
+    def accept(self, window: sublime.Window, view: sublime.View) -> None:
+        """Accept a diff; where something speaks against it, ask in the window first."""
+        if not self._can_decide():
+            return
+
+        def reply(present: Original) -> None:
+            """On the companion's thread."""
+            queues.on_ui_thread(partial(self._accept, window, view, present))
+
+        self._companion.post(FileAsked(path_of(view), reply))
+
+    def _accept(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
+        found = decisions.doubts(view, present)
+        if not found:
+            self._decide(view, accept=True)
+            return
+
+        def answer(index: int) -> None:
+            if index == 0 and is_diff(view):
+                pair.show_original(view, present)
+                pair.show(window, view)
+            elif index == 1:
+                self._decide(view, accept=True)
+
+        sentence = " ".join(found)
+        items = [
+            ["See the difference", sentence],
+            ["Accept all the same", "Gemini CLI writes the text over the file."],
+            ["Go back", "Nothing is sent, nothing is changed."],
+        ]
+        window.show_quick_panel(items, answer, placeholder=sentence)
+        self._editor.tell(sentence)
+
+    def reject(self, view: sublime.View) -> None:
+        """Reject a diff, if nobody else has decided, and close it."""
+        self._decide(view, accept=False)
+
+    def release(self, view: sublime.View) -> None:
+        """Give up a diff for which no CLI waits any more; its text stays as a tab of the user's. A
+        CLI that does wait takes it for a rejection."""
+        claimed = self._claim(view)
+        if claimed is None:
+            return
+        self._tell_rejected(claimed)
+        keyboard = self._editor.keyboard_in(claimed.window)
+        queues.on_ui_thread(partial(decisions.release, claimed, keyboard))
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes the view: for a diff, that is a rejection."""
+        if not is_diff(view):
+            return
+        if self._companion.is_running:
+            self._decide(view, accept=False)
+            return
+        claimed = decisions.claim(view)
+        if claimed is not None:
+            queues.on_ui_thread(partial(decisions.put_away, claimed, None, YOURS))
+
+    def _decide(self, view: sublime.View, accept: bool) -> None:
+        claimed = self._claim(view) if self._can_decide() else None
+        if claimed is None:
+            return
+        if accept:
+            self._tell_accepted(claimed)
+            close = decisions.close
+        else:
+            self._tell_rejected(claimed)
+            close = partial(decisions.put_away, name=decisions.REJECTED)
+        keyboard = self._editor.keyboard_in(claimed.window)
+        # Closing views within an event that closes one may close others (docs/sublime.md).
+        queues.on_ui_thread(partial(close, claimed, keyboard))
+
+    def _can_decide(self) -> bool:
+        if not self._companion.is_running:
+            self._editor.tell(STOPPED)
+        return self._companion.is_running
+
+    def _claim(self, view: sublime.View) -> ClaimedDiff | None:
+        """None where nobody waits for the decision, or where there is no diff."""
+        claimed = decisions.claim(view)
+        if claimed is None or claimed.window.is_valid():
+            return claimed
+        queues.on_ui_thread(partial(decisions.release, claimed, None))
+        self._editor.tell(WINDOW_CLOSED)
+        return None
+
+    def _tell_accepted(self, claimed: ClaimedDiff) -> None:
+        record = claimed.record
+        # Without a text, the CLI writes its own proposal (docs/protocol.md 1.4).
+        text = claimed.text or ""
+        event = DiffAccepted(record.window_id, record.session_id, record.path, text)
+        self._companion.post(event)
+
+    def _tell_rejected(self, claimed: ClaimedDiff) -> None:
+        record = claimed.record
+        self._companion.post(DiffRejected(record.window_id, record.session_id, record.path))

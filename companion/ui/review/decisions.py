@@ -1,0 +1,157 @@
+"""The end of a diff: what speaks against accepting, the claim, and what becomes of its views."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import sublime
+
+from ...ide.file_content import Original
+from .. import texts
+from . import head, pair
+from .layout import take_room_back
+from .lookup import diffs, partner, set_listed
+from .record import DiffRecord, digest, erase, erase_stamp, waiting
+
+# On the window: the id of the view that had the keyboard before the first diff.
+FOCUS_BEFORE = "gemini_companion_focus_before"
+
+# What a tab is called that was a proposal.
+RELEASED = "released proposal"
+REJECTED = "rejected, your edits"
+
+
+@dataclass(frozen=True)
+class ClaimedDiff:
+    """A diff whose decision belongs to whoever claimed it.
+
+    `text` is the proposal as the user had it, None where the view holds only the beginning.
+    """
+
+    record: DiffRecord
+    view: sublime.View
+    original: sublime.View
+    text: str | None
+
+    @property
+    def window(self) -> sublime.Window:
+        """That of the CLI that asked; the views may be in another by now."""
+        return sublime.Window(self.record.window_id)
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text may be the user's. A count of changes would not outlive a restart."""
+        return self.text is not None and digest(self.text) != self.record.proposed_digest
+
+
+def doubts(view: sublime.View, present: Original) -> list[str]:
+    """What speaks against accepting the diff now, a sentence each; `present` is the file as it is.
+
+    The CLI writes what it is given over the file, whatever has become of that meanwhile.
+    """
+    record = waiting(view)
+    if record is None:
+        return []
+    found = []
+    if present.digest != record.file_digest:
+        found.append("The file has changed on disk since the diff was opened.")
+    if any(_is_dirty(window, record.path) for window in sublime.windows()):
+        found.append("The file has unsaved changes in another tab, which will conflict.")
+    if view.size() == 0 and not record.was_empty:
+        found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
+    if present.warning:
+        found.append(present.warning + " Gemini CLI writes UTF-8 text over it.")
+    return found
+
+
+def _is_dirty(window: sublime.Window, path: str) -> bool:
+    view = window.find_open_file(path)
+    return view is not None and view.is_dirty()
+
+
+def claim(view: sublime.View) -> ClaimedDiff | None:
+    """Claim the decision on a diff; None where somebody else has, or where there is no diff."""
+    record = waiting(view)
+    erase_stamp(view)
+    if record is None:
+        return None
+    text = texts.text_of(view) if record.is_whole else None
+    return ClaimedDiff(record, view, partner(view), text)
+
+
+def close(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+    """Close both views; show the next diff, or the window as it was.
+
+    `keyboard` is the view in which the user types; only if it is one of these two, it changes.
+    """
+    for view in (claimed.original, claimed.view):
+        if view.is_valid():
+            view.close()
+    _go_on(claimed, keyboard)
+
+
+def put_away(claimed: ClaimedDiff, keyboard: sublime.View | None, name: str) -> None:
+    """Like `close`, but a proposal that the user edited stays as a tab of their own; `name` says in
+    brackets what it is."""
+    if claimed.is_edited:
+        _hand_over(claimed, name)
+        _go_on(claimed, keyboard)
+    else:
+        close(claimed, keyboard)
+
+
+def release(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+    """The same for one that the user did not edit, too."""
+    if claimed.text is None or not claimed.view.is_valid():
+        put_away(claimed, keyboard, RELEASED)
+        return
+    _hand_over(claimed, RELEASED)
+    _go_on(claimed, keyboard)
+    if claimed.window.is_valid():
+        claimed.window.focus_view(claimed.view)
+
+
+def _hand_over(claimed: ClaimedDiff, name: str) -> None:
+    """Make the proposal a tab of the user's own, among their others; one that they have closed is
+    opened anew."""
+    if claimed.original.is_valid():
+        claimed.original.close()
+    view, path = claimed.view, claimed.record.path
+    if not view.is_valid():
+        texts.return_text(claimed.window, path, claimed.text or "", name)
+        return
+    disown(view, f"{os.path.basename(path)} ({name})")
+    if view.window() == claimed.window:
+        with texts.first_group_unchanged(claimed.window) as window:
+            window.set_view_index(view, 0, window.num_views_in_group(0))
+
+
+def disown(view: sublime.View, name: str) -> None:
+    """Make a right view an ordinary tab: nothing of ours may ever take it for a part of a diff
+    again, and Sublime asks before its text is lost."""
+    head.erase(view)
+    erase(view)
+    view.set_name(name)
+    view.set_scratch(False)
+
+
+def _go_on(claimed: ClaimedDiff, keyboard: sublime.View | None) -> None:
+    window = claimed.window
+    if not window.is_valid():
+        return
+    others = list(diffs(window))
+    set_listed(window, others)
+    if others:
+        pair.show(window, others[-1])
+    else:
+        take_room_back(window)
+    if keyboard in (claimed.original, claimed.view):
+        keyboard = None if others else _focused_before(window)
+    if keyboard is not None and keyboard.is_valid():
+        window.focus_view(keyboard)
+
+
+def _focused_before(window: sublime.Window) -> sublime.View:
+    id = window.settings().get(FOCUS_BEFORE)
+    return sublime.View(id if isinstance(id, int) else 0)

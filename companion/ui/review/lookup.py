@@ -1,0 +1,99 @@
+"""Which diffs there are: in a window, of a session, with an id, before the user's eyes."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Iterator
+
+import sublime
+
+from .record import DiffRecord, is_diff, read, read_original, waiting
+
+# On the window: the ids of its right views, so that ten thousand tabs need no search.
+DIFFS = "gemini_companion_diffs"
+
+
+def diffs(window: sublime.Window) -> Iterator[sublime.View]:
+    """The right views of the undecided diffs of the window's CLIs, oldest first, wherever the views
+    are now."""
+    for view_id in listed(window):
+        view = sublime.View(view_id)
+        if is_diff(view):
+            yield view
+
+
+def listed(window: sublime.Window) -> list[int]:
+    """The ids of the right views that the window was given."""
+    ids = window.settings().get(DIFFS)
+    return [id for id in ids if isinstance(id, int)] if isinstance(ids, list) else []
+
+
+def set_listed(window: sublime.Window, views: list[sublime.View]) -> None:
+    window.settings().set(DIFFS, [view.id() for view in views])
+
+
+def partner(view: sublime.View) -> sublime.View:
+    """The other view of the pair; one that is not valid where there is none.
+
+    A view's id may be another view's after a restart; the diff's is not.
+    """
+    record, original = read(view), read_original(view)
+    if record is not None:
+        other = sublime.View(record.original_id)
+        mark = read_original(other) if other.is_valid() else None
+        return other if mark is not None and mark.id == record.id else sublime.View(0)
+    if original is not None:
+        other = sublime.View(original.proposal_id)
+        its = read(other) if other.is_valid() else None
+        return other if its is not None and its.id == original.id else sublime.View(0)
+    return sublime.View(0)
+
+
+def is_original(view: sublime.View) -> bool:
+    """Whether it is the left side of a diff."""
+    return is_diff(partner(view)) and not is_diff(view)
+
+
+def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
+    """The right view of the diff that the session has open for the path."""
+    for view in diffs(window):
+        record = waiting(view)
+        if record is not None and (record.session_id, record.path) == (session_id, path):
+            return view
+    return None
+
+
+def with_id(id: str) -> sublime.View | None:
+    """The right view of the diff, in any window; None where it is decided, or unknown."""
+    windows = sublime.windows()
+    of_windows = (view for window in windows for view in diffs(window))
+    # One that was dragged here from a window that is closed is in no list.
+    all_views = (view for window in windows for view in window.views())
+    for view in chain(of_windows, all_views):
+        record = waiting(view)
+        if record is not None and record.id == id:
+            return view
+    return None
+
+
+def current(window: sublime.Window) -> sublime.View | None:
+    """The right view of the diff that the user means: the one with the keyboard on either side,
+    else the one that can be seen. So commands work while a terminal has the keyboard."""
+    active = window.active_view()
+    meant = [] if active is None else [active, partner(active)]
+    for view in meant + [view for view in diffs(window) if is_on_top(window, view)]:
+        if is_diff(view):
+            return view
+    return None
+
+
+def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
+    """Whether it is the tab that its group shows."""
+    group, _ = window.get_view_index(view)
+    return group >= 0 and window.active_view_in_group(group) == view
+
+
+def path_of(view: sublime.View) -> str:
+    """The path of a diff, as the CLI sent it; empty for what is none."""
+    record: DiffRecord | None = read(view)
+    return record.path if record is not None else ""

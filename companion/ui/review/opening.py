@@ -1,0 +1,67 @@
+"""A new proposal: it is shown, and older diffs of the same file make way for it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import sublime
+
+from ...ide.editor import Proposal
+from ...ide.file_content import Original
+from . import decisions, head, pair
+from .lookup import diffs, set_listed
+from .record import DiffRecord, stamp, update, waiting
+
+OLDER = "your edits of an older proposal"
+
+
+def open_diff(
+    window: sublime.Window,
+    proposal: Proposal,
+    original: Original,
+    keyboard: sublime.View | None,
+    take_focus: bool,
+) -> None:
+    """Show the proposal beside the original. A diff of the same session and path makes way for it,
+    and so does one whose CLI is gone.
+
+    `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
+    """
+    others = list(diffs(window))
+    older = [view for view in others if _makes_way(waiting(view), proposal)]
+    if not others:
+        before = keyboard.id() if keyboard is not None else 0
+        window.settings().set(decisions.FOCUS_BEFORE, before)
+    with ExitStack() as undo:
+        right = pair.create(window, proposal, original, undo)
+        # From here on it is whole; whatever failed before has left nothing behind.
+        undo.pop_all()
+    stamp(right)
+    set_listed(window, others + [right])
+    for view in older:
+        claimed = decisions.claim(view)
+        if claimed is not None:
+            decisions.put_away(claimed, None, OLDER)
+    window.focus_view(right)
+    if not take_focus and keyboard is not None and keyboard.is_valid():
+        window.focus_view(keyboard)
+
+
+def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> bool:
+    """Show whether the session's diffs wait for a CLI that is there; gives whether that is new."""
+    changed = False
+    for view in diffs(window):
+        record = waiting(view)
+        if record is None or record.session_id != session_id:
+            continue
+        if record.is_orphaned != orphaned:
+            head.draw(view, update(view, record, is_orphaned=orphaned))
+            changed = True
+    return changed
+
+
+def _makes_way(record: DiffRecord | None, proposal: Proposal) -> bool:
+    if record is None or record.path != proposal.path:
+        return False
+    is_gone = record.session_id not in proposal.live_sessions
+    return record.session_id == proposal.session_id or is_gone

@@ -1,0 +1,91 @@
+"""The two views of a diff: the file on the left, the proposal on the right."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import ExitStack
+
+import sublime
+
+from ...ide.editor import Proposal
+from ...ide.file_content import Original
+from .. import texts
+from . import head
+from .layout import make_room, take_room_back
+from .lookup import diffs, is_on_top, partner
+from .record import DiffRecord, OriginalRecord, digest, read, update, write, write_original
+
+
+def create(
+    window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack
+) -> sublime.View:
+    """Open both views, and give the right one; it is no diff before it is stamped. `undo` gets what
+    takes them away again."""
+    if not list(diffs(window)):
+        undo.callback(take_room_back, window)
+    left_group, right_group = make_room(window)
+    right = _new_view(window, right_group)
+    undo.callback(right.close)
+    left = _new_view(window, left_group)
+    undo.callback(left.close)
+    texts.fill(right, proposal.content, proposal.path)
+    shown = digest(proposal.content)
+    record = DiffRecord(
+        id=uuid.uuid4().hex,
+        session_id=proposal.session_id,
+        path=proposal.path,
+        window_id=window.id(),
+        view_id=right.id(),
+        original_id=left.id(),
+        proposed_digest="" if proposal.may_be_edited else shown,
+        saved_digest=shown,
+        was_empty=not proposal.content,
+        is_whole=proposal.is_whole,
+    )
+    join(left, right, record)
+    show_original(right, original)
+    return right
+
+
+def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
+    """Write the records of both, and dress the right one: phantoms and change marks are what does
+    not survive a restart."""
+    write_original(left, OriginalRecord(record.id, right.id()))
+    write(right, record)
+    right.settings().set("mini_diff", True)
+    right.set_read_only(not record.is_whole)
+    head.draw(right, record)
+
+
+def show_original(right: sublime.View, original: Original) -> None:
+    """Fill the left side, and compare the right one with it, from now on."""
+    record, left = read(right), partner(right)
+    if record is None:
+        return
+    if left.is_valid():
+        traits = ("on disk" if original.exists else "new file", *original.traits)
+        left.set_name(f"{os.path.basename(record.path)} ({', '.join(traits)})")
+        left.set_read_only(False)
+        texts.fill(left, original.text or original.note, record.path)
+        left.set_read_only(True)
+    # Where either side is not all there, every line would count as changed.
+    compared = record.is_whole and not original.note
+    if compared:
+        right.set_reference_document(original.text)
+    update(right, record, is_compared=compared, file_digest=original.digest)
+
+
+def show(window: sublime.Window, right: sublime.View) -> None:
+    """Bring both views to the top of their groups; the right one has the keyboard."""
+    left = partner(right)
+    if left.is_valid() and not is_on_top(window, left):
+        window.focus_view(left)
+    window.focus_view(right)
+
+
+def _new_view(window: sublime.Window, group: int) -> sublime.View:
+    window.focus_group(group)
+    view = window.new_file()
+    view.set_scratch(True)
+    return view

@@ -1,0 +1,137 @@
+"""What the views of a diff remember, in their settings: written and read here alone.
+
+Settings survive what nothing else does: a reload of the package, and Sublime's restart, which
+brings tabs back with text and settings, under other ids (docs/sublime.md). The stamp on the right
+view makes it a diff; whoever erases it has claimed the decision, exactly once (docs/adr/0003).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Mapping, TypeVar
+
+import sublime
+
+# Public, for key bindings: the stamp, and the path as the CLI sent it.
+STAMP = "gemini_companion_diff"
+PATH = "gemini_companion_diff_path"
+# Private: the record on the right view, and that on the left one.
+RECORD = "gemini_companion_diff_record"
+ORIGINAL = "gemini_companion_diff_original"
+
+
+@dataclass(frozen=True)
+class DiffRecord:
+    """A diff, as its right view has it. Digests are those of `digest`.
+
+    `id` is unique, and stays the diff's own over restarts. `view_id` and `original_id` are its
+    right and its left view, as of the editor's last start. `window_id` is the window whose CLI
+    asked, wherever the tab is dragged to.
+    """
+
+    id: str
+    session_id: str
+    path: str
+    window_id: int
+    view_id: int
+    original_id: int
+    # The CLI's own text; empty where only one is known that the user may have edited.
+    proposed_digest: str
+    # The text that was saved last, in case the editor crashes.
+    saved_digest: str
+    # The file on disk as the left side shows it, `Original.digest`.
+    file_digest: str = ""
+    was_empty: bool = False
+    # Whether the view holds the whole proposal, and whether it is compared with the left side.
+    is_whole: bool = True
+    is_compared: bool = False
+    # Whether its CLI is gone.
+    is_orphaned: bool = False
+    # Whether the editor brought it back, and its text may be older than the saved one.
+    is_restored: bool = False
+
+
+@dataclass(frozen=True)
+class OriginalRecord:
+    """The left side of the diff `id`, whose right view is `proposal_id`."""
+
+    id: str
+    proposal_id: int
+
+
+R = TypeVar("R", DiffRecord, OriginalRecord)
+
+
+def waiting(view: sublime.View) -> DiffRecord | None:
+    """The record of a diff that waits for a decision; None for every other view. A clone has the
+    record, too, but is not the view that it names."""
+    if not view.is_valid() or view.settings().get(STAMP) is not True:
+        return None
+    record = read(view)
+    return record if record is not None and record.view_id == view.id() else None
+
+
+def is_diff(view: sublime.View) -> bool:
+    return waiting(view) is not None
+
+
+def read(view: sublime.View) -> DiffRecord | None:
+    """The record of a right view, be it decided or under another id; None where there is none, or
+    a damaged one."""
+    return _parse(view.settings().get(RECORD), DiffRecord)
+
+
+def read_original(view: sublime.View) -> OriginalRecord | None:
+    """The record of a left view; None where there is none, or a damaged one."""
+    return _parse(view.settings().get(ORIGINAL), OriginalRecord)
+
+
+def write(view: sublime.View, record: DiffRecord) -> None:
+    view.settings().set(RECORD, asdict(record))
+    view.settings().set(PATH, record.path)
+
+
+def write_original(view: sublime.View, record: OriginalRecord) -> None:
+    view.settings().set(ORIGINAL, asdict(record))
+
+
+def update(view: sublime.View, record: DiffRecord, **changes: Any) -> DiffRecord:
+    """Write the record with these changes, and give it."""
+    changed = replace(record, **changes)
+    write(view, changed)
+    return changed
+
+
+def stamp(view: sublime.View) -> None:
+    """From now on the view is a diff."""
+    view.settings().set(STAMP, True)
+
+
+def erase_stamp(view: sublime.View) -> None:
+    view.settings().erase(STAMP)
+
+
+def erase(view: sublime.View) -> None:
+    """Make it a view like any other."""
+    for name in (STAMP, PATH, RECORD, ORIGINAL):
+        view.settings().erase(name)
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _parse(stored: Any, kind: type[R]) -> R | None:
+    types = _types(kind)
+    if not isinstance(stored, Mapping) or set(stored) != set(types):
+        return None
+    if any(type(stored[name]) is not types[name] for name in types):
+        return None
+    return kind(**stored)
+
+
+def _types(kind: type[Any]) -> dict[str, type]:
+    known = {"str": str, "int": int, "bool": bool}
+    return {field.name: known[str(field.type)] for field in fields(kind)}

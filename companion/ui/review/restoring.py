@@ -1,0 +1,87 @@
+"""Diffs that the editor brought back with its own session: tabs with text and settings only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sublime
+
+from .. import texts
+from . import decisions, pair
+from .lookup import listed, set_listed
+from .record import STAMP, digest, is_diff, read, read_original, update, waiting
+
+DAMAGED = "your edits"
+
+
+def adopt(window: sublime.Window) -> list[tuple[str, str]]:
+    """Take up the diffs that came back with the window; gives session and path of each diff there
+    is now. A left side that is alone is closed; a right one whose record is damaged becomes a tab
+    of the user's."""
+    if not listed(window):
+        return []
+    rights: dict[str, sublime.View] = {}
+    lefts: dict[str, sublime.View] = {}
+    for view in window.views():
+        _sort(view, rights, lefts)
+    for id, right in rights.items():
+        _take_up(window, right, lefts.pop(id, None))
+    for left in lefts.values():
+        left.close()
+    found = list(rights.values())
+    set_listed(window, found)
+    records = [record for record in map(waiting, found) if record is not None]
+    return [(record.session_id, record.path) for record in records]
+
+
+def _sort(
+    view: sublime.View, rights: dict[str, sublime.View], lefts: dict[str, sublime.View]
+) -> None:
+    """Put the view with its like, by the diff's id."""
+    record, original = read(view), read_original(view)
+    if view.settings().get(STAMP) is True:
+        if record is None:
+            decisions.disown(view, view.name() or DAMAGED)
+        elif record.id not in rights or is_diff(view):
+            # Of a diff and its clone, the diff.
+            rights[record.id] = view
+    # What is not scratch may hold something of the user's.
+    elif original is not None and record is None and view.is_scratch():
+        if original.id in lefts:
+            view.close()
+        else:
+            lefts[original.id] = view
+
+
+def _take_up(window: sublime.Window, right: sublime.View, left: sublime.View | None) -> None:
+    record = read(right)
+    if record is None:
+        return
+    is_reload = is_diff(right)
+    record = update(right, record, is_restored=True)
+    if is_reload:
+        return
+    record = update(right, record, view_id=right.id(), window_id=window.id())
+    if left is not None:
+        pair.join(left, right, replace(record, original_id=left.id()))
+        if record.is_compared:
+            right.set_reference_document(texts.text_of(left))
+
+
+def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
+    """The diff came back, and `saved` is the text that the core has of it, None for none: show the
+    newer of the two. Gives it, None where there is no diff or its text is not whole; and whether it
+    was the saved one, put in as an edit that can be undone."""
+    record = waiting(view)
+    if record is None:
+        return None, False
+    record = update(view, record, is_restored=False)
+    if not record.is_whole:
+        return None, False
+    text = texts.text_of(view)
+    is_newer = saved is not None and saved != text and record.saved_digest != digest(saved)
+    if saved is not None and is_newer:
+        texts.replace(view, saved)
+        text = texts.text_of(view)
+    update(view, record, saved_digest=digest(text))
+    return text, is_newer

@@ -1,0 +1,69 @@
+"""What there is from one start of the companion to its stop."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping
+
+import sublime
+
+from ..base import log
+from ..ide import discovery
+from ..ide.events import DiffEdited
+from ..ide.service import Companion
+from . import settings, terminal
+from .editor import SublimeEditor
+from .files import Files
+from .review.actions import Actions
+from .review.edits import Edits
+from .review.record import DiffRecord
+from .windows import Windows
+
+
+class Running:
+    """One companion, and what tells it of the editor; on the UI thread."""
+
+    def __init__(self) -> None:
+        self.log = log.start(settings.of().log_level)
+        state_path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+        self.editor = SublimeEditor()
+        self.companion = Companion(self.editor, os.getppid(), state_path)
+        self.files = Files(self.companion, self.editor)
+        self.diffs = Actions(self.companion, self.editor)
+        self.edits = Edits(self._save)
+        self.windows = Windows(self.companion, self.editor, self.files)
+        self.companion.start()
+        self.windows.start()
+
+    def stop(self) -> None:
+        """Leave diffs as they are, for the next start."""
+        self.windows.stop()
+        for window in sublime.windows():
+            self.edits.save_all(window)
+        self.editor.stop()
+        # Nobody waits here: the next companion does, on its own thread.
+        self.companion.stop(join=0)
+
+    def quit(self) -> None:
+        """The editor quits and its API is gone: take the files away with plain os calls."""
+        discovery.remove_all(os.getppid())
+        self.companion.stop(join=0.2)
+
+    def environment(self, window: sublime.Window) -> Mapping[str, str]:
+        """The variables that lead a CLI in a terminal to the window; empty while there are none."""
+        return self.companion.environments.get(window.id(), {})
+
+    def terminus_command(
+        self, window: sublime.Window, arguments: Mapping[str, Any] | None
+    ) -> tuple[str, dict[str, Any]] | None:
+        """`terminus_open` so that it leads the CLI to the window; None where it does already, or
+        where it is not wanted."""
+        if not settings.of(window).terminus_env:
+            return None
+        found = terminal.with_environment(arguments or {}, self.environment(window))
+        return ("terminus_open", found) if found is not None else None
+
+    def _save(self, record: DiffRecord, text: str) -> None:
+        if self.companion.is_running:
+            event = DiffEdited(record.window_id, record.session_id, record.path, text)
+            self.companion.post(event)

@@ -1,0 +1,123 @@
+"""The package's settings, typed: read and checked here alone; UI thread only.
+
+A project's own, `"settings": {"GeminiCompanion": {...}}` in its .sublime-project, stand over the
+user's. A value that makes no sense costs that value: the next one below counts, and a sentence says
+what was expected.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+import sublime
+
+FILE = "GeminiCompanion.sublime-settings"
+PROJECT_KEY = "GeminiCompanion"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+# Characters of a value that a sentence shows.
+SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Settings:
+    """As docs/settings.md describes them, with their defaults."""
+
+    focus_diff: bool = False
+    accept_on_save: bool = True
+    cli_command: tuple[str, ...] = ("gemini",)
+    terminal_command: tuple[str, ...] = ()
+    terminus_env: bool = True
+    is_trusted: bool | None = None
+    api_port: int = 8080
+    log_level: str = "info"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`fits` is asked with a value as Sublime gives it, of JSON's types."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+    # Whether it counts for all windows, and no project can have its own.
+    is_global: bool = False
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_port(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 16
+
+
+_SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
+KINDS: dict[str, Kind] = {
+    "focus_diff": _SWITCH,
+    "accept_on_save": _SWITCH,
+    "cli_command": Kind(
+        "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
+    ),
+    "terminal_command": Kind("a list of words", _is_words),
+    "terminus_env": _SWITCH,
+    "is_trusted": Kind(
+        "true, false or null", lambda value: value is None or isinstance(value, bool)
+    ),
+    "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
+    "log_level": Kind(" or ".join(map(json.dumps, LOG_LEVELS)), lambda v: v in LOG_LEVELS, True),
+}
+
+
+def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple[str, ...]]:
+    """The settings that count, and a sentence for each value that does not. `user` has the values
+    that are set, `project` what stands under the package's name in the project, None for nothing.
+
+    >>> parse({"focus_diff": True}, {"focus_diff": 1})[1]
+    ('"focus_diff" in the project has to be true or false, and is 1.',)
+    """
+    problems: list[str] = []
+    values: dict[str, Any] = {}
+    for name, value in user.items():
+        if KINDS[name].fits(value):
+            values[name] = value
+        else:
+            problems.append(_sentence(name, "settings", value))
+    if project is not None and not isinstance(project, Mapping):
+        problems.append(
+            f'"{PROJECT_KEY}" in the project has to be an object, and is {_shown(project)}.'
+        )
+    for name, value in project.items() if isinstance(project, Mapping) else ():
+        if name not in KINDS:
+            problems.append(f'"{name}" in the project is no setting of Gemini Companion.')
+        elif KINDS[name].is_global:
+            problems.append(f'"{name}" counts for all windows: a project cannot set it.')
+        elif KINDS[name].fits(value):
+            values[name] = value
+        else:
+            problems.append(_sentence(name, "project", value))
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Settings(**{**values, **lists}), tuple(problems)
+
+
+def _sentence(name: str, place: str, value: Any) -> str:
+    return f'"{name}" in the {place} has to be {KINDS[name].expected}, and is {_shown(value)}.'
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + " ..."
+
+
+def of(window: sublime.Window | None = None) -> Settings:
+    """Those of a window; without one, those that count for all."""
+    return read(window)[0]
+
+
+def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
+    """The same, and a sentence for each value that makes no sense."""
+    stored = sublime.load_settings(FILE)
+    user = {name: stored.get(name) for name in KINDS if stored.has(name)}
+    project: Any = window.project_data() if window is not None else None
+    ours = project.get("settings") if isinstance(project, Mapping) else None
+    return parse(user, ours.get(PROJECT_KEY) if isinstance(ours, Mapping) else None)

@@ -1,0 +1,125 @@
+"""Texts put into views, and into tabs of the user's own; UI thread only."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import partial
+from typing import Iterator
+
+import sublime
+
+from . import queues
+
+# Settings that would change a text on its way into a view.
+MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
+# Characters of a line from which a view is spared colors and wrapping.
+LONG_LINE = 64 * 1024
+# Milliseconds between looks for a window, where there is none.
+NO_WINDOW = 1000
+
+
+class PendingText:
+    """The one text that the command is about to put into its view. As an argument of the command
+    it would stay in the undo stack and in the session file; `run_command` returns when it is
+    done."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    def put(self, view: sublime.View, text: str) -> None:
+        """Make it the view's text, as one edit."""
+        self._text = text
+        try:
+            view.run_command("gemini_companion_fill_view")
+        finally:
+            self._text = None
+
+    def fill(self, view: sublime.View, edit: sublime.Edit) -> None:
+        """The body of the command; run by anybody else, it does nothing."""
+        text, self._text = self._text, None
+        if text is not None:
+            view.replace(edit, sublime.Region(0, view.size()), text)
+
+
+pending = PendingText()
+
+
+def text_of(view: sublime.View) -> str:
+    return view.substr(sublime.Region(0, view.size()))
+
+
+def replace(view: sublime.View, text: str) -> None:
+    """Make it the text of a view of ours, as one edit that can be undone."""
+    for name in MEDDLING:
+        view.settings().set(name, False)
+    pending.put(view, text)
+    for name in MEDDLING:
+        view.settings().erase(name)
+
+
+def replace_theirs(view: sublime.View, text: str) -> bool:
+    """Make it the text of a tab of the user's, as one edit that can be undone; saves nothing. False
+    where the view does not take it."""
+    settings = view.settings()
+    before = {name: settings.get(name) for name in MEDDLING}
+    replace(view, text)
+    for name, value in before.items():
+        if settings.get(name) != value:
+            settings.set(name, value)
+    return text_of(view) == text
+
+
+def fill(view: sublime.View, text: str, path: str) -> None:
+    """Give a new view its text, colored as the path's file; undo does not take it out."""
+    replace(view, text)
+    if int(sublime.version()) >= 4114:
+        view.clear_undo_stack()
+    selection = view.sel()
+    selection.clear()
+    selection.add(sublime.Region(0))
+    if _has_long_line(text):
+        view.settings().set("word_wrap", False)
+        return
+    syntax = sublime.find_syntax_for_file(path, text[: text.find("\n") + 1])
+    if syntax is not None:
+        view.assign_syntax(syntax)
+
+
+def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
+    """Open a text as a new tab, to be saved wherever the user likes."""
+    view = window.new_file()
+    view.set_name(os.path.basename(path))
+    fill(view, text, path)
+    return view
+
+
+def return_text(window: sublime.Window, path: str, text: str, name: str) -> None:
+    """Give the user a text of theirs as an unsaved tab, `name` in brackets behind the file's: among
+    their own tabs of the window, or of another one where it is gone. Without any, it waits."""
+    if not sublime.windows():
+        later = partial(return_text, window, path, text, name)
+        queues.on_ui_thread(later, delay_ms=NO_WINDOW)
+        return
+    with first_group_unchanged(window if window.is_valid() else sublime.active_window()) as home:
+        home.focus_group(0)
+        open_tab(home, path, text).set_name(f"{os.path.basename(path)} ({name})")
+
+
+@contextmanager
+def first_group_unchanged(window: sublime.Window) -> Iterator[sublime.Window]:
+    """What comes into the group meanwhile covers nothing that the user looks at."""
+    front = window.active_view_in_group(0)
+    yield window
+    if front is not None and front.is_valid():
+        window.focus_view(front)
+
+
+def _has_long_line(text: str) -> bool:
+    start = 0
+    while len(text) - start > LONG_LINE:
+        end = text.rfind("\n", start, start + LONG_LINE)
+        if end < 0:
+            return True
+        start = end + 1
+    return False

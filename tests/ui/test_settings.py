@@ -1,0 +1,128 @@
+"""The settings: what counts, what makes no sense, and when a change counts."""
+
+from __future__ import annotations
+
+import doctest
+import unittest
+from typing import Any, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui import settings
+from GeminiCompanion.companion.ui.settings import Settings, parse
+
+from .adapter import AdapterTestCase
+
+Steps = Generator[Any, Any, None]
+
+
+class Parsing(unittest.TestCase):
+    def test_without_any_the_defaults_count(self) -> None:
+        self.assertEqual(parse({}), (Settings(), ()))
+
+    def test_the_package_ships_the_defaults(self) -> None:
+        shipped: Any = sublime.decode_value(
+            sublime.load_resource("Packages/GeminiCompanion/GeminiCompanion.sublime-settings")
+        )
+        self.assertEqual(parse(shipped), (Settings(), ()))
+        self.assertEqual(set(shipped), set(settings.KINDS))
+
+    def test_a_projects_value_stands_over_the_users(self) -> None:
+        found, problems = parse({"focus_diff": True, "is_trusted": True}, {"is_trusted": False})
+        self.assertEqual((found.focus_diff, found.is_trusted, problems), (True, False, ()))
+
+    def test_a_bad_value_costs_itself_only_and_a_sentence_says_what_was_expected(self) -> None:
+        user = {"focus_diff": "yes", "cli_command": ["gemini", "--debug"]}
+        found, problems = parse(user)
+        self.assertEqual(found, Settings(cli_command=("gemini", "--debug")))
+        self.assertEqual(
+            problems, ('"focus_diff" in the settings has to be true or false, and is "yes".',)
+        )
+
+    def test_below_a_projects_bad_value_the_users_counts(self) -> None:
+        found, problems = parse({"is_trusted": True}, {"is_trusted": 1})
+        self.assertIs(found.is_trusted, True)
+        self.assertIn("in the project", problems[0])
+
+    def test_a_command_needs_a_word_and_a_terminal_none(self) -> None:
+        bad: Any
+        for bad in ([], [""], ["gemini", 1], "gemini", None, {}):
+            found, problems = parse({"cli_command": bad})
+            self.assertEqual((found.cli_command, len(problems)), (("gemini",), 1))
+        self.assertEqual(parse({"terminal_command": []}), (Settings(), ()))
+
+    def test_a_port_is_a_whole_number_in_its_range(self) -> None:
+        for bad in (-1, 65536, "8080", 80.5, True, None):
+            found, problems = parse({"api_port": bad})
+            self.assertEqual(found.api_port, 8080)
+            self.assertIn("from 0 to 65535", problems[0])
+        self.assertEqual(parse({"api_port": 0})[0].api_port, 0)
+
+    def test_a_project_cannot_set_what_counts_for_all_windows(self) -> None:
+        found, problems = parse({}, {"api_port": 1, "log_level": "debug"})
+        self.assertEqual((found, len(problems)), (Settings(), 2))
+
+    def test_a_project_is_told_of_names_that_are_no_settings_and_of_what_is_no_object(self) -> None:
+        self.assertIn("focus_dif", parse({}, {"focus_dif": True})[1][0])
+        self.assertIn("an object", parse({}, ["focus_diff"])[1][0])
+
+    def test_a_long_value_is_cut_in_its_sentence(self) -> None:
+        (problem,) = parse({"log_level": "x" * 10_000})[1]
+        self.assertLess(len(problem), 250)
+
+    def test_the_examples_are_right(self) -> None:
+        self.assertEqual(doctest.testmod(settings).failed, 0)
+
+
+class Changing(AdapterTestCase):
+    def set(self, key: str, value: Any) -> None:
+        stored = sublime.load_settings(settings.FILE)
+        self.addCleanup(stored.set, key, stored.get(key))
+        stored.set(key, value)
+
+    def set_project(self, ours: Any) -> None:
+        before: Any = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        self.window.set_project_data({**(before or {}), "settings": {settings.PROJECT_KEY: ours}})
+
+    def test_a_bad_value_is_told_once_for_each_change_and_stands_in_the_log(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            self.set("focus_diff", 7)
+            yield lambda: tell.called
+            plugin._host.running.windows.look()
+            plugin._host.running.windows.look()
+        self.assertEqual(tell.call_count, 1)
+        self.assertIn('"focus_diff"', tell.call_args[0][0])
+        self.assertIn(tell.call_args[0][0], plugin._host.log.lines()[-1])
+
+    def test_a_projects_settings_count_in_its_window_only(self) -> Steps:
+        self.set_project({"focus_diff": True})
+        self.window.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        self.assertIs(settings.of(self.window).focus_diff, True)
+        self.assertIs(settings.of(other).focus_diff, False)
+        other.run_command("close_window")
+        yield lambda: len(sublime.windows()) == 1
+
+    def test_a_projects_trust_is_told_at_once_to_the_clis_of_its_window(self) -> Steps:
+        yield from self.open("a.py", "a\n")
+        cli = yield from self.connect()
+
+        def trusted() -> Any:
+            return cli.received("ide/contextUpdate")[-1]["workspaceState"].get("isTrusted")
+
+        self.assertIsNone(trusted())
+        self.set_project({"is_trusted": False})
+        plugin.GeminiCompanionListener().on_post_save_project(self.window)
+        yield lambda: trusted() is False
+        self.set_project({})
+        yield lambda: trusted() is None
+
+    def test_in_a_project_that_does_not_want_it_saving_a_proposal_accepts_nothing(self) -> Steps:
+        self.set_project({"accept_on_save": False})
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
+        self.assertIsNone(plugin.GeminiCompanionListener().on_text_command(right, "save", None))
