@@ -28,7 +28,7 @@ class FakeEditor(Editor):
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 
-    def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str) -> None:
         pass
 
     def tell(self, sentence: str) -> None:

@@ -190,7 +190,7 @@ class FakeEditor(Editor):
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         self.orphaned[window_id, session_id] = orphaned
 
-    def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str) -> None:
         self.returned.append((window_id, path, text))
 
     def tell(self, sentence: str) -> None:

@@ -169,6 +169,18 @@ class Book:
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
         return [self._entries.pop(each) for each in told[: max(len(told) - MAX_TOLD, 0)]]
 
+    def take_back(self, number: int, decision: Decision) -> None:
+        """Nobody is sure to have heard of the decision: it is to be told again."""
+        entry = self._entries.get(number)
+        if entry is not None and entry.state == TOLD:
+            self._entries[number] = replace(entry, state=DECIDED)
+        elif entry is None and decision.text is None:
+            self._add(
+                Entry(
+                    decision.session_id, decision.path, DECIDED, decision.at, decided_at=decision.at
+                )
+            )
+
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text: it comes back
         unless the CLI writes it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Callable, Iterable, Mapping
 
@@ -11,6 +12,8 @@ from .sessions import Event, Session, Sessions
 
 # Seconds that a CLI has to write the file before the text counts as unwritten.
 PATIENCE = 5.0
+# Seconds after which a CLI knows what became of its proposal.
+SETTLED = 2.0
 LIST = '"Gemini Companion: Show Unwritten Edits"'
 AWAY = "Gemini CLI is away; your decision waits, and goes to it when it is back."
 AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
@@ -67,10 +70,9 @@ class Delivery:
         """Tell the session that asked of a decision; where it is gone, the CLI that came back."""
         entry = self._book[number]
         session = self._sessions.find(entry.session_id)
-        if session is None:
-            self._pass_on(number)
-        else:
+        if session is not None:
             self._queue(number, session)
+        self.pass_on()
         if session is None or session.stream is None:
             self._tell_away(number)
         self._on_change()
@@ -83,6 +85,7 @@ class Delivery:
             self._tell(CROWDED)
         if number in self._book:
             self._on_told(number)
+        self.pass_on_soon()
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
@@ -108,17 +111,28 @@ class Delivery:
 
     def session_ended(self, session: Session) -> None:
         """Its decisions wait for the CLI to come back as another session."""
+        for decision, number in session.unconfirmed():
+            self._book.take_back(number, decision)
         for number, entry in self._book:
             if entry.session_id == session.id and entry.state != TOLD:
                 self._book.leave_session(number, session.newest_then)
-        for number in self._book.of(DECIDED, session.id):
-            self._pass_on(number)
+        decided = self._book.of(DECIDED, session.id)
+        self.pass_on()
+        for number in decided:
             self._tell_away(number)
 
-    def stream_began(self) -> None:
-        """A CLI that is back may be the one that some of the decisions wait for."""
+    def pass_on_soon(self) -> None:
+        """A proposal was settled, and a decision on its path may have waited for that; until its
+        CLI knows, it would take that one for it."""
+        asyncio.get_running_loop().call_later(SETTLED, self.pass_on)
+
+    def pass_on(self) -> None:
+        """To be called when a stream has begun: its CLI may be the one that some of the decisions
+        wait for."""
+        if self._is_stopped:
+            return
         for number in self._book.of(DECIDED):
-            if self._sessions.find(self._book[number].session_id) is None:
+            if number in self._book and self._sessions.find(self._book[number].session_id) is None:
                 self._pass_on(number)
 
     def withdraw(self, path: str, text: str) -> bool:
@@ -164,21 +178,27 @@ class Delivery:
         self._book.queue(number, session.id, event_id)
 
     def _pass_on(self, number: int) -> None:
-        """A decision whose CLI is gone goes to the newest one that came after, or waits for it.
+        """A decision whose CLI is gone goes to the newest session that came after, a rejection to
+        all of them; or it waits for one.
 
-        Never to one that waits for a decision on the same path itself: it would take it for that.
+        A CLI knows a proposal by its path alone, whatever its session. So nothing is passed on as
+        long as a proposal for the path is open, nor where the decisions that wait for the path are
+        not all the same: it would be taken for the decision on another one.
         """
         entry = self._book[number]
+        waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
+        owners = {it.session_id for it in waiting}
+        is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
+        if self._book.of(OPEN, path=entry.path) or not is_sure:
+            return
         back = [
             session
             for session in self._sessions
-            if session.stream is not None
-            and session.ordinal > entry.after_session
-            and not self._book.of(OPEN, session.id, entry.path)
+            if session.stream is not None and session.ordinal > entry.after_session
         ]
-        if back and not self._is_stopped:
-            self._queue(number, back[-1])
-        self._on_change()
+        for session in back if entry.text is None else back[-1:]:
+            self._queue(number, session)
+            self._on_change()
 
     def _tell_away(self, number: int) -> None:
         """Unless it found another session meanwhile. Where the window closes nobody is there."""

@@ -11,7 +11,7 @@ from typing import Any, Awaitable, Callable, Iterable, TypeVar
 
 from ..base.large_json import TruncatedString
 from ..base.log import logger
-from .decisions import DECIDED, OPEN, Book
+from .decisions import DECIDED, OPEN, TOLD, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
@@ -119,12 +119,14 @@ class Diffs(Desk):
 
     def _to_close(self, session: Session, path: str) -> int | None:
         """The session's open diff for the path; or that of one which is gone: the CLI may have
-        opened it as another session, before it lost its connection."""
+        opened it as another session, before it lost its connection. Where several are gone,
+        nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
         if own or self._book.of(DECIDED, session.id, path):
             return own[-1] if own else None
         gone = [it for it in self._book.of(OPEN, path=path) if self._is_gone(it)]
-        return gone[-1] if gone else None
+        owners = {self._book[it].session_id for it in gone}
+        return gone[-1] if len(owners) == 1 else None
 
     def _is_gone(self, number: int) -> bool:
         session = self._sessions.find(self._book[number].session_id)
@@ -152,6 +154,7 @@ class Diffs(Desk):
             self._disk.watch(number)
         else:
             self._book.forget(number)
+        self._delivery.pass_on_soon()
         self._on_change()
         return closed.text
 
@@ -209,8 +212,12 @@ class Diffs(Desk):
         book is shown again, as the user had it last; or rejected, where nobody knows that any
         more."""
         present = set(diffs)
-        for session_id in {id for id, _ in present if self._sessions.find(id) is None}:
-            self._editor.set_orphaned(self._window_id, session_id, True)
+        for session_id, path in present:
+            if self._sessions.find(session_id) is None:
+                self._editor.set_orphaned(self._window_id, session_id, True)
+            if not self._book.of(OPEN, session_id, path):
+                work = partial(self._close_stale, session_id, path)
+                asyncio.ensure_future(self._restore(session_id, work))
         for number in self._book.of(OPEN):
             entry = self._book[number]
             if (entry.session_id, entry.path) in present:
@@ -227,6 +234,17 @@ class Diffs(Desk):
             await self._in_turn(session_id, work)
         except EditorError as error:
             logger.warning("a diff could not be restored: %s", error)
+
+    async def _close_stale(self, session_id: str, path: str) -> None:
+        """The editor came back with a diff that the book has not, or has decided. One whose CLI
+        nobody knows is the user's to decide."""
+        is_decided = self._book.of(DECIDED, session_id, path) or self._book.of(
+            TOLD, session_id, path
+        )
+        if is_decided or self._sessions.find(session_id) is not None:
+            await self._editor.close_diff(self._window_id, session_id, path, decided=False)
+            if not is_decided:
+                self.reject(session_id, path)
 
     async def _catch_up(self, number: int, saved: str | None) -> None:
         if self._book.is_open(number):

@@ -11,13 +11,14 @@ import hashlib
 import os
 import time
 from functools import partial
-from typing import Callable, Optional, Tuple
+from typing import Awaitable, Callable, Optional, Tuple
 
 from ..base.background import in_thread
 from ..base.log import logger
 from . import file_content
 from .decisions import TOLD, Book, Entry
 from .delivery import LIST, PATIENCE
+from .editor import EditorError
 
 # Seconds after a CLI was told at which its file is looked at: whoever changes the file again, such
 # as a formatter, comes after one of them. After the last one, a text that comes back does.
@@ -36,14 +37,14 @@ Touched = Optional[Tuple[int, int]]
 class DiskCheck:
     """The texts of one window's book that are TOLD.
 
-    `give_back` is given each entry that comes back to the user, which is forgotten then; `tell`
-    sentences for the user.
+    `give_back` is given each entry that comes back to the user, which is forgotten once that has
+    returned, and tried again where it raised EditorError; `tell` sentences for the user.
     """
 
     def __init__(
         self,
         book: Book,
-        give_back: Callable[[Entry], None],
+        give_back: Callable[[Entry], Awaitable[None]],
         tell: Callable[[str], None],
         on_change: Callable[[], None],
     ) -> None:
@@ -54,6 +55,8 @@ class DiskCheck:
         # What a text's file was like at the last look: one that nobody touched is not read again.
         self._seen: dict[int, Touched] = {}
         self._notified: set[int] = set()
+        # Texts that could not be given back yet.
+        self._overdue: set[int] = set()
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -73,11 +76,12 @@ class DiskCheck:
 
     async def look(self) -> None:
         """To be called now and then."""
-        await asyncio.gather(*(self._look_at(number) for number in self._book.of(TOLD)))
-        for number in set(self._seen) | self._notified:
-            if number not in self._book:
-                self._seen.pop(number, None)
-                self._notified.discard(number)
+        numbers = self._book.of(TOLD)
+        await asyncio.gather(*(self._look_at(it, it in self._overdue) for it in numbers))
+        for number in set(self._seen) - set(numbers):
+            del self._seen[number]
+        self._notified.intersection_update(numbers)
+        self._overdue.intersection_update(numbers)
 
     def _begin(self, number: int, is_last: bool = False) -> None:
         if number in self._book and not self._is_stopped:
@@ -97,11 +101,19 @@ class DiskCheck:
             self._forget(number)
         elif entry.comes_back:
             if is_last:
-                self._forget(number)
-                self._give_back(entry)
+                await self._return(number, entry)
         elif is_there is not None:
             self._seen[number] = touched
             self._judge(number, entry, touched)
+
+    async def _return(self, number: int, entry: Entry) -> None:
+        self._overdue.add(number)
+        try:
+            await self._give_back(entry)
+        except EditorError as error:
+            logger.warning("a text could not be given back yet: %s", error)
+        else:
+            self._forget(number)
 
     def _judge(self, number: int, entry: Entry, touched: Touched) -> None:
         """A file that is something else."""

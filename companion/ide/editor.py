@@ -76,10 +76,12 @@ class Editor(ABC):
         thread."""
 
     @abstractmethod
-    def return_text(self, window_id: int, path: str, text: str) -> None:
+    async def return_text(self, window_id: int, path: str, text: str) -> None:
         """Give the user a text of theirs that reached no file, as an unsaved tab named after the
-        path: in the window, or in another one where that is gone; returns at once, from any
-        thread."""
+        path: in the window, or in another one where that is gone; returns once it is there.
+
+        Raises EditorError, also where there is no window.
+        """
 
     @abstractmethod
     def tell(self, sentence: str) -> None:

@@ -32,6 +32,10 @@ LEAP = 2**32
 MAX_SESSIONS = 64
 
 
+# Seconds that a stream has to live on for its client to have read what was written to it.
+READ = 2.0
+
+
 class UnknownSession(Exception):
     """No such session (any more): the client has to initialize again."""
 
@@ -88,6 +92,9 @@ class Session:
         self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
+        # What went out since anything was heard of the client, and when; and when its stream broke.
+        self._unconfirmed: list[tuple[float, Event]] = []
+        self._broke_at = 0.0
 
     def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
         """Put a notification on the session's stream, now or when there is one; gives the event's
@@ -109,6 +116,8 @@ class Session:
         self.stream = Stream(self, last_event_id if known and last_event_id else self._delivered)
         # What the client has seen was delivered, whatever became of the stream that brought it.
         self.delivered(self.stream.position)
+        if known:
+            self._unconfirmed = [it for it in self._unconfirmed if it[1].id > self.stream.position]
         return self.stream
 
     def after(self, id: int) -> Event | None:
@@ -121,8 +130,32 @@ class Session:
         self._delivered = max(self._delivered, id)
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
             self._events.popleft()
+        now = asyncio.get_running_loop().time()
+        self._unconfirmed = [it for it in self._unconfirmed if it[0] > now - READ]
         for event in told:
+            self._unconfirmed.append((now, event))
             self._on_told(event.number)
+
+    def heard(self) -> None:
+        """Its client lives, and has read what went out some time before."""
+        now = asyncio.get_running_loop().time()
+        self.last_seen = now
+        if self.stream is not None:
+            self._unconfirmed.clear()
+
+    def lose_stream(self, in_order: bool) -> None:
+        """The stream is gone, in good order or not."""
+        self.stream = None
+        self._broke_at = 0.0 if in_order else asyncio.get_running_loop().time()
+
+    def unconfirmed(self) -> list[tuple[Decision, int]]:
+        """The decisions, with their numbers, that went out so shortly before the stream broke that
+        the client may not have read them, and was not heard of since."""
+        return [
+            (event.value, event.number)
+            for at, event in self._unconfirmed
+            if at > self._broke_at - READ and self._broke_at and isinstance(event.value, Decision)
+        ]
 
     def _waiting(self) -> list[Event]:
         return [it for it in self._events if it.id > self._delivered and not it.passing]
@@ -175,6 +208,7 @@ class Stream:
         self._session = session
         self._wake = asyncio.Event()
         self._ended = False
+        self.ended_in_order = False
 
     def wake(self) -> None:
         self._wake.set()
@@ -196,6 +230,7 @@ class Stream:
                 return None
             event = self._take()
         if event is None and self._ended:
+            self.ended_in_order = True
             raise StreamEnded
         return event
 
@@ -278,7 +313,7 @@ class Sessions:
         session = self._sessions.get(id or "")
         if session is None:
             raise UnknownSession
-        session.last_seen = asyncio.get_running_loop().time()
+        session.heard()
         return session
 
     def find(self, id: str) -> Session | None:
@@ -288,7 +323,7 @@ class Sessions:
         """The stream is gone; unless another took its place, the grace time begins."""
         if session.stream is not stream:
             return
-        session.stream = None
+        session.lose_stream(stream.ended_in_order)
         session.newest_then = self._opened
         if self._sessions.get(session.id) is session:
             self._wait_for(session)

@@ -205,15 +205,15 @@ class Workspace:
             logger.error("%s", self.publication.problem)
             self._editor.tell(self.publication.problem)
 
-    def _give_back(self, entry: Entry) -> None:
-        self._editor.return_text(self.window_id, entry.path, entry.text or "")
+    async def _give_back(self, entry: Entry) -> None:
+        await self._editor.return_text(self.window_id, entry.path, entry.text or "")
 
     def _stream_began(self, session: Session) -> None:
         self.updates.greet(session)
         self.diffs.mark(session.id, orphaned=False)
         # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
         self.sessions.end_absent()
-        self.delivery.stream_began()
+        self.delivery.pass_on()
 
     def _session_absent(self, session: Session) -> None:
         self.diffs.mark(session.id, orphaned=True)

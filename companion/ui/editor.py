@@ -69,9 +69,8 @@ class SublimeEditor(Editor):
 
         queues.on_ui_thread(show)
 
-    def return_text(self, window_id: int, path: str, text: str) -> None:
-        window = sublime.Window(window_id)
-        queues.on_ui_thread(partial(texts.return_text, window, path, text, YOURS))
+    async def return_text(self, window_id: int, path: str, text: str) -> None:
+        await self._ask(partial(_return_text, window_id, path, text))
 
     def tell(self, sentence: str) -> None:
         message = "Gemini Companion: " + sentence
@@ -133,6 +132,12 @@ class SublimeEditor(Editor):
 
         queues.on_ui_thread(run)
         return future
+
+
+def _return_text(window_id: int, path: str, text: str) -> None:
+    if not sublime.windows():
+        raise EditorError("The editor has no window.")
+    texts.return_text(sublime.Window(window_id), path, text, YOURS)
 
 
 def _outcome(work: Callable[[], T], future: asyncio.Future[T]) -> Callable[[], None]:

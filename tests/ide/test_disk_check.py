@@ -16,6 +16,7 @@ from GeminiCompanion.companion.ide import disk_check, file_content
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
 from GeminiCompanion.companion.ide.delivery import PATIENCE
 from GeminiCompanion.companion.ide.disk_check import LOOKS, SUPERSEDED, DiskCheck
+from GeminiCompanion.companion.ide.editor import EditorError
 
 from ..support import Clock, in_loop, temp_folder, until
 
@@ -29,13 +30,19 @@ class DiskCheckTestCase(unittest.TestCase):
         self.book = Book()
         self.said: list[str] = []
         self.returned: list[str | None] = []
+        self.refusal = ""
         self.check = DiskCheck(
             self.book,
-            lambda entry: self.returned.append(entry.text),
+            self.give_back,
             self.said.append,
             lambda: None,
         )
         self.long_ago = time.time() - PATIENCE - 1
+
+    async def give_back(self, entry: Entry) -> None:
+        if self.refusal:
+            raise EditorError(self.refusal)
+        self.returned.append(entry.text)
 
     def write(self, data: bytes) -> None:
         with open(self.path, "wb") as file:
@@ -236,3 +243,16 @@ class WhatComesBack(DiskCheckTestCase):
         self.check.stop()
         await self.clock.advance(3)
         self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
+
+    @in_loop
+    async def test_a_text_that_no_window_takes_is_tried_again(self) -> None:
+        self.begin()
+        self.refusal = "The editor has no window."
+        with self.assertLogs(log.logger, "WARNING"):
+            for _ in range(2):
+                await self.pass_by(2)
+            await until(lambda: self.check._overdue)
+        self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
+        self.refusal = ""
+        await self.check.look()
+        self.assertEqual((self.returned, self.texts()), (["mine\n"], []))

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 import time
 import unittest
 from typing import Any, AsyncIterator
@@ -14,11 +15,13 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.context import OpenFile
-from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
+from GeminiCompanion.companion.ide.context_updates import DEBOUNCE, LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
+from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
+from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
-from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session, StreamEnded
+from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, READ, Session, StreamEnded
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import (
@@ -30,6 +33,7 @@ from ..support import (
     discovery_files,
     in_loop,
     temp_folder,
+    until,
 )
 
 DELIVERY = "GeminiCompanion.companion.ide.delivery"
@@ -156,6 +160,20 @@ class Context(WithoutServer):
             self.focus(1, str(number))
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [[], ["99"]])
+
+    @in_loop
+    async def test_changes_without_a_pause_hold_an_update_up_for_a_quarter_of_a_second(
+        self,
+    ) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        await self.clock.advance(0)
+        for number in range(60):
+            self.focus(1, str(number))
+            await self.clock.advance(0.01)
+        sent = len(reader.contexts()) - 1
+        self.assertGreaterEqual(sent, int(0.6 / LONGEST_WAIT))
+        self.assertLessEqual(sent, int(0.6 / LONGEST_WAIT) + 1)
 
     @in_loop
     async def test_what_changes_nothing_sends_nothing(self) -> None:
@@ -428,11 +446,54 @@ class Decisions(WithoutServer):
         self.workspace.sessions.end(session.id)
         _, older = self.connect()
         _, newer = self.connect()
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.assertEqual(newer.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual(older.received("ide/diffAccepted"), [])
+        self.assertEqual(self.editor.told, [])
+
+    @in_loop
+    async def test_a_rejection_goes_to_each_that_may_be_the_one_that_asked(self) -> None:
+        await self.begin()
+        _, bystander = self.connect()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.sessions.end(session.id)
+        readers = [self.connect()[1] for _ in range(2)]
         self.workspace.diffs.reject(session.id, PATH)
         await self.clock.advance(0)
-        self.assertEqual(newer.received("ide/diffRejected"), [{"filePath": PATH}])
-        self.assertEqual(older.received("ide/diffRejected"), [])
-        self.assertEqual(self.editor.told, [])
+        for reader in readers:
+            self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
+        self.assertEqual(bystander.received("ide/diffRejected"), [])
+        self.assertEqual(self.workspace.book.entries(), ())
+
+    @in_loop
+    async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.leave(session)
+        self.workspace.sessions.end(session.id)
+        other, reader = self.connect()
+        await self.propose(other)
+        # That of the one that is gone made way; this is a tab that the editor brought back.
+        self.workspace.diffs.accept("gone", PATH, "mine\n")
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+        await self.workspace.diffs.close_diff(other, PATH)
+        await self.clock.advance(SETTLED / 2)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_decisions_that_differ_are_passed_on_to_nobody(self) -> None:
+        await self.begin()
+        for text in ("one\n", "two\n"):
+            self.workspace.diffs.accept("of " + text, PATH, text)
+        _, reader = self.connect()
+        await self.clock.advance(1)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+        self.assertEqual(len(self.workspace.delivery.unwritten()), 2)
 
     @in_loop
     async def test_a_session_that_ends_with_its_stream_open_passes_nothing_on(self) -> None:
@@ -640,6 +701,91 @@ class Decisions(WithoutServer):
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
     @in_loop
+    async def test_a_decision_that_goes_out_at_this_moment_is_not_handed_out_again(self) -> None:
+        await self.begin()
+        session = self.workspace.sessions.open(VERSION)
+        await self.propose(session)
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        stream = session.attach(None)
+        event = await stream.next(1)
+        self.assertEqual(event and event.value.notification()[1], ACCEPTED)
+        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
+        # The write fails: it was not told, and is told by the next stream.
+        self.leave(session)
+        reader = self.read(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
+
+    @in_loop
+    async def test_what_went_out_as_the_stream_broke_is_told_to_the_cli_that_is_back(self) -> None:
+        for seconds, again in ((READ / 2, True), (READ * 2, False)):
+            with self.subTest(seconds=seconds):
+                await self.begin()
+                session, reader = self.connect()
+                await self.propose(session)
+                self.workspace.diffs.reject(session.id, PATH)
+                await self.clock.advance(0)
+                self.assertEqual(len(reader.received("ide/diffRejected")), 1)
+                await self.clock.advance(seconds)
+                self.leave(session)
+                await self.clock.advance(GRACE + 1)
+                _, back = self.connect()
+                await self.clock.advance(0)
+                self.assertEqual(len(back.received("ide/diffRejected")), again)
+
+    @in_loop
+    async def test_a_decision_on_a_proposal_that_is_just_replaced_closes_the_newer_one(
+        self,
+    ) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        await self.propose(session)
+        real = self.editor.open_diff
+
+        async def decide_first(window_id: int, proposal: Proposal) -> None:
+            self.workspace.diffs.accept(session.id, PATH, "mine\n")
+            await real(window_id, proposal)
+
+        with mock.patch.object(self.editor, "open_diff", decide_first):
+            await self.propose(session, text="newer\n")
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+        self.assertEqual((self.editor.diffs, self.workspace.status().waiting), ({}, 0))
+
+    @in_loop
+    async def test_an_editor_that_lost_a_diff_costs_none_of_its_text(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.diffs.edited(session.id, PATH, "mine\n")
+        self.editor.diffs.clear()
+        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "mine\n")
+        (entry,) = self.workspace.book.entries()
+        self.assertEqual((entry.text, entry.comes_back), ("mine\n", True))
+
+    @in_loop
+    async def test_a_diff_that_was_decided_before_the_editor_came_back_is_closed(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        self.editor.diffs[WINDOW, session.id, PATH] = "theirs\n"
+        self.editor.diffs[WINDOW, "unknown", PATH] = "theirs\n"
+        self.workspace.diffs.reconcile([(session.id, PATH), ("unknown", PATH)])
+        await self.clock.advance(0)
+        self.assertEqual(list(self.editor.diffs), [(WINDOW, "unknown", PATH)])
+        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
+
+    @in_loop
+    async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
+        await self.begin()
+        session = self.workspace.sessions.open(VERSION, "a CLI 1.0")
+        before = time.time()
+        await self.propose(session)
+        (entry,) = self.workspace.book.entries()
+        self.assertEqual(entry.client, "a CLI 1.0")
+        self.assertTrue(before <= entry.opened_at <= time.time())
+
+    @in_loop
     async def test_a_path_that_no_system_could_have_is_refused(self) -> None:
         await self.begin()
         session, _ = self.connect()
@@ -681,6 +827,89 @@ class Decisions(WithoutServer):
         self.assertEqual([it.is_whole for it in shown], [True, False])
         (entry,) = self.workspace.saved(time.time()).proposals
         self.assertIsNone(entry.text)
+
+
+class HandedOver(WithoutServer):
+    """What closeDiff gave to the CLI, of a diff that the user has typed into."""
+
+    async def close(self, is_edited: bool = True, decided: bool = True) -> str:
+        await self.begin()
+        path = self.file(1, "a.py").path
+        session, _ = self.connect()
+        await self.workspace.diffs.open_diff(session, path, "theirs\n")
+        if is_edited:
+            self.editor.diffs[WINDOW, session.id, path] = "mine\n"
+            self.editor.edited.add((WINDOW, path))
+        await self.workspace.diffs.close_diff(session, path, decided)
+        return path
+
+    async def wait(self) -> None:
+        """Let the looks at the disk pass."""
+        for seconds in (0.0, *LOOKS):
+            await self.clock.advance(seconds)
+            await until(lambda: not any("work" in it.name for it in threading.enumerate()))
+            await self.clock.advance(0)
+
+    @in_loop
+    async def test_it_comes_back_where_the_cli_does_not_write_it(self) -> None:
+        path = await self.close()
+        self.assertEqual(self.workspace.delivery.unwritten(), ())
+        await self.wait()
+        await until(lambda: self.editor.returned)
+        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
+        self.assertEqual(self.workspace.book.entries(), ())
+
+    @in_loop
+    async def test_it_does_not_where_the_cli_writes_it(self) -> None:
+        path = await self.close()
+        with open(path, "w") as file:
+            file.write("mine\n")
+        await self.wait()
+        self.assertEqual((self.editor.returned, self.workspace.book.entries()), ([], ()))
+
+    @in_loop
+    async def test_where_nothing_was_typed_or_the_tab_stays_nothing_comes_back(self) -> None:
+        for is_edited, decided in ((False, True), (False, False), (True, False)):
+            with self.subTest(is_edited=is_edited, decided=decided):
+                await self.close(is_edited, decided)
+                self.assertEqual(self.workspace.book.entries(), ())
+
+    @in_loop
+    async def test_it_comes_back_after_a_restart_in_the_same_seconds(self) -> None:
+        path = await self.close()
+        saved = self.workspace.saved(time.time())
+        self.workspace.close(reject=False)
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        await self.wait()
+        await until(lambda: self.editor.returned)
+        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
+
+    @in_loop
+    async def test_a_cli_that_leaves_before_the_answer_loses_none_of_it(self) -> None:
+        await self.begin()
+        path = self.file(1, "a.py").path
+        session, _ = self.connect()
+        await self.workspace.diffs.open_diff(session, path, "theirs\n")
+        asking = asyncio.ensure_future(self.workspace.diffs.close_diff(session, path))
+        self.editor.edited.add((WINDOW, path))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await self.wait()
+        await until(lambda: self.editor.returned)
+        self.assertTrue(asking.cancelled())
+
+    @in_loop
+    async def test_an_older_text_of_the_path_stays_while_a_newer_proposal_is_open(self) -> None:
+        path = await self.close()
+        (session,) = self.workspace.sessions
+        await self.workspace.diffs.open_diff(session, path, "newer\n")
+        texts = [entry.text for entry in self.workspace.book.entries()]
+        self.assertEqual(texts, ["mine\n", "newer\n"])
+        await self.wait()
+        await until(lambda: self.editor.returned)
+        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
+        self.assertEqual(self.workspace.status().waiting, 1)
 
 
 class Served(FilesTestCase):

@@ -116,12 +116,10 @@ class Port(Editor):
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         pass
 
-    def return_text(self, window_id: int, path: str, text: str) -> Any:
+    async def return_text(self, window_id: int, path: str, text: str) -> None:
         self._world.note("return_text {} {!r}", path, text)
         self._world.count("returned")
-        return self._world.loop.create_task(
-            self._on_ui_thread(lambda: self._scene.return_text(text))
-        )
+        await self._on_ui_thread(lambda: self._scene.return_text(text))
 
     def tell(self, sentence: str) -> None:
         self._world.note("told: {}", sentence)
