@@ -280,6 +280,7 @@ class Diffs(Desk):
 
 
 async def _after(before: asyncio.Future[Any] | None, work: Callable[[], Awaitable[T]]) -> T:
-    if before is not None:
+    # Mostly it has ended by now, without having waited for anything.
+    if before is not None and not before.done():
         await asyncio.wait({before})
     return await work()
