@@ -211,6 +211,18 @@ class Decision(AdapterTestCase):
         self.assertEqual(self.window.active_view(), view)
         self.assertEqual(self.window.get_view_index(view)[0], 0)
 
+    def test_while_others_wait_the_next_diff_gets_the_keyboard_of_a_decided_one(self) -> Steps:
+        yield from self.open("typing.py", "x\n")
+        cli = yield from self.connect()
+        first = yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        second = yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
+        self.window.focus_view(second)
+        yield lambda: plugin._host.running.editor.keyboard == second
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: not second.is_valid()
+        yield lambda: plugin._host.running.editor.keyboard == first
+        self.assertEqual(self.window.active_view(), first)
+
     def test_dividers_that_the_user_moved_meanwhile_do_no_harm(self) -> Steps:
         cli = yield from self.connect()
         before = self.window.layout()

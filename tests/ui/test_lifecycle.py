@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import stat
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ui.review import lookup, record
 
@@ -182,6 +185,22 @@ class Lifecycle(AdapterTestCase):
         yield lambda: (own_files(), threads()) == ([], [])
         yield 50
         self.assertEqual(list(lookup.diffs(self.window)), [])
+
+    def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        editor: Any = plugin._host.editor
+        plugin.plugin_unloaded()
+        proposal = Proposal("session", self.write("a.py", "old\n"), "new\n")
+
+        async def ask() -> None:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(editor.open_diff(self.window.id(), proposal), 0.5)
+
+        asking = threading.Thread(target=asyncio.run, args=(ask(),))
+        asking.start()
+        yield lambda: not asking.is_alive()
+        self.assertEqual(self.tabs(), {})
+        self.assertEqual(self.window.num_groups(), 1)
 
     def test_a_look_at_the_windows_that_fails_is_not_the_last(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
