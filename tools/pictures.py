@@ -1,20 +1,26 @@
-"""Makes the pictures of README and docs: `python tools/pictures.py`, with Chromium on the machine.
+"""Makes the pictures of README and docs: `python tools/pictures.py [NAME ...]`.
 
-The same file is the script that plays the user inside the editor (`--exec`).
+Each picture is a scene: the headless editor plays it, writes a page for each moment that it is to
+show, and a browser makes pictures of the pages; several moments become one animated picture. The
+same file is the script that plays the scene inside the editor (`--exec`). Needs Playwright, and a
+Chromium in PATH or the one that `make setup` unpacks.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Dict, List, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES = os.path.join(ROOT, "docs", "images")
+# GitHub shows larger ones only after a while.
+LARGEST = 1_000_000
 SHOP = '''"""A shop."""
 
 
@@ -36,58 +42,94 @@ PROPOSED = SHOP.replace(
     "    return len(items)\n",
     "    return len(items)\n\n\ndef is_empty(items):\n    return not items\n",
 )
-# The pictures, and their heights in pixels.
-HEIGHTS = {"diff": 660, "status": 790, "gone": 660}
-BROWSER = [
-    "chromium",
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-]
 
 
-def take(name: str, folder: str) -> None:
-    """Render the editor in the state `name`, and have the browser make a picture of it."""
-    page = os.path.join(folder, name + ".html")
-    editor = [sys.executable, "-m", "headless", os.path.join(folder, "shop"), "--render", page]
-    subprocess.check_call(editor + ["--exec", os.path.abspath(__file__), "--", name], cwd=ROOT)
-    # Not the folder of whoever makes the pictures.
-    with open(page, encoding="utf-8") as file:
-        text = file.read().replace(folder, "/home/ann")
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(text)
-    picture = "--screenshot=" + os.path.join(IMAGES, name + ".png")
-    size = f"--window-size=1150,{HEIGHTS[name]}"
-    subprocess.check_call(BROWSER + [size, picture, "file://" + page], stderr=subprocess.DEVNULL)
+class Stage:
+    """The editor while a scene is played; made inside it."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        import sublime
+
+        from headless import running
+
+        self.name, self.folder = name, folder
+        self.editor = running.current()
+        self.window = sublime.active_window()
+        self.path = os.path.join(self.window.folders()[0], "shop.py")
+        self.moments: List[List[Any]] = []
+
+    def open(self) -> Any:
+        """The file, two of its lines selected."""
+        import sublime
+
+        view = self.window.open_file(self.path)
+        wait(lambda: not view.is_loading())
+        view.sel().clear()
+        view.sel().add(sublime.Region(view.text_point(6, 4), view.text_point(7, 30)))
+        return view
+
+    def connect(self) -> Any:
+        """A CLI that is connected to the window."""
+        from GeminiCompanion import plugin
+        from GeminiCompanion.tests.fake_cli import FakeCli
+
+        wait(lambda: plugin._host.environment(self.window))
+        cli = FakeCli(plugin._host.environment(self.window))
+        wait(cli.connected)
+        return cli
+
+    def propose(self, cli: Any) -> None:
+        cli.call("openDiff", filePath=self.path, newContent=PROPOSED).result(10)
+
+    def show(self, seconds: float = 1.0) -> None:
+        """Keep this moment; in an animated picture it is shown for so long."""
+        from headless.render import render
+
+        page = os.path.join(self.folder, "%s-%02d.html" % (self.name, len(self.moments)))
+        # Not the folder of whoever makes the pictures.
+        text = self.editor.ui(render, self.editor).replace(self.folder, "/home/ann")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.moments.append([page, seconds])
 
 
-def play(name: str) -> None:
-    """Inside the editor: open the file, connect a CLI, and do what the picture shows."""
-    import sublime
+def diff(stage: Stage) -> None:
+    stage.open()
+    stage.propose(stage.connect())
+    stage.show()
 
-    sys.path.insert(0, ROOT)
-    from GeminiCompanion import plugin
-    from GeminiCompanion.tests.fake_cli import FakeCli
 
-    window = sublime.active_window()
-    path = os.path.join(window.folders()[0], "shop.py")
-    view = window.open_file(path)
-    wait(lambda: not view.is_loading())
-    view.sel().clear()
-    view.sel().add(sublime.Region(view.text_point(6, 4), view.text_point(7, 30)))
-    wait(lambda: plugin._host.environment(window))
-    cli = FakeCli(plugin._host.environment(window))
-    wait(cli.connected)
-    if name in ("diff", "gone"):
-        cli.call("openDiff", filePath=path, newContent=PROPOSED).result(10)
-    if name == "gone":
-        cli.close()
-        wait(lambda: any(view.name().endswith("CLI gone)") for view in window.views()))
-    elif name == "status":
-        window.run_command("gemini_companion_status")
-        wait(lambda: window.active_panel())
+def gone(stage: Stage) -> None:
+    stage.open()
+    cli = stage.connect()
+    stage.propose(cli)
+    cli.close()
+    wait(lambda: any(view.name().endswith("CLI gone)") for view in stage.window.views()))
+    stage.show()
+
+
+def status(stage: Stage) -> None:
+    stage.open()
+    stage.connect()
+    stage.window.run_command("gemini_companion_status")
+    wait(lambda: stage.window.active_panel())
+    stage.show()
+
+
+class Picture(NamedTuple):
+    """How a scene is played, in which scheme, and the size of the window in pixels."""
+
+    play: Callable[[Stage], None]
+    height: float = 600
+    width: float = 1100
+    scheme: str = "dark"
+
+
+PICTURES: Dict[str, Picture] = {
+    "diff": Picture(diff),
+    "status": Picture(status),
+    "gone": Picture(gone),
+}
 
 
 def wait(condition: Callable[[], Any]) -> None:
@@ -98,14 +140,82 @@ def wait(condition: Callable[[], Any]) -> None:
         time.sleep(0.02)
 
 
+def play(name: str, folder: str) -> None:
+    """Inside the editor: play a scene and leave a list of its moments."""
+    sys.path.insert(0, ROOT)
+    stage, picture = Stage(name, folder), PICTURES[name]
+    stage.editor.switches.window_width = picture.width
+    stage.editor.switches.window_height = picture.height
+    picture.play(stage)
+    with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
+        json.dump(stage.moments, file)
+
+
+def take(name: str, browser: Any) -> None:
+    """Have the editor play a scene and the browser make the picture of it."""
+    from tools.animation import Frame, animated
+
+    folder = tempfile.mkdtemp()
+    try:
+        moments = played(name, folder)
+        frames = [Frame(photograph(browser, page), seconds) for page, seconds in moments]
+    finally:
+        shutil.rmtree(folder)
+    picture = frames[0].png if len(frames) == 1 else animated(frames)
+    if len(picture) > LARGEST:
+        sys.exit("%s has %d bytes, more than %d" % (name, len(picture), LARGEST))
+    with open(os.path.join(IMAGES, name + ".png"), "wb") as file:
+        file.write(picture)
+
+
+def played(name: str, folder: str) -> List[Any]:
+    shop = os.path.join(folder, "shop")
+    os.mkdir(shop)
+    with open(os.path.join(shop, "shop.py"), "w", encoding="utf-8") as file:
+        file.write(SHOP)
+    editor = [sys.executable, "-m", "headless", shop, "--scheme", PICTURES[name].scheme]
+    subprocess.check_call(
+        editor + ["--exec", os.path.abspath(__file__), "--", name, folder], cwd=ROOT
+    )
+    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+        return list(json.load(file))
+
+
+def photograph(browser: Any, page: str) -> bytes:
+    """The first window of a page, with a little of what is around it."""
+    tab = browser.new_page(viewport={"width": 1400, "height": 1000})
+    try:
+        tab.goto("file://" + page)
+        box = tab.locator(".window").first.bounding_box()
+        edge = 12
+        clip = {
+            "x": box["x"] - edge,
+            "y": box["y"] - edge,
+            "width": box["width"] + 2 * edge,
+            "height": box["height"] + 2 * edge,
+        }
+        return bytes(tab.screenshot(clip=clip))
+    finally:
+        tab.close()
+
+
+def main(names: List[str]) -> None:
+    from playwright.sync_api import sync_playwright
+
+    sys.path.insert(0, ROOT)
+    from tools.browser import environment, program
+
+    if not program():
+        sys.exit("no Chromium found: put one into PATH, or run make setup")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program(), env=environment())
+        for name in names or list(PICTURES):
+            take(name, browser)
+        browser.close()
+
+
 if __name__ == "__main__":
     if "sublime" in sys.modules:
-        play(sys.argv[1])
+        play(*sys.argv[1:3])
     else:
-        folder = tempfile.mkdtemp()
-        os.mkdir(os.path.join(folder, "shop"))
-        with open(os.path.join(folder, "shop", "shop.py"), "w", encoding="utf-8") as file:
-            file.write(SHOP)
-        for name in HEIGHTS:
-            take(name, folder)
-        shutil.rmtree(folder)
+        main(sys.argv[1:])

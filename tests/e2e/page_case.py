@@ -14,9 +14,6 @@ The browser is CHROMIUM of the environment, or one of the usual names in PATH, o
 
 from __future__ import annotations
 
-import ctypes.util
-import os
-import shutil
 import sys
 import unittest
 from collections import defaultdict
@@ -28,9 +25,8 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_p
 
 sys.path.insert(0, ROOT)
 
-from tools.setup import CHROMIUM  # noqa: E402
+from tools.browser import environment, program  # noqa: E402
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Whatever a page asks for, it is not asked of anybody else.
 OPTIONS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # Milliseconds for a condition to become true on a busy machine.
@@ -42,21 +38,6 @@ document.addEventListener("securitypolicyviolation", (it) => violations.push(it.
 """
 
 expect.set_options(timeout=PATIENCE)
-
-
-def program() -> str:
-    """The browser's path; empty where there is none."""
-    unpacked = CHROMIUM if os.path.exists(CHROMIUM) else ""
-    wanted = os.environ.get("CHROMIUM", "")
-    return wanted or next(filter(None, map(shutil.which, NAMES)), "") or unpacked
-
-
-def libraries(browser: str) -> str:
-    """The folder with those that the unpacked browser comes with; empty where the system has them,
-    which fit it better."""
-    if browser != CHROMIUM or ctypes.util.find_library("nss3"):
-        return ""
-    return os.path.join(os.path.dirname(CHROMIUM), "al2023", "lib")
 
 
 @unittest.skipUnless(program(), "no Chromium found: put one into PATH")
@@ -74,11 +55,10 @@ class PageCase(ApiCase):
     async def start_browser(cls) -> None:
         playwright = await async_playwright().start()
         cls.addClassCleanup(lambda: cls.run_soon(playwright.stop()))
-        more = libraries(program())
         cls.browser = await playwright.chromium.launch(
             executable_path=program(),
             args=OPTIONS,
-            env={**os.environ, "LD_LIBRARY_PATH": more} if more else None,
+            env=environment(),
         )
         cls.addClassCleanup(lambda: cls.run_soon(cls.browser.close()))
 

@@ -1,0 +1,29 @@
+"""The Chromium that tests and pictures use: the one in PATH, else the one of `make setup`."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import shutil
+
+from .setup import CHROMIUM
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def program() -> str:
+    """The browser's path; empty where there is none. The variable CHROMIUM names another one."""
+    unpacked = CHROMIUM if os.path.exists(CHROMIUM) else ""
+    wanted = os.environ.get("CHROMIUM", "")
+    return wanted or next(filter(None, map(shutil.which, NAMES)), "") or unpacked
+
+
+def environment() -> dict[str, str | float | bool] | None:
+    """What to start it with, None for what is there already.
+
+    The unpacked one brings libraries; those of the system fit it better, where there are any.
+    """
+    if program() != CHROMIUM or ctypes.util.find_library("nss3"):
+        return None
+    libraries = os.path.join(os.path.dirname(CHROMIUM), "al2023", "lib")
+    return {**os.environ, "LD_LIBRARY_PATH": libraries}
