@@ -13,8 +13,8 @@ from ..base.jsonrpc import RpcError
 from ..base.large_json import pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
-from .exchange import Asked, Desk, Route, refused
 from .guard import Guard
+from .handler_types import Inputs, Route, Services, refused
 from .refusal import (
     METHOD_NOT_ALLOWED,
     UNAUTHORIZED,
@@ -42,11 +42,11 @@ class Dispatcher:
     """`language` is for clients that do not say theirs."""
 
     def __init__(
-        self, table: Table, guard: Guard, desk: Desk, language: str, server: HttpServer
+        self, table: Table, guard: Guard, services: Services, language: str, server: HttpServer
     ) -> None:
         self._table = table
         self._guard = guard
-        self._desk = desk
+        self._services = services
         self._language = language
         self._server = server
         self._memory = MemoryBudget(MAX_MEMORY)
@@ -95,8 +95,8 @@ class Dispatcher:
             self._server.admit(request)
         route, in_path = self._table.find(request.method, request.path)
         fields = await _fields(request, route, in_path, memory)
-        asked = Asked(fields, language, headers, request, memory)
-        answer = await route.handler(self._desk, asked)
+        inputs = Inputs(fields, language, headers, request, memory)
+        answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
             return answer
         return await _send(request, 200, answer.envelope(language), headers)

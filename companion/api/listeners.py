@@ -10,7 +10,7 @@ from typing import Iterator
 from ..agent.turn import Turn
 
 
-class Audience:
+class Listeners:
     """All methods are called on one loop. `grace` is in seconds."""
 
     def __init__(self, grace: float) -> None:
@@ -20,7 +20,7 @@ class Audience:
 
     @contextmanager
     def listening(self, turn: Turn, may_return: bool) -> Iterator[None]:
-        """For as long as somebody reads the turn; `may_return` says whether he knows how to."""
+        """For as long as somebody reads the turn; `may_return` says whether they can come back."""
         self._listeners[turn.id] = self._listeners.get(turn.id, 0) + 1
         self._stay(turn.id)
         try:

@@ -7,7 +7,7 @@ import re
 from typing import Any, Sequence
 
 from .. import __version__
-from .exchange import Route
+from .handler_types import Route
 from .refusal import KINDS
 from .schemas import COMPONENTS, Schema, reference
 

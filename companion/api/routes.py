@@ -7,8 +7,8 @@ from typing import Any, Mapping, Sequence
 from aiohttp import web
 
 from .. import __version__
-from . import account, disk, openapi, schemas, talk, website
-from .exchange import Answer, Asked, Desk, Route
+from . import auth_handlers, chat_handlers, file_handlers, openapi, schemas, static_files
+from .handler_types import Answer, Inputs, Route, Services
 from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
 from .schemas import many, record, reference
 from .validation import Form
@@ -18,16 +18,16 @@ AGENT = (400, 401, 403, 404, 409, 429, 500)
 DISK = (400, 403, 404, 413, 500)
 
 
-async def status(desk: Desk, asked: Asked) -> Answer:
+async def status(services: Services, inputs: Inputs) -> Answer:
     """Tells nothing that would be of use to somebody without the token, and starts nothing."""
-    info = desk.agent.info()
+    info = services.agent.info()
     cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
     return Answer("running", {"status": "ok", "version": __version__, "cli": cli})
 
 
-async def document(desk: Desk, asked: Asked) -> web.StreamResponse:
+async def document(services: Services, inputs: Inputs) -> web.StreamResponse:
     data = openapi.encoded(API)
-    return web.Response(body=data, content_type="application/json", headers=asked.headers)
+    return web.Response(body=data, content_type="application/json", headers=inputs.headers)
 
 
 NOTHING = Form(schemas.NOTHING)
@@ -39,44 +39,44 @@ TURN = {
 }
 API = (
     Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
-    Route("POST", "/auth/config", account.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
+    Route("POST", "/auth/config", auth_handlers.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
           "Configure the credentials; they are kept.", (400, 409, 500)),
-    Route("POST", "/auth/google-login", account.google_login, Form(schemas.GOOGLE_LOGIN),
+    Route("POST", "/auth/google-login", auth_handlers.google_login, Form(schemas.GOOGLE_LOGIN),
           schemas.LOGIN, "Log in with Google: without a code, where to get one.",
           (400, 401, 409, 500)),
-    Route("GET", "/auth/status", account.status, NOTHING, schemas.AUTH_STATUS,
+    Route("GET", "/auth/status", auth_handlers.status, NOTHING, schemas.AUTH_STATUS,
           "What is known of the login."),
-    Route("POST", "/auth/logout", account.logout, NOTHING, schemas.DONE,
+    Route("POST", "/auth/logout", auth_handlers.logout, NOTHING, schemas.DONE,
           "Forget who the user is.", (500,)),
-    Route("POST", "/auth/clear", account.clear, NOTHING, schemas.DONE,
+    Route("POST", "/auth/clear", auth_handlers.clear, NOTHING, schemas.DONE,
           "Forget the credentials.", (500,)),
-    Route("POST", "/chat", talk.chat, Form(schemas.CHAT), schemas.CHAT_DONE,
+    Route("POST", "/chat", chat_handlers.chat, Form(schemas.CHAT), schemas.CHAT_DONE,
           "Say something to Gemini.", AGENT, streams=True, links=TURN),
-    Route("GET", "/chat/{turnId}/events", talk.turn_events, Form(schemas.EVENTS), {},
+    Route("GET", "/chat/{turnId}/events", chat_handlers.turn_events, Form(schemas.EVENTS), {},
           "The events of a turn, from the begin or after Last-Event-ID.", (400, 404), streams=True),
-    Route("POST", "/tool-confirmation", talk.confirm, Form(schemas.TOOL_CONFIRMATION),
+    Route("POST", "/tool-confirmation", chat_handlers.confirm, Form(schemas.TOOL_CONFIRMATION),
           schemas.DONE, "Decide on a tool call.", (400, 404, 500)),
-    Route("GET", "/tool-confirmations", talk.confirmations, NOTHING,
+    Route("GET", "/tool-confirmations", chat_handlers.confirmations, NOTHING,
           record({"confirmations": many(reference("StreamingEvent"))}),
           "The tool calls that wait for a decision."),
-    Route("POST", "/cancel", talk.cancel, Form(schemas.CANCEL),
+    Route("POST", "/cancel", chat_handlers.cancel, Form(schemas.CANCEL),
           record({"message": schemas.STRING, "cancelled": schemas.INTEGER}),
           "End the turn of a conversation, or all turns.", (400, 404)),
-    Route("GET", "/sessions", talk.sessions, NOTHING,
+    Route("GET", "/sessions", chat_handlers.sessions, NOTHING,
           record({"sessions": many(reference("SessionInfo"))}), "All conversations."),
-    Route("POST", "/sessions", talk.new_session, Form(schemas.NEW_SESSION),
+    Route("POST", "/sessions", chat_handlers.new_session, Form(schemas.NEW_SESSION),
           schemas.SESSION_INFO, "Begin a conversation.", AGENT),
-    Route("GET", "/models", talk.models, Form(schemas.MODELS), schemas.MODELS_TOLD,
+    Route("GET", "/models", chat_handlers.models, Form(schemas.MODELS), schemas.MODELS_TOLD,
           "The models, and the one in use.", AGENT),
-    Route("POST", "/model", talk.set_model, Form(schemas.MODEL), schemas.MODELS_TOLD,
+    Route("POST", "/model", chat_handlers.set_model, Form(schemas.MODEL), schemas.MODELS_TOLD,
           "Choose a model.", AGENT),
-    Route("GET", "/list-directory", disk.list_directory, Form(schemas.LIST_DIRECTORY),
+    Route("GET", "/list-directory", file_handlers.list_directory, Form(schemas.LIST_DIRECTORY),
           schemas.DIRECTORY, "What a folder holds.", DISK),
-    Route("POST", "/read-file", disk.read_file, Form(schemas.READ_FILE), schemas.FILE_CONTENT,
-          "The text of a file.", DISK),
-    Route("POST", "/write-file", disk.write_file, Form(schemas.WRITE_FILE),
+    Route("POST", "/read-file", file_handlers.read_file, Form(schemas.READ_FILE),
+          schemas.FILE_CONTENT, "The text of a file.", DISK),
+    Route("POST", "/write-file", file_handlers.write_file, Form(schemas.WRITE_FILE),
           schemas.FILE_CONTENT, "Create or replace a file.", DISK),
-    Route("POST", "/execute-command", disk.execute_command, Form(schemas.EXECUTE_COMMAND),
+    Route("POST", "/execute-command", file_handlers.execute_command, Form(schemas.EXECUTE_COMMAND),
           schemas.COMMAND_DONE, "Run a command, where the operator allows it.", (400, 403, 404)),
     Route("GET", "/openapi.json", document, NOTHING, {}, "This description."),
 )  # fmt: skip
@@ -84,9 +84,9 @@ API = (
 
 def pages(names: Sequence[str]) -> tuple[Route, ...]:
     """The routes of the web page's files, which are no part of the API."""
-    paths = ["/" + name for name in names] + ["/"] * (website.INDEX in names)
+    paths = ["/" + name for name in names] + ["/"] * (static_files.INDEX in names)
     return tuple(
-        Route("GET", path, website.serve, NOTHING, {}, "The web page.", is_open=True)
+        Route("GET", path, static_files.serve, NOTHING, {}, "The web page.", is_open=True)
         for path in paths
     )
 

@@ -17,12 +17,12 @@ from aiohttp import web
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
 from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer
-from . import state, website
+from . import state, static_files
 from .dispatch import Dispatcher
-from .exchange import Desk, encoded, refused
 from .files import Roots
 from .guard import Guard
-from .listeners import Audience
+from .handler_types import Services, encoded, refused
+from .listeners import Listeners
 from .refusal import NOT_HTTP
 from .routes import Table
 from .texts import CHINESE
@@ -83,7 +83,7 @@ class Server:
         state.prepare(self._folder)
         self.token = state.token_of(self._folder)
         self.agent = Agent(settings.agent)
-        self._audience = Audience(settings.grace)
+        self._listeners = Listeners(settings.grace)
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
         self.port = await self._http.start(settings.port, SHUTDOWN)
@@ -96,20 +96,20 @@ class Server:
         """Take nobody any more, end the turns, the agent and what still runs, within about eight
         seconds."""
         self._http.stop_accepting()
-        self._audience.close()
+        self._listeners.close()
         await self.agent.stop()
         await self._http.stop()
 
     def _make_dispatcher(self) -> Dispatcher:
         settings = self._settings
-        page = website.read() if settings.page is None else settings.page
-        desk = Desk(
+        page = static_files.read() if settings.page is None else settings.page
+        services = Services(
             self.agent,
             Roots(settings.roots),
-            self._audience,
+            self._listeners,
             page,
             settings.allows_commands,
             settings.heartbeat,
         )
         guard = Guard(self.token, self.port, settings.origins)
-        return Dispatcher(Table(list(page)), guard, desk, settings.language, self._http)
+        return Dispatcher(Table(list(page)), guard, services, settings.language, self._http)

@@ -54,7 +54,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Wish:
+class ServiceOptions:
     """What is to be served. `folder` keeps token and credentials; `roots` are absolute paths, the
     first of them the workspace; `port` 0 means any. `command` are the words that start the CLI in a
     terminal. `page` gives the web page's files by name, on the service's thread."""
@@ -88,10 +88,10 @@ class Service:
     """One server, started once. `serving` is what it listens at, None before and after; `problem`
     why it ended by itself, a sentence for the user. Both are replaced and never changed."""
 
-    def __init__(self, wish: Wish, told: Callable[[], None]) -> None:
+    def __init__(self, options: ServiceOptions, told: Callable[[], None]) -> None:
         """`told` is called on the thread of the service, once it listens and once it has ended."""
         self.serving: Serving | None = None
-        self._wish = wish
+        self._options = options
         self._told = told
         self._refusal = ""
         self._server: Server | None = None
@@ -148,7 +148,7 @@ class Service:
             return
         self._server = server
         try:
-            workspace = self._wish.roots[0]
+            workspace = self._options.roots[0]
             self.serving = Serving(server.url, server.token, server.token_file, workspace)
             logger.info("the API server listens at %s, for %s", server.url, workspace)
             self._told()
@@ -165,22 +165,24 @@ class Service:
         # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
         # thread for as long as some keystrokes take.
         from .server import Server, Settings, options
-        from .website import TYPES
+        from .static_files import TYPES
 
-        wish = self._wish
-        if not os.path.isdir(wish.roots[0]):
-            raise Refused(NO_FOLDER.format(wish.roots[0]))
-        roots = [os.path.realpath(root) for root in wish.roots if os.path.isdir(root)]
-        launch = Launch(find(wish.command))
-        agent = options(wish.folder, launch, fallback=from_environment(os.environ))
-        page = {name: it for name, it in wish.page().items() if os.path.splitext(name)[1] in TYPES}
-        server = Server(Settings(agent, roots, wish.port, page=page), wish.folder)
+        wanted = self._options
+        if not os.path.isdir(wanted.roots[0]):
+            raise Refused(NO_FOLDER.format(wanted.roots[0]))
+        roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
+        launch = Launch(find(wanted.command))
+        agent = options(wanted.folder, launch, fallback=from_environment(os.environ))
+        page = {
+            name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
+        }
+        server = Server(Settings(agent, roots, wanted.port, page=page), wanted.folder)
         try:
             await server.start()
         except OSError as error:
             # What a socket cannot do has no file's name with it.
             if error.filename is None:
-                raise Refused(NO_PORT.format(wish.port, error.strerror)) from error
+                raise Refused(NO_PORT.format(wanted.port, error.strerror)) from error
             raise Refused(NO_STATE.format(error.filename, error.strerror)) from error
         return server
 

@@ -1,8 +1,9 @@
 """A turn's events as they go to a client: Server-Sent Events, or bare lines of JSON.
 
-Each event of SSE has the id "<turn>.<number>". Who brings the last one that he saw as Last-Event-ID
-gets what came after it, within the audience's grace and also once the turn is over, as long as it
-is the newest of its conversation. Who reads lines has no ids, and ends the turn by leaving.
+Each event of SSE has the id "<turn>.<number>". Whoever brings the last one that they saw as
+Last-Event-ID gets what came after it, within the grace of its listeners and also once the turn is
+over, as long as it is the newest of its conversation. Who reads lines has no ids, and ends the turn
+by leaving.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from ..agent import wire
 from ..agent.events import Event
 from ..agent.turn import Turn
 from ..base.log import logger
-from .exchange import Asked, Desk, encoded
+from .handler_types import Inputs, Services, encoded
 from .refusal import TURN_NOT_FOUND, Refusal
 
 SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
-# Seconds for a reader to take one event before he counts as gone.
+# Seconds for a reader to take one event before they count as gone.
 STALLED = 30.0
 # Milliseconds after which a client that lost its stream comes back.
 RETRY = 500
@@ -37,41 +38,43 @@ def kind_of(accept: str) -> str:
     return next((kind for kind in (LINES, JSON) if kind in accept), SSE)
 
 
-def place_of(desk: Desk, id: str) -> tuple[Turn, int]:
+def place_of(services: Services, id: str) -> tuple[Turn, int]:
     """The turn and the number of an event's id. Raises Refusal."""
     turn_id, _dot, number = id.partition(".")
-    turn = desk.agent.turn(turn_id)
+    turn = services.agent.turn(turn_id)
     is_number = number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS
     if turn is None or not is_number:
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
     return turn, int(number)
 
 
-async def send(desk: Desk, asked: Asked, turn: Turn, after: int = 0) -> web.StreamResponse:
+async def send(
+    services: Services, inputs: Inputs, turn: Turn, after: int = 0
+) -> web.StreamResponse:
     """Send the events with a number above `after` until the turn or the client ends."""
-    kind = kind_of(asked.request.headers.get("Accept", ""))
+    kind = kind_of(inputs.request.headers.get("Accept", ""))
     response = web.StreamResponse(
         headers={
-            **asked.headers,
+            **inputs.headers,
             "Content-Type": kind + "; charset=utf-8",
             # What stands between may neither keep nor hold back nor compress it.
             "Cache-Control": "no-store, no-transform",
             "X-Accel-Buffering": "no",
         }
     )
-    with desk.audience.listening(turn, may_return=kind == SSE):
+    with services.listeners.listening(turn, may_return=kind == SSE):
         try:
-            await response.prepare(asked.request)
+            await response.prepare(inputs.request)
             if kind == SSE:
-                await _send_events(response, turn, after, asked.language, desk.heartbeat)
+                await _send_events(response, turn, after, inputs.language, services.heartbeat)
             else:
                 async for event in turn.events(after):
-                    await _write(response, _json(event, asked.language) + b"\n")
+                    await _write(response, _json(event, inputs.language) + b"\n")
             await response.write_eof()
         except asyncio.TimeoutError:
             # One that reads nothing would be waited for again, at the end of the answer.
-            if asked.request.transport is not None:
-                asked.request.transport.abort()
+            if inputs.request.transport is not None:
+                inputs.request.transport.abort()
         except ConnectionError:
             logger.debug("a client left its stream")
     return response

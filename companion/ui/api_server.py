@@ -12,7 +12,7 @@ from typing import Callable
 import sublime
 
 from ..api import state
-from ..api.service import Service, Serving, Wish
+from ..api.service import Service, ServiceOptions, Serving
 from . import queues, settings, views
 
 PANEL = "gemini_companion_api"
@@ -87,7 +87,8 @@ class Api:
             queues.on_ui_thread(partial(self._heard, service))
 
         port, command = settings.of().api_port, settings.of(window).cli_command
-        service = Service(Wish(folder, folders, port, command, page), told)
+        options = ServiceOptions(folder, folders, port, command, page)
+        service = Service(options, told)
         self._service, self._window = service, window
         self._tell("The API server is being started ...")
         service.start()

@@ -10,7 +10,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.api import disk, files, rooted_files, schemas
+from GeminiCompanion.companion.api import file_handlers, files, rooted_files, schemas
 
 from .support import ApiTest, Reply
 
@@ -150,7 +150,9 @@ class Reading(FilesTest):
         def wait(*_arguments: object) -> None:
             answers.wait()
 
-        with mock.patch.object(files, "read", wait), mock.patch.object(disk, "READING", 0.1):
+        with mock.patch.object(files, "read", wait), mock.patch.object(
+            file_handlers, "READING", 0.1
+        ):
             self.refused(self.read_over(path), 500, "FILE_ERROR")
         self.assertEqual(self.read_over(path).status, 200)
 

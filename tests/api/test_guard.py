@@ -23,7 +23,7 @@ from GeminiCompanion.companion.api import (
     schemas,
     server,
     state,
-    website,
+    static_files,
 )
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.base import http_server, large_json, memory_budget
@@ -60,7 +60,7 @@ class Guarded(ApiTest):
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
 
     def test_the_open_routes_are_the_status_and_the_page(self) -> None:
-        known = (*routes.API, *routes.pages(list(website.read())))
+        known = (*routes.API, *routes.pages(list(static_files.read())))
         paths = {route.path for route in known if route.is_open}
         self.assertEqual({it for it in paths if "." not in it}, {"/", "/status"})
         self.assertNotIn("/openapi.json", paths)

@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.api import server, service
-from GeminiCompanion.companion.api.service import Service, Wish
+from GeminiCompanion.companion.api.service import Service, ServiceOptions
 from GeminiCompanion.companion.base import log
 
 from ..support import PATIENCE, wait_for
@@ -53,7 +53,7 @@ class ServiceTest(unittest.TestCase):
         return path
 
     def make(self, **more: Any) -> Service:
-        wish = {
+        options = {
             "folder": self.state,
             "roots": (self.workspace,),
             "port": 0,
@@ -65,7 +65,7 @@ class ServiceTest(unittest.TestCase):
         def told() -> None:
             self.told.append((made.serving is not None, made.is_running))
 
-        made = Service(Wish(**wish), told)
+        made = Service(ServiceOptions(**options), told)
         self.addCleanup(self.end, made)
         return made
 

@@ -10,7 +10,7 @@ from typing import Any, Iterator
 
 import jsonschema
 from GeminiCompanion.companion.api import refusal, routes, schemas, texts
-from GeminiCompanion.companion.api.exchange import Route
+from GeminiCompanion.companion.api.handler_types import Route
 from GeminiCompanion.companion.api.texts import TEXTS, language_of, say
 
 from .contract import DOCUMENT

@@ -298,7 +298,7 @@ class Leaving(ApiCase):
     @on_loop
     async def test_a_reader_of_lines_ends_the_turn_at_once(self) -> None:
         self.will_stop("lines")
-        with mock.patch.object(self.server._audience, "_grace", 60.0):
+        with mock.patch.object(self.server._listeners, "_grace", 60.0):
             async with self.stream({"message": "lines"}, LINES) as stream:
                 first = await stream.until("content")
                 stream.leave()
@@ -340,7 +340,7 @@ class Leaving(ApiCase):
             async with self.resumed(first["data"]["turnId"]) as other:
                 await other.until("content")
                 one.leave()
-                with mock.patch.object(self.server._audience, "_grace", 0.0):
+                with mock.patch.object(self.server._listeners, "_grace", 0.0):
                     gate.set()
                     self.assertEqual(said(await other.rest()), "two")
 

@@ -6,7 +6,7 @@ import os
 
 from aiohttp import web
 
-from .exchange import Asked, Desk
+from .handler_types import Inputs, Services
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 INDEX = "index.html"
@@ -52,7 +52,7 @@ def read() -> dict[str, bytes]:
     return found
 
 
-async def serve(desk: Desk, asked: Asked) -> web.StreamResponse:
-    name = asked.request.path.lstrip("/") or INDEX
-    headers = {**asked.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
-    return web.Response(body=desk.page[name], headers=headers)
+async def serve(services: Services, inputs: Inputs) -> web.StreamResponse:
+    name = inputs.request.path.lstrip("/") or INDEX
+    headers = {**inputs.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
+    return web.Response(body=services.page[name], headers=headers)

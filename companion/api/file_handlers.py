@@ -10,7 +10,7 @@ from ..agent.failure import VALIDATION_ERROR
 from ..base import http_server
 from ..base.background import in_thread
 from . import commands, files
-from .exchange import Answer, Asked, Desk
+from .handler_types import Answer, Inputs, Services
 from .refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
 from .schemas import MAX_FILE
 
@@ -24,10 +24,10 @@ LISTING = 8 << 20
 T = TypeVar("T")
 
 
-async def list_directory(desk: Desk, asked: Asked) -> Answer:
-    path = asked.fields.get("path", "")
-    await http_server.take(asked.memory, LISTING)
-    real, items, is_cut = await _told(path, lambda: files.listing(desk.roots, path))
+async def list_directory(services: Services, inputs: Inputs) -> Answer:
+    path = inputs.fields.get("path", "")
+    await http_server.take(inputs.memory, LISTING)
+    real, items, is_cut = await _told(path, lambda: files.listing(services.roots, path))
     told = [
         {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
         for it in items
@@ -38,39 +38,39 @@ async def list_directory(desk: Desk, asked: Asked) -> Answer:
     return Answer("directory_listed", body)
 
 
-async def read_file(desk: Desk, asked: Asked) -> Answer:
-    path = asked.fields["path"]
+async def read_file(services: Services, inputs: Inputs) -> Answer:
+    path = inputs.fields["path"]
     try:
-        real, content = await _told(path, lambda: files.read(desk.roots, path, SMALL))
+        real, content = await _told(path, lambda: files.read(services.roots, path, SMALL))
         if content is None:
-            await http_server.take(asked.memory, MAX_FILE)
-            real, content = await _told(path, lambda: files.read(desk.roots, path))
+            await http_server.take(inputs.memory, MAX_FILE)
+            real, content = await _told(path, lambda: files.read(services.roots, path))
     except Refusal as refusal:
         refusal.more.update(path=path, content=None)
         raise
     return Answer("file_read", {"path": files.readable(real), "content": content})
 
 
-async def write_file(desk: Desk, asked: Asked) -> Answer:
-    path, content = asked.fields["path"], asked.fields["content"]
+async def write_file(services: Services, inputs: Inputs) -> Answer:
+    path, content = inputs.fields["path"], inputs.fields["content"]
     try:
-        real = await in_thread(lambda: files.write(desk.roots, path, content))
+        real = await in_thread(lambda: files.write(services.roots, path, content))
     except Refusal as refusal:
         refusal.more.update(path=path, content=content)
         raise
     return Answer("file_written", {"path": files.readable(real), "content": content})
 
 
-async def execute_command(desk: Desk, asked: Asked) -> Answer:
+async def execute_command(services: Services, inputs: Inputs) -> Answer:
     """Any exit code is a success: the command ran, and what it says of itself is told."""
-    if not desk.allows_commands:
+    if not services.allows_commands:
         raise Refusal(COMMANDS_DISABLED)
-    command = asked.fields["command"]
+    command = inputs.fields["command"]
     if not command.strip():
         raise Refusal(VALIDATION_ERROR, "command_blank")
-    path = asked.fields.get("cwd", "")
-    folder = await _told(path, lambda: files.open_folder(desk.roots, path))
-    seconds = float(asked.fields.get("timeout", commands.SECONDS))
+    path = inputs.fields.get("cwd", "")
+    folder = await _told(path, lambda: files.open_folder(services.roots, path))
+    seconds = float(inputs.fields.get("timeout", commands.SECONDS))
     try:
         result = await commands.run(command, folder.path, seconds)
     except (OSError, ValueError) as error:

@@ -10,34 +10,34 @@ import asyncio
 from ..agent import wire
 from ..agent.auth import Credentials
 from ..agent.failure import AUTH_REQUIRED, AgentError
-from .exchange import Answer, Asked, Desk
+from .handler_types import Answer, Inputs, Services
 from .refusal import Refusal
 
 
-async def configure(desk: Desk, asked: Asked) -> Answer:
-    fields = asked.fields
+async def configure(services: Services, inputs: Inputs) -> Answer:
+    fields = inputs.fields
     credentials = Credentials(
         fields["authType"],
         fields.get("apiKey", "").strip(),
         fields.get("googleCloudProject", ""),
         fields.get("googleCloudLocation", ""),
     )
-    await asyncio.shield(desk.agent.account.configure(credentials))
+    await asyncio.shield(services.agent.account.configure(credentials))
     return Answer("auth_configured")
 
 
-async def google_login(desk: Desk, asked: Asked) -> Answer:
+async def google_login(services: Services, inputs: Inputs) -> Answer:
     """Without a code: where to get one. With it: the login. `state` is taken and not looked at:
     the flow by code has none."""
-    code = asked.fields.get("code")
+    code = inputs.fields.get("code")
     if code is None:
-        login = await desk.agent.account.begin_login()
+        login = await services.agent.account.begin_login()
         if login is None:
             return Answer("logged_in")
         expires = wire.timestamp(login.expires)
         return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     try:
-        await asyncio.shield(desk.agent.account.finish_login(code))
+        await asyncio.shield(services.agent.account.finish_login(code))
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -47,8 +47,8 @@ async def google_login(desk: Desk, asked: Asked) -> Answer:
     return Answer("logged_in")
 
 
-async def status(desk: Desk, asked: Asked) -> Answer:
-    known = desk.agent.account.status()
+async def status(services: Services, inputs: Inputs) -> Answer:
+    known = services.agent.account.status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,
@@ -60,11 +60,11 @@ async def status(desk: Desk, asked: Asked) -> Answer:
     return Answer("auth_told", {"data": data})
 
 
-async def logout(desk: Desk, asked: Asked) -> Answer:
-    await asyncio.shield(desk.agent.account.logout())
+async def logout(services: Services, inputs: Inputs) -> Answer:
+    await asyncio.shield(services.agent.account.logout())
     return Answer("logged_out")
 
 
-async def clear(desk: Desk, asked: Asked) -> Answer:
-    await asyncio.shield(desk.agent.account.clear())
+async def clear(services: Services, inputs: Inputs) -> Answer:
+    await asyncio.shield(services.agent.account.clear())
     return Answer("auth_cleared")

@@ -1,4 +1,4 @@
-"""What handlers get and give: the desk where everything stands, what one request asks, and its
+"""What handlers get and give: the services of the server, the inputs of one request, and its
 answer; knows aiohttp by the type of a request only."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..agent.agent import Agent
 from ..base.large_json import pieces
 from ..base.memory_budget import MemoryShare
 from .files import Roots
-from .listeners import Audience
+from .listeners import Listeners
 from .refusal import Refusal
 from .schemas import Schema
 from .texts import say
@@ -22,20 +22,20 @@ from .validation import Form
 
 
 @dataclass(frozen=True)
-class Desk:
+class Services:
     """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
     `allows_commands` is the operator's word."""
 
     agent: Agent
     roots: Roots
-    audience: Audience
+    listeners: Listeners
     page: Mapping[str, bytes]
     allows_commands: bool
     heartbeat: float
 
 
 @dataclass(frozen=True)
-class Asked:
+class Inputs:
     """`fields` were checked; those that are missing or null are not in it. `headers` are those
     that the answer has to have. What is large is taken from `memory` first."""
 
@@ -65,7 +65,7 @@ class Answer:
         }
 
 
-Handler = Callable[[Desk, Asked], Awaitable[Union[Answer, web.StreamResponse]]]
+Handler = Callable[[Services, Inputs], Awaitable[Union[Answer, web.StreamResponse]]]
 
 
 @dataclass(frozen=True)

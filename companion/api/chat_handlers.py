@@ -14,8 +14,8 @@ from ..agent.failure import AgentError
 from ..agent.outcomes import CANCEL
 from ..agent.turn import Turn
 from . import stream
-from .exchange import Answer, Asked, Desk
 from .files import readable
+from .handler_types import Answer, Inputs, Services
 from .refusal import of_agent
 
 LAST_SEEN = "Last-Event-ID"
@@ -28,93 +28,93 @@ REASONS = {
 }
 
 
-async def chat(desk: Desk, asked: Asked) -> Answer | web.StreamResponse:
+async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
     """A message, answered as a stream of events or as one object.
 
     With the header Last-Event-ID nothing is said: the turn that the id names is streamed on. A
-    client that vanishes cancels the turn; one that reads SSE has the audience's grace to come back.
+    client that vanishes cancels the turn; one that reads SSE has some seconds to come back.
     Without a stream nobody could be asked, so calls that want to be confirmed are rejected, unless
     `confirm` promises that somebody looks at /tool-confirmations.
     """
-    seen = asked.request.headers.get(LAST_SEEN)
+    seen = inputs.request.headers.get(LAST_SEEN)
     if seen is not None:
-        turn, after = stream.place_of(desk, seen)
-        return await stream.send(desk, asked, turn, after)
-    fields = asked.fields
+        turn, after = stream.place_of(services, seen)
+        return await stream.send(services, inputs, turn, after)
+    fields = inputs.fields
     streams = fields.get("stream", False)
-    workspace = _workspace(desk, asked)
-    turn = await desk.agent.chat(
+    workspace = _workspace(services, inputs)
+    turn = await services.agent.chat(
         workspace,
         fields["message"],
-        _attached(desk, fields, workspace),
+        _attached(services, fields, workspace),
         fields.get("sessionId"),
         fields.get("newSession", False),
         asks=streams or fields.get("confirm", False),
     )
     if streams:
-        return await stream.send(desk, asked, turn)
-    with desk.audience.listening(turn, may_return=False):
+        return await stream.send(services, inputs, turn)
+    with services.listeners.listening(turn, may_return=False):
         return await _whole(turn)
 
 
-async def turn_events(desk: Desk, asked: Asked) -> web.StreamResponse:
+async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     """A turn's events from the first one on, or after Last-Event-ID."""
-    id = asked.fields["turnId"]
-    seen = asked.request.headers.get(LAST_SEEN, "")
+    id = inputs.fields["turnId"]
+    seen = inputs.request.headers.get(LAST_SEEN, "")
     number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
-    turn, after = stream.place_of(desk, f"{id}.{number}")
-    return await stream.send(desk, asked, turn, after)
+    turn, after = stream.place_of(services, f"{id}.{number}")
+    return await stream.send(services, inputs, turn, after)
 
 
-async def confirm(desk: Desk, asked: Asked) -> Answer:
-    fields = asked.fields
-    desk.agent.confirm(fields["callId"], fields["outcome"], fields.get("sessionId"))
+async def confirm(services: Services, inputs: Inputs) -> Answer:
+    fields = inputs.fields
+    services.agent.confirm(fields["callId"], fields["outcome"], fields.get("sessionId"))
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 
-async def confirmations(desk: Desk, asked: Asked) -> Answer:
-    waiting = [wire.as_seed(event, asked.language) for event in desk.agent.confirmations()]
+async def confirmations(services: Services, inputs: Inputs) -> Answer:
+    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.confirmations()]
     return Answer("confirmations_told", {"confirmations": waiting})
 
 
-async def cancel(desk: Desk, asked: Asked) -> Answer:
-    count = desk.agent.cancel(asked.fields.get("sessionId"))
+async def cancel(services: Services, inputs: Inputs) -> Answer:
+    count = services.agent.cancel(inputs.fields.get("sessionId"))
     return Answer("cancelled", {"cancelled": count}, {"count": count})
 
 
-async def sessions(desk: Desk, asked: Asked) -> Answer:
-    return Answer("sessions_told", {"sessions": [_session(it) for it in desk.agent.sessions()]})
+async def sessions(services: Services, inputs: Inputs) -> Answer:
+    return Answer("sessions_told", {"sessions": [_session(it) for it in services.agent.sessions()]})
 
 
-async def new_session(desk: Desk, asked: Asked) -> Answer:
-    info = await desk.agent.new_session(_workspace(desk, asked))
+async def new_session(services: Services, inputs: Inputs) -> Answer:
+    info = await services.agent.new_session(_workspace(services, inputs))
     return Answer("session_made", _session(info))
 
 
-async def models(desk: Desk, asked: Asked) -> Answer:
-    workspace = _workspace(desk, asked)
-    found = await desk.agent.models(workspace, asked.fields.get("sessionId"))
+async def models(services: Services, inputs: Inputs) -> Answer:
+    workspace = _workspace(services, inputs)
+    found = await services.agent.models(workspace, inputs.fields.get("sessionId"))
     return Answer("models_told", _models(found))
 
 
-async def set_model(desk: Desk, asked: Asked) -> Answer:
-    model, workspace = asked.fields["model"], _workspace(desk, asked)
-    found = await desk.agent.set_model(model, workspace, asked.fields.get("sessionId"))
+async def set_model(services: Services, inputs: Inputs) -> Answer:
+    model, workspace = inputs.fields["model"], _workspace(services, inputs)
+    found = await services.agent.set_model(model, workspace, inputs.fields.get("sessionId"))
     return Answer("model_chosen", _models(found), {"model": found.current})
 
 
-def _workspace(desk: Desk, asked: Asked) -> str:
-    return desk.roots.folder(asked.fields.get("workspacePath", ""))
+def _workspace(services: Services, inputs: Inputs) -> str:
+    return services.roots.folder(inputs.fields.get("workspacePath", ""))
 
 
-def _attached(desk: Desk, fields: Mapping[str, Any], workspace: str) -> list[str]:
+def _attached(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
     """The files to be read along, as absolute paths. Raises Refusal outside of the roots: the CLI
     takes in what lies within the workspace without asking, links included."""
     id = None if fields.get("newSession") else fields.get("sessionId")
-    known = (each.workspace for each in desk.agent.sessions() if each.id == id)
+    known = (each.workspace for each in services.agent.sessions() if each.id == id)
     start = next(known, workspace)
     paths = fields.get("filePaths", ())
-    return [desk.roots.resolve(os.path.join(start, path)) for path in paths]
+    return [services.roots.resolve(os.path.join(start, path)) for path in paths]
 
 
 async def _whole(turn: Turn) -> Answer:
