@@ -203,6 +203,18 @@ class Docs(unittest.TestCase):
                     if place:
                         self.assertIn(place, list(map(anchor, headings(target))))
 
+    def test_the_readme_has_a_row_for_every_command(self) -> None:
+        table = sections("../README.md")["Commands"]
+        named = [
+            name for row in re.findall(r"(?m)^\| ([A-Z].*?) \|", table) for name in row.split(", ")
+        ]
+        self.assertEqual(sorted(named), sorted(headings("docs/commands.md")))
+
+    def test_the_readme_has_a_row_for_every_setting_with_its_default(self) -> None:
+        rows = re.findall(r"(?m)^\| `(\w+)` \| `(.*?)` \|", sections("../README.md")["Settings"])
+        defaults = parse(read("GeminiCompanion.sublime-settings"))
+        self.assertEqual({name: json.loads(default) for name, default in rows}, defaults)
+
     def test_the_readme_leads_to_every_page(self) -> None:
         for page in PAGES:
             self.assertIn(f"(docs/{page}.md)", read("README.md"))
