@@ -113,6 +113,8 @@ class Ledger:
             if proposal is None or proposal.path != note.path:
                 self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
                 return
+            if content not in [text for _, text in proposal.decisions]:
+                self.violate("accepted by nobody", f"{cli} got {content!r}")
             self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
             if waiter is not None and self._is_for_another_session(note, proposal):
                 self.counts["mixed up by the CLI"] += 1

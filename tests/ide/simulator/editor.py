@@ -370,7 +370,7 @@ class Companion:
         self.pid = self.process
         self.windows: Windows | None = None
         self._queue: deque[tuple[str, Callable[[Windows], Any]]] = deque()
-        self._is_ready = False
+        self.is_ready = False
         # When the last of what crossed from the editor's thread arrives.
         self._crossed = 0.0
         before, world.last_companion = world.last_companion, self
@@ -404,7 +404,7 @@ class Companion:
             self.world.environments = environments
 
     def _ready(self) -> None:
-        self._is_ready = True
+        self.is_ready = True
         self._drain()
 
     def post(self, event: events.Event) -> None:
@@ -430,7 +430,7 @@ class Companion:
 
     def _post(self, name: str, call: Callable[[Windows], Any]) -> None:
         self._queue.append((name, call))
-        if self._is_ready:
+        if self.is_ready:
             self.cross(self._drain)
 
     def cross(self, work: Callable[[], None]) -> None:

@@ -157,8 +157,11 @@ class World:
             self.scene.type(diff, text)
 
     async def _decide(self) -> None:
-        diffs = self.scene.diffs()
-        if diffs and not self.scene.is_gone:
+        diffs, companion = self.scene.diffs(), self.scene.companion
+        # Before the companion has looked at what the editor brought back, a tab may show an older
+        # text than the one that was saved.
+        is_ready = companion is not None and companion.is_ready
+        if diffs and is_ready and not self.scene.is_gone:
             how = self.random.choice(("accept", "accept", "reject", "close"))
             diff = self.random.choice(diffs)
             proposal = self.ledger.origin[diff.text]
