@@ -31,7 +31,7 @@ TESTS = (
     ),
 )
 FUZZ = (
-    (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000")),),
+    (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),),
     (("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),),
     (
         ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),

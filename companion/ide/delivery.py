@@ -189,7 +189,7 @@ class Delivery:
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
-        if self._book.of(OPEN, path=entry.path) or not is_sure:
+        if self._book.of(OPEN, path=entry.path) or not is_sure or self._may_be_lost(entry.path):
             return
         back = [
             session
@@ -199,6 +199,11 @@ class Delivery:
         for session in back if entry.text is None else back[-1:]:
             self._queue(number, session)
             self._on_change()
+
+    def _may_be_lost(self, path: str) -> bool:
+        """Whether a session that may come back yet has perhaps not read a decision on the path."""
+        unread = [it for session in self._sessions for it, _ in session.unconfirmed()]
+        return any(it.path == path for it in unread)
 
     def _tell_away(self, number: int) -> None:
         """Unless it found another session meanwhile. Where the window closes nobody is there."""

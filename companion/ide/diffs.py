@@ -119,14 +119,14 @@ class Diffs(Desk):
 
     def _to_close(self, session: Session, path: str) -> int | None:
         """The session's open diff for the path; or that of one which is gone: the CLI may have
-        opened it as another session, before it lost its connection. Where several are gone,
-        nobody knows which of them it was."""
+        opened it as another session, before it lost its connection. Where several sessions have
+        the path open, nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
         if own or self._book.of(DECIDED, session.id, path):
             return own[-1] if own else None
-        gone = [it for it in self._book.of(OPEN, path=path) if self._is_gone(it)]
-        owners = {self._book[it].session_id for it in gone}
-        return gone[-1] if len(owners) == 1 else None
+        others = self._book.of(OPEN, path=path)
+        owners = {self._book[it].session_id for it in others}
+        return others[-1] if len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:
         session = self._sessions.find(self._book[number].session_id)
