@@ -24,6 +24,8 @@ PROOF = r'([\w/]*test_\w+)|"([^"]+)"|\b([A-Z]\w+)'
 NUMBERED = ("protocol.md", "sublime.md", "gemini-cli-acp.md")
 NUMBER = r"\d+(?:\.\d+)?"
 TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+# How notes were cited that are in no repository.
+FOREIGN = r"contract B?\d|\bB\d\.\d+|contract\.md|(?<!docs/)\b(?:sublime|protocol)\.md"
 
 
 def read(*parts: str) -> str:
@@ -121,6 +123,20 @@ class Citations(unittest.TestCase):
             with self.subTest(page):
                 self.assertEqual(len(items(page)), len(numbers))
                 self.assertGreater(len(items(page)), 40)
+
+    def test_nothing_cites_a_document_that_is_not_ours(self) -> None:
+        for path in sources("companion", "headless", "tests", "bench", "tools"):
+            with self.subTest(path):
+                found = re.findall(FOREIGN, remarks(read(path)))
+                self.assertEqual(found, [])
+
+
+class Words(unittest.TestCase):
+    def test_the_user_is_they(self) -> None:
+        for path in (*sources("companion", "headless"), *pages()):
+            with self.subTest(path):
+                found = re.findall(r"(?im)^.*\b(?:he|him|his|himself)\b.*$", read(path))
+                self.assertEqual(found, [])
 
 
 class Architecture(unittest.TestCase):
