@@ -107,9 +107,9 @@ def connected() -> int:
     return int(word) if word.isdigit() else 0
 
 
-def kept() -> int:
-    """How many accepted texts the package says wait for a CLI."""
-    _, _, rest = _status().partition("texts that wait for Gemini CLI: ")
+def unwritten() -> int:
+    """How many accepted texts the package says that no CLI has written."""
+    _, _, rest = _status().partition("texts that Gemini CLI has not written: ")
     return int(rest.partition(";")[0] or 0)
 
 

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import session  # noqa: E402
 from cli import INTERRUPT  # noqa: E402
+from fake_cli import FakeCli  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 
@@ -42,10 +44,10 @@ class TheCliDies(session.Session):
     def test_what_the_user_accepts_afterwards_can_be_applied_without_a_cli(self) -> None:
         path = self.ask_and_kill("b.py")
         self.editor.do("command", ACCEPT)
-        self.editor.do("wait_for", "kept", 1)
+        self.editor.do("wait_for", "unwritten", 1)
         self.editor.do("run", SHOW_KEPT, 0, APPLY)
         self.editor.do("wait_for", "text", "new\nmine\n", path)
-        self.assertEqual(self.editor.do("kept"), 0)
+        self.assertEqual(self.editor.do("unwritten"), 0)
         self.assertEqual(self.read(path), b"old\n")
 
     def test_a_new_cli_opens_its_own_diff_and_the_edits_of_the_old_one_stay(self) -> None:
@@ -57,6 +59,20 @@ class TheCliDies(session.Session):
         self.editor.do("command", ACCEPT)
         self.finish(path)
         self.assertEqual(self.read(path), b"newer\n")
+
+
+class TheCliDiesWithTheText(session.Session):
+    def test_what_close_diff_gave_to_a_client_that_is_gone_comes_back(self) -> None:
+        path = self.write("a.py", b"old\n")
+        client = FakeCli(self.editor.do("environment"))
+        client.call("openDiff", filePath=path, newContent="new\n").result(30)
+        self.editor.do("append", path, "mine\n")
+        answer = client.call("closeDiff", filePath=path, suppressNotification=True)
+        (part,) = answer.result(30)["content"]
+        client.close()
+        self.assertEqual(json.loads(part["text"]), {"content": "new\nmine\n"})
+        self.editor.do("wait_for", "named", "new\nmine\n", "a.py (your edits)")
+        self.assertEqual(self.read(path), b"old\n")
 
 
 class TheCliIsInterrupted(session.Session):
@@ -93,7 +109,7 @@ class TheEditorDies(session.Session):
         self.cli.enter()
         # The old stream may have been resumed by then; the CLI then has two.
         self.cli.wait_connected()
-        self.editor.do("wait_for", "kept", 1)
+        self.editor.do("wait_for", "unwritten", 1)
         self.assertEqual(self.read(path), b"old\n")
         self.editor.do("run", SHOW_KEPT, 0, APPLY)
         self.editor.do("wait_for", "text", "new\nmine\n", path)

@@ -138,6 +138,15 @@ class Faults(session.Session):
 
 
 class InTheTerminal(session.Session):
+    def nothing_comes_back(self, name: str) -> None:
+        """The file has the text: a later one that does come back is the first to do so."""
+        later = self.write("later.py", b"old\n")
+        self.ask(later, "new\n", "write_file", content="new\n")
+        self.editor.do("append", later, "mine\n")
+        self.cli.press(ESCAPE)
+        self.editor.do("wait_for", "named", "new\nmine\n", "later.py (your edits)")
+        self.assertNotIn(f"{name} (your edits)", self.editor.do("tabs"))
+
     def test_write_file_is_allowed(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -153,6 +162,7 @@ class InTheTerminal(session.Session):
         self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"one\n2\nmine\n")
+        self.nothing_comes_back("b.py")
 
     def test_replace_is_refused(self) -> None:
         path = self.write("c.py", b"one\ntwo\n")
@@ -160,6 +170,16 @@ class InTheTerminal(session.Session):
         self.ask(path, "one\n2\n", "replace", **change)
         self.cli.press(ESCAPE)
         self.finish(path)
+        self.assertEqual(self.read(path), b"one\ntwo\n")
+
+    def test_what_was_edited_in_the_editor_comes_back_when_the_terminal_refuses(self) -> None:
+        path = self.write("e.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.editor.do("append", path, "mine\n")
+        self.cli.press(ESCAPE)
+        self.finish(path)
+        self.editor.do("wait_for", "named", "one\n2\nmine\n", "e.py (your edits)")
         self.assertEqual(self.read(path), b"one\ntwo\n")
 
     def test_a_new_file_is_allowed(self) -> None:
