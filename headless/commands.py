@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, Callable, Dict, List, Optional, Tuple, Type
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Type
 
 from . import builtin
 from .values import copy_value
@@ -37,6 +37,8 @@ class Commands:
         self.classes: Dict[str, List[Type[Any]]] = {APPLICATION: [], WINDOW: [], TEXT: []}
         self._instances: Dict[Tuple[Type[Any], int], Any] = {}
         self._names: Dict[Type[Any], Optional[str]] = {}
+        # Those of running commands; `View.begin_edit` takes no others.
+        self.tokens: Set[int] = set()
         self.log = False
 
     # Finding
@@ -152,7 +154,7 @@ class Commands:
         self._log(name, args)
         command = self.instance(APPLICATION, name, None)
         if command is not None:
-            self._start(command, args, lambda given: command.run(**given))
+            self._start(command, args, lambda: self._run(command, args))
         elif name in builtin.COMMANDS[APPLICATION]:
             _guard(lambda: builtin.COMMANDS[APPLICATION][name](self.editor, **(args or {})))
 
@@ -163,7 +165,7 @@ class Commands:
         self._log(name, args)
         command = self.instance(WINDOW, name, window)
         if command is not None:
-            self._start(command, args, lambda given: command.run(**given))
+            self._start(command, args, lambda: self._run(command, args))
         elif name in builtin.COMMANDS[WINDOW]:
             _guard(lambda: builtin.COMMANDS[WINDOW][name](window, **(args or {})))
         elif self.find(None, name)[0]:
@@ -180,7 +182,7 @@ class Commands:
         self._log(name, args)
         command = self.instance(TEXT, name, view)
         if command is not None:
-            self._start(command, args, lambda given: self._edit(view, command, name, given))
+            self._start(command, args, lambda: self._edit(view, command, name, args))
         elif name in builtin.COMMANDS[TEXT]:
             self._native_edit(view, name, args)
         else:
@@ -188,13 +190,20 @@ class Commands:
         if hooks:
             self.editor.events.after_text_command(view, name, args)
 
-    def _edit(self, view: Any, command: Any, name: str, args: Dict[str, Any]) -> None:
-        api = self.editor.api
-        edit = api.Edit(self.editor.begin_edit(view, name, args))
+    def _run(self, command: Any, args: Any, token: int = 0) -> None:
+        """`run_` gets a token for edits; packages override it."""
+        token = token or self.editor.new_id()
+        self.tokens.add(token)
         try:
-            command.run(edit, **args)
+            command.run_(token, args)
         finally:
-            token, edit.edit_token = edit.edit_token, 0
+            self.tokens.discard(token)
+
+    def _edit(self, view: Any, command: Any, name: str, args: Any) -> None:
+        token = self.editor.begin_edit(view, name, args)
+        try:
+            self._run(command, args, token)
+        finally:
             self.editor.end_edit(view, token)
 
     def _native_edit(self, view: Any, name: str, args: Any) -> None:
@@ -208,13 +217,10 @@ class Commands:
         finally:
             self.editor.end_edit(view, token)
 
-    def _start(self, command: Any, args: Any, run: Callable[[Dict[str, Any]], Any]) -> None:
-        given = dict(args or {})
-        if "event" in given and not command.want_event():
-            del given["event"]
+    def _start(self, command: Any, args: Any, run: Callable[[], Any]) -> None:
         if self.editor.switches.disabled_commands_skip and not _asked(command, "is_enabled", args):
             return
-        _guard(lambda: run(given))
+        _guard(run)
 
     def _log(self, name: str, args: Any) -> None:
         if self.log:

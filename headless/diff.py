@@ -44,12 +44,28 @@ class Hunk(NamedTuple):
 def hunks(old: str, new: str) -> List[Hunk]:
     """What changed from old to new; lines end with a line feed only."""
     before, after = old.split("\n"), new.split("\n")
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    # What is equal at both ends is cut off: the matcher's time grows with the square.
+    head = _common(before, after)
+    shorter = min(len(before), len(after)) - head
+    tail = min(shorter, _common(before[::-1], after[::-1]))
+    ends = len(before) - tail, len(after) - tail
+    middles = before[head : ends[0]], after[head : ends[1]]
+    matcher = difflib.SequenceMatcher(None, *middles, autojunk=False)
     return [
-        Hunk(first, last, low, tuple(before[low:high]))
+        Hunk(head + first, head + last, head + low, tuple(before[head + low : head + high]))
         for tag, low, high, first, last in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def _common(first: List[str], second: List[str]) -> int:
+    """How many lines are equal at the start."""
+    count = 0
+    for one, other in zip(first, second):
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def view_hunks(view: Any) -> List[Hunk]:

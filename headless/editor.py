@@ -70,6 +70,9 @@ class Editor:
         self._watching = threading.Event()
         self.leave: Callable[[], None] = self.quit
 
+    def new_id(self) -> int:
+        return next(self._ids)
+
     # Threads
 
     def ui(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:

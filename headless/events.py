@@ -70,6 +70,8 @@ class Events:
     def __init__(self, editor: Any) -> None:
         self.editor = editor
         self.listeners: List[Any] = []
+        # By event: who is told, in this order; packages look into it, and some change it.
+        self.all_callbacks: Dict[str, List[Any]] = {name: [] for name in sorted(LISTENER_EVENTS)}
         self.view_classes: List[Type[Any]] = []
         self.text_classes: List[Type[Any]] = []
         self.view_listeners: Dict[int, List[Any]] = {}
@@ -84,24 +86,23 @@ class Events:
         if not self.ready:
             return
         wrapper = self.editor.api.View(view.id)
-        self.tell(self.listeners, name, wrapper)
+        self.tell(self.hearing(name), name, wrapper)
         self.tell(self.view_listeners.get(view.id, ()), name)
         if name in BOTH:
             self.editor.queues.worker.post(lambda: self._view_async(name + "_async", view.id))
 
     def _view_async(self, name: str, view_id: int) -> None:
-        self.tell(self.listeners, name, self.editor.api.View(view_id))
+        self.tell(self.hearing(name), name, self.editor.api.View(view_id))
         self.tell(self.view_listeners.get(view_id, ()), name)
 
     def everyone(self, name: str, *args: Any) -> None:
         """An event of listeners alone: windows, projects, new and cloned views, buffers."""
         if not self.ready:
             return
-        self.tell(self.listeners, name, *args)
+        self.tell(self.hearing(name), name, *args)
         if name in _LISTENER:
-            self.editor.queues.worker.post(
-                lambda: self.tell(self.listeners, name + "_async", *args)
-            )
+            after = name + "_async"
+            self.editor.queues.worker.post(lambda: self.tell(self.hearing(after), after, *args))
 
     def view_only(self, name: str, view: Any) -> None:
         """on_new and on_clone: of a view, but for listeners alone."""
@@ -119,7 +120,7 @@ class Events:
     def ask(self, name: str, view: Any, *args: Any) -> List[Any]:
         """All answers to a query, the listeners' before the view's own."""
         wrapper = self.editor.api.View(view.id)
-        answers = self.tell(self.listeners, name, wrapper, *args)
+        answers = self.tell(self.hearing(name), name, wrapper, *args)
         return answers + self.tell(self.view_listeners.get(view.id, ()), name, *args)
 
     def context(self, view: Any, key: str, operator: int, operand: Any, match_all: bool) -> bool:
@@ -134,14 +135,14 @@ class Events:
             answer = self.one(listener, "on_text_command", name, args)
             if answer:
                 return _rewritten(answer)
-        for listener in list(self.listeners):
+        for listener in list(self.hearing("on_text_command")):
             answer = self.one(listener, "on_text_command", wrapper, name, args)
             if answer:
                 return _rewritten(answer)
         return name, args
 
     def rewrite_window_command(self, window: Any, name: str, args: Any) -> Tuple[str, Any]:
-        for listener in list(self.listeners):
+        for listener in list(self.hearing("on_window_command")):
             wrapper = self.editor.api.Window(window.id)
             answer = self.one(listener, "on_window_command", wrapper, name, args)
             if answer:
@@ -152,11 +153,13 @@ class Events:
         wrapper = self.editor.api.View(view.id)
         for listener in self.view_listeners.get(view.id, ()):
             self.one(listener, "on_post_text_command", name, args)
-        self.tell(self.listeners, "on_post_text_command", wrapper, name, args)
+        after = "on_post_text_command"
+        self.tell(self.hearing(after), after, wrapper, name, args)
 
     def after_window_command(self, window: Any, name: str, args: Any) -> None:
         wrapper = self.editor.api.Window(window.id)
-        self.tell(self.listeners, "on_post_window_command", wrapper, name, args)
+        after = "on_post_window_command"
+        self.tell(self.hearing(after), after, wrapper, name, args)
 
     def tell(self, listeners: Iterable[Any], name: str, *args: Any) -> List[Any]:
         return [
@@ -184,6 +187,21 @@ class Events:
             self.longest_of = "%s.%s" % (type(listener).__qualname__, name)
 
     # Who listens
+
+    def hearing(self, name: str) -> List[Any]:
+        """The application-wide listeners of an event."""
+        return self.all_callbacks.get(name, [])
+
+    def add(self, listener: Any) -> None:
+        self.listeners.append(listener)
+        for name in LISTENER_EVENTS:
+            if hasattr(listener, name):
+                self.all_callbacks[name].append(listener)
+
+    def drop(self, classes: List[Type[Any]]) -> None:
+        """Forget the application-wide listeners of these classes."""
+        for known in [self.listeners] + list(self.all_callbacks.values()):
+            known[:] = [each for each in known if type(each) not in classes]
 
     def check_view(self, view: Any) -> None:
         """Give a view the listeners that apply to it and take away those that no longer do."""

@@ -168,7 +168,7 @@ class Plugins:
             # The genuine editor loses such a listener without a word.
             return
         _check_handlers(cls, LISTENER_EVENTS)
-        self.editor.events.listeners.append(listener)
+        self.editor.events.add(listener)
         self._classes.setdefault(module, []).append(cls)
 
     # Unloading
@@ -191,6 +191,30 @@ class Plugins:
         self.editor.reload_settings()
         self.load(package)
 
+    def unload_module(self, module: Any) -> None:
+        """What `sublime_plugin.unload_module` does: the module stays imported."""
+        self._call(module.__name__, "plugin_unloaded")
+        self._forget(module.__name__)
+
+    def load_module(self, module: Any) -> None:
+        self._bring(module.__name__, module)
+
+    def reload_plugin(self, name: str) -> None:
+        """Load a root module ("Package.stem") or, where it is loaded, load it again."""
+        package = self.editor.packages.by_name.get(name.split(".")[0])
+        if package is None:
+            raise ValueError("expected a module of a package that is there, got %r" % name)
+        if name in sys.modules:
+            self.resave(package, name.split(".", 1)[1])
+        else:
+            self._load_module(package, name)
+
+    def unload_plugin(self, name: str) -> None:
+        module = sys.modules.get(name)
+        if module is not None:
+            self.unload_module(module)
+            del sys.modules[name]
+
     def resave(self, package: Package, stem: str) -> None:
         """What saving a root file does: the module runs again in the dictionary it has."""
         name = "%s.%s" % (package.name, stem)
@@ -207,7 +231,7 @@ class Plugins:
     def _forget(self, module: str) -> None:
         gone = self._classes.pop(module, [])
         events = self.editor.events
-        events.listeners[:] = [each for each in events.listeners if type(each) not in gone]
+        events.drop(gone)
         for listeners in events.view_listeners.values():
             listeners[:] = [each for each in listeners if type(each) not in gone]
         for texts in list(events.text_listeners.values()):

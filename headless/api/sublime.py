@@ -19,6 +19,7 @@ from sublime_types import DIP, CommandArgs, Point, Value, Vector
 
 from headless import files as _files
 from headless import layout as _layout
+from headless import results as _results
 from headless import running as _running
 from headless import selectors as _selectors
 from headless import syntaxes as _syntaxes
@@ -1553,11 +1554,14 @@ class View:
         return len(self._open().text)
 
     def begin_edit(self, edit_token: int, cmd: str, args: CommandArgs = None) -> Edit:
-        # Outside of a running command the genuine editor's token leads nowhere.
-        return _missing("View.begin_edit")  # type: ignore[no-any-return]
+        """For `run_` only: outside of a running command a token leads nowhere, as in Sublime."""
+        if edit_token not in _editor().commands.tokens or edit_token in self._open().edit_tokens:
+            return Edit(edit_token)
+        return Edit(self._do(_editor().begin_edit, cmd, _values.copy_value(args)) or edit_token)
 
     def end_edit(self, edit: Edit) -> None:
-        _missing("View.end_edit")
+        self._do(_editor().end_edit, edit.edit_token)
+        edit.edit_token = 0
 
     def is_in_edit(self) -> bool:
         return bool(self._open().buffer.edits)
@@ -2017,10 +2021,14 @@ class View:
         return sorted(set(words))
 
     def find_all_results(self) -> List[Any]:
-        return _missing("View.find_all_results")  # type: ignore[no-any-return]
+        return [found[:3] for found in self.find_all_results_with_text()]
 
     def find_all_results_with_text(self) -> List[Any]:
-        return _missing("View.find_all_results_with_text")  # type: ignore[no-any-return]
+        """(file, line, column, text), counted from 1, as result_file_regex and its like say."""
+        state = self._open()
+        names = ("result_file_regex", "result_line_regex", "result_base_dir")
+        file_regex, line_regex, base = (str(state.settings.get(name, "")) for name in names)
+        return list(_results.found(state.text.characters, file_regex, line_regex, base))
 
     def command_history(self, index: int, modifying_only: bool = False) -> Tuple[Any, ...]:
         steps = self._open().buffer.undo_steps

@@ -12,6 +12,19 @@ import sublime
 from headless import running as _running
 from headless.commands import command_name as _command_name
 
+# What the genuine module has beyond the stubs, and packages use.
+_OF_EVENTS = {"all_callbacks": "all_callbacks", "view_event_listeners": "view_listeners"}
+_OF_PLUGINS = ("load_module", "reload_plugin", "unload_module", "unload_plugin")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_EVENTS:
+        return getattr(_running.current().events, _OF_EVENTS[name])
+    if name in _OF_PLUGINS:
+        editor = _running.current()
+        return lambda target: editor.ui(getattr(editor.plugins, name), target)
+    raise AttributeError("module 'sublime_plugin' has no attribute %r" % name)
+
 
 def find_view_event_listener(view: sublime.View, cls: Any) -> Any:
     """The listener of a class that a view has, None where it has none."""
@@ -79,8 +92,31 @@ class ListInputHandler(CommandInputHandler):
         return text
 
 
+def _filter_args(command: Any, args: Any) -> Any:
+    """Without the event, unless the command wants it."""
+    if args and "event" in args and not command.want_event():
+        return {key: value for key, value in args.items() if key != "event"}
+    return args
+
+
+def _run(command: Any, edit_token: int, args: Any) -> Any:
+    return command.run(**(command.filter_args(args) or {}))
+
+
+def _run_text(command: Any, edit_token: int, args: Any) -> Any:
+    args = command.filter_args(args)
+    edit = command.view.begin_edit(edit_token, command.name(), args)
+    try:
+        return command.run(edit, **(args or {}))
+    finally:
+        command.view.end_edit(edit)
+
+
 class Command:
-    """The questions the editor asks a command."""
+    """The questions the editor asks a command. `run_` is what it calls; the stubs lack it."""
+
+    filter_args = _filter_args
+    run_ = _run
 
     def name(self) -> str:
         return _command_name(type(self).__name__)
@@ -120,6 +156,8 @@ class WindowCommand(Command):
 
 class TextCommand(Command):
     """One instance for each view; run gets an Edit."""
+
+    run_ = _run_text
 
     def __init__(self, view: sublime.View) -> None:
         self.view = view

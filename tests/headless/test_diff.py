@@ -72,3 +72,15 @@ class Commands(EngineTestCase):
     def test_without_mini_diff_there_are_no_hunks(self) -> None:
         self.view.settings().set("mini_diff", False)
         self.assertEqual(diff.view_hunks(self.editor.view(self.view.id())), [])
+
+
+class LargeTexts(unittest.TestCase):
+    def test_one_change_in_many_lines_is_found_without_comparing_all_of_them(self) -> None:
+        lines = [f"line {number % 7}" for number in range(100_000)]
+        changed = lines[:50_000] + ["new"] + lines[50_000:]
+        (hunk,) = diff.hunks("\n".join(lines), "\n".join(changed))
+        self.assertEqual((hunk.kind, hunk.first, hunk.last), ("inserted", 50_000, 50_001))
+
+    def test_equal_lines_at_both_ends_never_overlap(self) -> None:
+        for old, new in (("a\na", "a"), ("a", "a\na\na"), ("", "a"), ("a\nb\na", "a\na")):
+            self.assertEqual(reverted(old, new), old)
