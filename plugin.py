@@ -1,8 +1,8 @@
 """All that Sublime Text can call: the listener, the commands, load and unload; an index.
 
 The listener stands here, each handler in its class's own body, because Sublime registers no others
-(an inherited handler makes it give up the whole file). What is imported here holds up Sublime's UI
-thread; `companion/ui/host.py` imports the rest on the worker.
+(docs/sublime.md 3.2). What is imported here holds up Sublime's UI thread; `companion/ui/host.py`
+imports the rest on the worker.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import sublime
 import sublime_plugin
 
-# Sublime reloads this file alone; without this a new plugin.py would run on old modules.
+# Sublime reloads this file alone (docs/sublime.md 1.6); without this a new plugin.py would run on
+# old modules.
 for _name in [name for name in sys.modules if name.startswith(f"{__package__}.companion")]:
     del sys.modules[_name]
 

@@ -25,7 +25,8 @@ class Files:
     def activated(self, view: sublime.View) -> None:
         """The view has the keyboard now."""
         before = self._editor.keyboard
-        # A preview that was replaced by the next one is not always said to be closed.
+        # A preview that was replaced by the next one is not always said to be closed
+        # (docs/sublime.md 4.8).
         if before is not None and not before.is_valid():
             self._companion.post(FileClosed(before.id()))
         element = view.element()

@@ -17,7 +17,7 @@ from . import queues, settings
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
 # The command that takes our variables out of a terminal view's settings again, where Terminus keeps
-# them to start it anew: a token would stand in the session file.
+# them to start it anew: a token would stand in the session file (docs/sublime.md 8.4).
 FORGET = "gemini_companion_forget_environment"
 TERMINUS_ARGUMENTS = "terminus_view.args"
 
@@ -115,7 +115,7 @@ def run_in_terminus(
     window: sublime.Window, command: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> None:
     # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$"
-    # (docs/protocol.md 5.45).
+    # (docs/sublime.md 8.2, 8.3).
     cmd = [part.replace("$", "\\$") for part in _as_sublime(command)]
     arguments: dict[str, Any] = {
         "cmd": cmd,

@@ -21,8 +21,8 @@ NO_WINDOW = 1000
 
 class PendingText:
     """The one text that the command is about to put into its view. As an argument of the command
-    it would stay in the undo stack and in the session file; `run_command` returns when it is
-    done."""
+    it would stay in the undo stack and in the session file (docs/sublime.md 6.2); `run_command`
+    returns when it is done."""
 
     def __init__(self) -> None:
         self._text: str | None = None

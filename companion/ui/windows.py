@@ -15,7 +15,8 @@ from .editor import SublimeEditor
 from .files import Files
 from .review import restoring
 
-# Milliseconds between looks: neither every closed window nor a changed folder has an event.
+# Milliseconds between looks: neither every closed window nor a changed folder has an event
+# (docs/sublime.md 4.6).
 POLL = 1000
 CHANGE_TAG = "GeminiCompanion"
 

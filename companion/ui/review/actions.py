@@ -117,7 +117,7 @@ class Actions:
             self._tell_rejected(claimed)
             close = partial(decisions.put_away, name=decisions.REJECTED)
         keyboard = self._editor.keyboard_in(claimed.window)
-        # Closing views within an event that closes one may close others (docs/sublime.md).
+        # Closing views within an event that closes one may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
 
     def _can_decide(self) -> bool:

@@ -1,8 +1,9 @@
 """What the views of a diff remember, in their settings: written and read here alone.
 
 Settings survive what nothing else does: a reload of the package, and Sublime's restart, which
-brings tabs back with text and settings, under other ids (docs/sublime.md). The stamp on the right
-view makes it a diff; whoever erases it has claimed the decision, exactly once (docs/adr/0003).
+brings tabs back with text and settings, under other ids (docs/sublime.md 5.7). The stamp on the
+right view makes it a diff; whoever erases it has claimed the decision, exactly once
+(docs/adr/0003).
 """
 
 from __future__ import annotations
