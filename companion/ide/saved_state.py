@@ -74,11 +74,18 @@ class SavedWorkspace:
         return any(each.state != OPEN or each.text is not None for each in self.proposals)
 
     def split(self, is_wanted: Callable[[Entry], bool]) -> tuple[SavedWorkspace, tuple[Entry, ...]]:
-        """Itself without what is decided and wanted, and that. What is open stays with its
-        endpoint, where the CLI looks for it."""
-        wanted = tuple(it for it in self.proposals if it.state != OPEN and is_wanted(it))
-        rest = tuple(it for it in self.proposals if it not in wanted)
-        return replace(self, proposals=rest), wanted
+        """Itself without what is wanted, and that. What is open stays with its endpoint, where the
+        CLI looks for it; what the user typed into it comes back."""
+        rest, wanted = [], []
+        for entry in self.proposals:
+            if not is_wanted(entry) or (entry.state == OPEN and not entry.is_edited):
+                rest.append(entry)
+            elif entry.state == OPEN:
+                rest.append(replace(entry, text=None))
+                wanted.append(replace(entry, state=TOLD, comes_back=True, decided_at=time.time()))
+            else:
+                wanted.append(entry)
+        return replace(self, proposals=tuple(rest)), tuple(wanted)
 
 
 def is_within(path: str, folders: tuple[str, ...]) -> bool:

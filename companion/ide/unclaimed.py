@@ -34,8 +34,8 @@ class Unclaimed:
         return saved
 
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
-        """What was decided on files in the folders: for a window whose folders are not quite those
-        of before. They are that window's from now on."""
+        """What was decided on files in the folders, or typed into open diffs of them: for a window
+        whose folders are not quite those of before. It is that window's from now on."""
         return self._take(lambda entry: is_within(entry.path, folders))
 
     def texts_that_come_back(self) -> tuple[Entry, ...]:

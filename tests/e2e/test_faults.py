@@ -14,7 +14,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import session  # noqa: E402
 from cli import INTERRUPT  # noqa: E402
-from fake_cli import FakeCli  # noqa: E402
+from fake_cli import FakeCli  # type: ignore[import-not-found]  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 

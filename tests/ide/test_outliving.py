@@ -12,7 +12,7 @@ from typing import Any, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.ide import saved_state
-from GeminiCompanion.companion.ide.decisions import DECIDED, TOLD, Entry
+from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted, UnwrittenAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.windows import Windows
@@ -203,6 +203,18 @@ class OtherWindows(OutlivingTestCase):
         self.run_with(step)
         states = [entry.state for entry in self.load()[("/b", "/a")].proposals]
         self.assertEqual(states, [DECIDED, DECIDED, TOLD])
+        self.assertFalse(self.load()[("/a",)].has_texts)
+
+    def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
+        typed = replace(accepted("/a/b", "typed\n"), state=OPEN, proposed="another")
+        saved_state.save(self.path, [self.saved("/a", proposals=(typed,))])
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/b", "/a")})
+            await self.until(lambda: self.editor.returned)
+
+        self.run_with(step)
+        self.assertEqual(self.editor.returned, [(1, "/a/b", "typed\n")])
         self.assertFalse(self.load()[("/a",)].has_texts)
 
     def test_what_was_kept_elsewhere_stays_where_it_is(self) -> None:
