@@ -18,7 +18,8 @@ from fake_cli import FakeCli  # type: ignore[import-not-found]  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 
-RELEASE, SHOW_KEPT = "gemini_companion_release_diff", "gemini_companion_show_unwritten_edits"
+RELEASE = "gemini_companion_release_diff"
+SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
 APPLY = 0
 
 
@@ -45,7 +46,7 @@ class TheCliDies(session.Session):
         path = self.ask_and_kill("b.py")
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "unwritten", 1)
-        self.editor.do("run", SHOW_KEPT, 0, APPLY)
+        self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
         self.editor.do("wait_for", "text", "new\nmine\n", path)
         self.assertEqual(self.editor.do("unwritten"), 0)
         self.assertEqual(self.read(path), b"old\n")
@@ -111,7 +112,7 @@ class TheEditorDies(session.Session):
         self.cli.wait_connected()
         self.editor.do("wait_for", "unwritten", 1)
         self.assertEqual(self.read(path), b"old\n")
-        self.editor.do("run", SHOW_KEPT, 0, APPLY)
+        self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
         self.editor.do("wait_for", "text", "new\nmine\n", path)
 
 

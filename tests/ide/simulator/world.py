@@ -78,7 +78,7 @@ class World:
         return None
 
     def kept_texts(self) -> set[str]:
-        """What the user finds under "Show Kept Decisions"."""
+        """What the user finds under "Show Unwritten Edits"."""
         companion = self.scene.companion
         if companion is None:
             return set()
