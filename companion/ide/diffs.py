@@ -29,7 +29,11 @@ MAX_WINDOW_DIFFS = 256
 
 
 class Diffs(Desk):
-    """`on_change` is called whenever the book has changed."""
+    """`on_change` is called whenever the book has changed.
+
+    More than twenty methods, most of a few lines: each of them can come between the steps of every
+    other, and they are right only side by side.
+    """
 
     def __init__(
         self,

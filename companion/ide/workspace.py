@@ -32,7 +32,8 @@ class Workspace:
 
     Its parts: `sessions`; `context`, what the user looks at, and `updates`, which tells of it;
     `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
-    `delivery`, who is told of decisions. `on_change` is called whenever something has changed that
+    `delivery`, who is told of decisions. Here they are put together, which takes a method more than
+    the twenty. `on_change` is called whenever something has changed that
     outlives the companion.
     """
 

@@ -223,6 +223,17 @@ class WhatComesBack(DiskCheckTestCase):
                 self.assertEqual(self.returned, [])
 
     @in_loop
+    async def test_a_file_that_is_changed_again_within_the_second_costs_nothing(self) -> None:
+        self.begin()
+        await self.pass_by(0.2)
+        self.write(b"mine\n")
+        await self.pass_by(0.4)
+        await until(lambda: not self.texts())
+        self.write(b"formatted\n")
+        await self.pass_by(3)
+        self.assertEqual(self.returned, [])
+
+    @in_loop
     async def test_a_text_that_the_user_accepted_waits_in_the_book_instead(self) -> None:
         self.begin(comes_back=False)
         await self.pass_by(3)

@@ -129,6 +129,18 @@ class StopsAndStarts(OutlivingTestCase):
             self.run_with(again)
             self.assertEqual(self.ports(), before)
 
+    def test_a_new_window_leaves_one_with_the_same_folders_what_is_its_own(self) -> None:
+        saved = [self.saved("/a", window_id=id, token=f"token-{id}") for id in (2, 1)]
+        saved_state.save(self.path, saved)
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({3: ("/a",), 2: ("/a",)})
+            await self.until(lambda: len(self.environments) == 2)
+
+        self.run_with(step)
+        tokens = {id: it["GEMINI_CLI_IDE_AUTH_TOKEN"] for id, it in self.environments.items()}
+        self.assertEqual(tokens, {2: "token-2", 3: "token-1"})
+
     def test_a_port_that_somebody_else_has_now_costs_the_token(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
@@ -162,6 +174,9 @@ class StopsAndStarts(OutlivingTestCase):
             with mock.patch("os.replace", side_effect=OSError(28, "No space")):
                 windows.set_windows({1: ("/a",)})
                 await self.until(lambda: any("No space" in it for it in self.editor.told))
+                # From here on nothing changes any more.
+                await self.until(lambda: self.environments)
+                await self.until(lambda: windows._saving._timer is None)
             self.assertFalse(os.path.exists(self.path))
             await self.until(lambda: os.path.exists(self.path))
 

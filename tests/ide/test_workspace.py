@@ -754,6 +754,18 @@ class Decisions(WithoutServer):
         self.assertEqual((self.editor.diffs, self.workspace.status().waiting), ({}, 0))
 
     @in_loop
+    async def test_a_text_that_is_on_disk_is_seen_before_the_next_one_is_written(self) -> None:
+        await self.begin()
+        path = self.file(1, "a.py").path
+        session, _ = self.connect()
+        self.workspace.diffs.accept(session.id, path, "one\n")
+        await self.clock.advance(0)
+        with open(path, "w") as file:
+            file.write("one\n")
+        self.workspace.diffs.accept(session.id, path, "two\n")
+        await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
+
+    @in_loop
     async def test_an_editor_that_lost_a_diff_costs_none_of_its_text(self) -> None:
         await self.begin()
         session, _ = self.connect()
