@@ -40,8 +40,8 @@ if not HAS_TERMINALS:
 def pytest_configure(config: pytest.Config) -> None:
     """A time limit for each test with what it sets up, many times what the slowest takes: one that
     reaches it hangs. The stacks of all threads are shown then, and the run ends."""
-    if getattr(config.option, "timeout", 0) is None:
-        config.option.timeout = TIME_LIMIT
+    if config.pluginmanager.hasplugin("timeout"):
+        config.option.timeout = config.option.timeout or TIME_LIMIT
         # The other way, a signal, does not work in the editor's threads.
         config.option.timeout_method = "thread"
 

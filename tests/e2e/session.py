@@ -42,6 +42,8 @@ class Session(unittest.TestCase):
         cls.model = ModelServer()
         cls.enterClass(cls.model)
         cls.editor = cls.new_editor()
+        # A CLI that finds none at its start looks for none later.
+        cls.editor.do("wait_until_served")
         cls.cli = cls.new_cli()
 
     @classmethod
