@@ -74,7 +74,8 @@ class Package:
                 for name in folders
                 if not name.startswith(".") and name not in _NEVER_RESOURCES
             )
-            for name in sorted(names):
+            # As in Sublime, capitals do not come first.
+            for name in sorted(names, key=lambda name: (name.lower(), name)):
                 path = os.path.relpath(os.path.join(root, name), self.folder)
                 yield path.replace("\\", "/")
 
@@ -115,7 +116,8 @@ class Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         package = self._packages.by_name.get(name)
-        if package is None:
+        if package is None or (not package.archive and self._packages.has_library(name)):
+            # As in Sublime, a library comes before a folder of its name, an archive before both.
             return None
         spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
         spec.submodule_search_locations = package.places
@@ -148,6 +150,10 @@ class Packages:
     def library_folder(self) -> str:
         """Where Package Control puts libraries for plugins on this Python."""
         return os.path.join(self.data, "Lib", "python%d%d" % sys.version_info[:2])
+
+    def has_library(self, name: str) -> bool:
+        path = os.path.join(self.library_folder(), name)
+        return os.path.isdir(path) or os.path.isfile(path + ".py")
 
     def expand(self, path: str) -> str:
         """Replace ${packages} and ${platform} in a path; packages given by path are followed."""
@@ -247,12 +253,13 @@ class Packages:
     # Resources
 
     def find_resources(self, pattern: str) -> List[str]:
+        """Those whose file names match; without a pattern, as in Sublime, all."""
         self.refresh()
         return [
             "Packages/%s/%s" % (package.name, path)
             for package in self.ordered()
             for path in package.resources()
-            if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern)
+            if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern or "*")
         ]
 
     def load(self, name: str) -> bytes:

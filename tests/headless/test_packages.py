@@ -136,7 +136,17 @@ class Packages(EngineTestCase):
     def test_resources_and_packages_that_come_while_it_runs_are_found(self) -> None:
         self.write_package("Toy", {"new.txt": "1"})
         self.write_package("Later", {"sub/more.txt": "2", "no.py.txt": ""})
+        self.write_package("Toy", {"New2.txt": "", "old.txt": ""})
+        self.assertEqual(
+            [
+                path
+                for path in self.sublime.find_resources("*.txt")
+                if path.startswith("Packages/T")
+            ],
+            ["Packages/Toy/new.txt", "Packages/Toy/New2.txt", "Packages/Toy/old.txt"],
+        )
         self.assertEqual(self.sublime.load_resource("Packages/Toy/new.txt"), "1")
+        self.assertIn("Packages/Later/no.py.txt", self.sublime.find_resources(""))
         self.assertEqual(self.sublime.load_resource("Packages/Later/sub/more.txt"), "2")
         self.assertEqual(self.sublime.find_resources("more.txt"), ["Packages/Later/sub/more.txt"])
 
@@ -168,6 +178,14 @@ class Packages(EngineTestCase):
         preferences.set("ignored_packages", [])
         self.settle()
         self.assertEqual(self.log, ["loaded", "unloaded", "loaded"])
+
+    def test_a_library_comes_before_a_folder_of_its_name(self) -> None:
+        packages = self.editor.packages
+        self.write_package("both", {"inside.py": ""})
+        packages.refresh()
+        self.assertIsNotNone(packages.finder.find_spec("both"))
+        os.makedirs(os.path.join(packages.library_folder(), "both"))
+        self.assertIsNone(packages.finder.find_spec("both"))
 
     def test_one_interpreter_is_shared_by_all_packages(self) -> None:
         self.write_package(
