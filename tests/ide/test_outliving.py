@@ -130,7 +130,7 @@ class StopsAndStarts(OutlivingTestCase):
             self.assertEqual(self.ports(), before)
 
     def test_a_new_window_leaves_one_with_the_same_folders_what_is_its_own(self) -> None:
-        saved = [self.saved("/a", window_id=id, token=f"token-{id}") for id in (2, 1)]
+        saved = [self.saved("/a", window_id=id, token=f"token-{id}") for id in (1, 2)]
         saved_state.save(self.path, saved)
 
         async def step(windows: Windows) -> None:
