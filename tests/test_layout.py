@@ -121,7 +121,7 @@ class Layout(unittest.TestCase):
         known = "chat_handlers dispatch handler_types routes server static_files stream"
         api = {f"api/{name}" for name in known.split()}
         self.assertEqual(importers["aiohttp"], api | {"base/http_server", "ide/transport"})
-        self.assertEqual(importers["jsonschema"], {"ide/mcp", "api/validation"})
+        self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/validation"})
 
     def test_imports_within_the_package_are_relative(self) -> None:
         for name, tree in modules().items():

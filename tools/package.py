@@ -32,7 +32,7 @@ API = "chat_handlers dispatch handler_types routes server static_files stream"
 USERS = {
     "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
-    "companion/ide/mcp.py": ("jsonschema",),
+    "companion/ide/schema_check.py": ("jsonschema",),
     "companion/api/validation.py": ("jsonschema",),
     **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }

@@ -1,5 +1,6 @@
 """What a request brings, checked against its schema; the refusals tell the field and what was
-expected, never the value. The only importer of jsonschema beside `mcp`."""
+expected, never the value. Imports jsonschema, as
+`ide/schema_check` does."""
 
 from __future__ import annotations
 

@@ -29,9 +29,10 @@ from .editor import EditorError
 from .sessions import Session
 
 if TYPE_CHECKING:
-    from jsonschema import ValidationError
-elif find_spec("jsonschema") is None:
-    # It is imported when it is first needed; that it is missing is told at the start.
+    from .schema_check import ValidationError
+elif find_spec("jsonschema") is None and find_spec(f"{__name__.rsplit('.', 3)[0]}.carried") is None:
+    # It is imported when it is first needed; that it is missing, and that the package does not
+    # carry it, is told at the start.
     raise ModuleNotFoundError("No module named 'jsonschema'", name="jsonschema")
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
@@ -191,9 +192,9 @@ class _Arguments:
     def problem(self, arguments: Any) -> ValidationError | None:
         if self._are_plainly_good(arguments):
             return None
-        from jsonschema import Draft7Validator
+        from . import schema_check
 
-        return next(Draft7Validator(self._schema).iter_errors(arguments), None)
+        return schema_check.problem(self._schema, arguments)
 
     def _are_plainly_good(self, arguments: Any) -> bool:
         if type(arguments) is not dict or not self._required.issubset(arguments):
