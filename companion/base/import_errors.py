@@ -23,7 +23,8 @@ def sentence(error: Exception) -> str:
         name = _importing(error)
     if name in ("", __name__.partition(".")[0]):
         return ""
-    is_absent = isinstance(error, ModuleNotFoundError)
+    # Of a library that is there, but in another version, a module may be missing.
+    is_absent = isinstance(error, ModuleNotFoundError) and "." not in (error.name or "")
     return SENTENCE.format(name, "is missing" if is_absent else "does not fit")
 
 

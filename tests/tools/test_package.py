@@ -67,10 +67,10 @@ WHICH = (
     LOAD
     + """
 sys.path[:0] = sys.argv[2:]
-from GeminiCompanion.companion.ide import mcp, transport
+from GeminiCompanion.companion.ide import mcp, schema_check, transport
 from GeminiCompanion.companion.api import validation, server, stream
-used = [it.__name__ for it in (transport.web, server.web, stream.web)]
-used += [it.Draft7Validator.__module__ for it in (mcp, validation)]
+used = [it.BaseRequest.__module__ for it in (transport, server.web, stream.web)]
+used += [it.Draft7Validator.__module__ for it in (schema_check, validation)]
 print(json.dumps(sorted(set(used))))
 """
 )
@@ -310,11 +310,13 @@ class Carried(Built):
 
     def test_without_any_library_the_carried_ones_serve(self) -> None:
         found = self.run_python(BARE, WHICH, self.path)
-        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+        self.assertEqual(
+            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
+        )
 
     def test_libraries_that_are_installed_win(self) -> None:
         found = self.run_python([sys.executable, "-I"], WHICH, self.path)
-        self.assertEqual(found, ["aiohttp.web", "jsonschema.validators"])
+        self.assertEqual(found, ["aiohttp.web_request", "jsonschema.validators"])
 
     def test_one_that_is_installed_and_too_old_does_not_win(self) -> None:
         folder = os.path.join(Builds.folder, "old")
@@ -322,7 +324,9 @@ class Carried(Built):
         with open(os.path.join(folder, "jsonschema.py"), "w") as file:
             file.write("class Draft4Validator: pass\nclass ValidationError(Exception): pass\n")
         found = self.run_python(BARE, WHICH, self.path, folder)
-        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+        self.assertEqual(
+            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
+        )
 
     def test_one_that_lacks_what_a_single_module_needs_serves_none(self) -> None:
         folder = os.path.join(Builds.folder, "partial")
@@ -331,10 +335,12 @@ class Carried(Built):
             with open(os.path.join(folder, "aiohttp", name), "w"):
                 pass
         found = self.run_python(BARE, WHICH, self.path, folder)
-        self.assertEqual(found, [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"])
+        self.assertEqual(
+            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
+        )
 
     def test_one_that_is_installed_for_another_python_does_not_win(self) -> None:
-        carried = [CARRIED + "aiohttp.web", CARRIED + "jsonschema.validators"]
+        carried = [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
         for number, text in enumerate(("x: int = type | 'no'", "def f(:", "len.no")):
             folder = os.path.join(Builds.folder, f"foreign{number}")
             os.makedirs(folder, exist_ok=True)
