@@ -94,7 +94,7 @@ class Client:
     def _resumed_from(self) -> int | None:
         """An id that is too old has what came after it said once more."""
         world = self.cli.world
-        if self.last_event_id and world.faults.happens("events doubled"):
+        if self.last_event_id and self.last_event_id > 1 and world.faults.happens("events doubled"):
             return self.last_event_id - 1
         return self.last_event_id
 
