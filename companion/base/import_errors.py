@@ -23,9 +23,13 @@ def sentence(error: Exception) -> str:
         name = _importing(error)
     if name in ("", __name__.partition(".")[0]):
         return ""
-    # Of a library that is there, but in another version, a module may be missing.
-    is_absent = isinstance(error, ModuleNotFoundError) and "." not in (error.name or "")
+    is_absent = isinstance(error, ModuleNotFoundError) and not _has_no_part(error, name)
     return SENTENCE.format(name, "is missing" if is_absent else "does not fit")
+
+
+def _has_no_part(error: ImportError, library: str) -> bool:
+    """Whether only a module of the library is missing, as in another version of it."""
+    return error.name != library and sys.modules.get(library) is not None
 
 
 def _importing(error: Exception) -> str:
