@@ -19,15 +19,26 @@ for _name in [name for name in sys.modules if name.startswith(f"{__package__}.co
     del sys.modules[_name]
 
 from .companion.ui.commands import (  # noqa: E402
+    GeminiCompanionAcceptAndNextCommand,
     GeminiCompanionAcceptDiffCommand,
+    GeminiCompanionCommentCommand,
+    GeminiCompanionDropChangeCommand,
     GeminiCompanionFillViewCommand,
     GeminiCompanionForgetEnvironmentCommand,
+    GeminiCompanionKeepChangeCommand,
+    GeminiCompanionNextChangeCommand,
+    GeminiCompanionNextDiffCommand,
+    GeminiCompanionPreviousChangeCommand,
+    GeminiCompanionPreviousDiffCommand,
     GeminiCompanionRejectDiffCommand,
+    GeminiCompanionRejectWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
     GeminiCompanionRestartCommand,
     GeminiCompanionRunCliCommand,
+    GeminiCompanionShowEditsCommand,
     GeminiCompanionShowLogCommand,
     GeminiCompanionShowUnwrittenEditsCommand,
+    GeminiCompanionShowWaitingCommand,
     GeminiCompanionStartApiServerCommand,
     GeminiCompanionStatusCommand,
     GeminiCompanionStopApiServerCommand,
@@ -36,6 +47,17 @@ from .companion.ui.host import host  # noqa: E402
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",
+    "GeminiCompanionDropChangeCommand",
+    "GeminiCompanionKeepChangeCommand",
+    "GeminiCompanionNextChangeCommand",
+    "GeminiCompanionPreviousChangeCommand",
+    "GeminiCompanionAcceptAndNextCommand",
+    "GeminiCompanionRejectWithNoteCommand",
+    "GeminiCompanionCommentCommand",
+    "GeminiCompanionNextDiffCommand",
+    "GeminiCompanionPreviousDiffCommand",
+    "GeminiCompanionShowWaitingCommand",
+    "GeminiCompanionShowEditsCommand",
     "GeminiCompanionFillViewCommand",
     "GeminiCompanionForgetEnvironmentCommand",
     "GeminiCompanionListener",
@@ -86,6 +108,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.windows.look()
             _host.running.files.activated(view)
             _host.running.diffs.activated(view)
+            _host.running.scrolling.activated(view)
 
     def on_load(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -113,6 +136,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is not None:
             running.edits.modified(view)
+            running.reviews.modified(view)
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:

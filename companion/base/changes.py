@@ -28,7 +28,7 @@ MAX_ROW_PAIRS = 400
 MAX_WORDS = 400
 MAX_ROW = 4000
 # The share of equal code points from which one row counts as another one that was changed.
-ALIKE = 0.5
+ALIKE = 0.6
 
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 

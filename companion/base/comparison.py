@@ -7,15 +7,18 @@ text, the second one being behind the last.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Sequence, Tuple
+from typing import Iterator, Sequence, Tuple
 
 from .changes import Change, Span, changed_characters, changes_between, counts, rows_of
 
 # Changes of a text up to which changed characters are told; of more, whole rows are.
 MAX_DETAILED = 2000
+# Hexadecimal digits of a change's name: no two changes of a text have the same by chance.
+KEY_LENGTH = 16
 
 Region = Tuple[int, int]
 
@@ -45,11 +48,13 @@ class Filler:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`old` and `new` with the changes between them, in their order."""
+    """`old` and `new` with the changes between them, in their order. `keys` has a name for each
+    change, which stays the same for as long as its rows do, wherever they stand."""
 
     old: Side
     new: Side
     changes: tuple[Change, ...]
+    keys: tuple[str, ...]
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -73,6 +78,30 @@ class Comparison:
         """What the new side needs for that."""
         longer = [it for it in self.changes if it.removed > it.added]
         return [Filler(it.new_end, it.removed - it.added) for it in longer]
+
+    def old_row(self, number: int) -> int:
+        """The row of the old side at which the change of that number stands; the last one for what
+        comes after all rows."""
+        return min(self.changes[number].old_start, max(len(self.old.rows) - 1, 0))
+
+    def new_row(self, number: int) -> int:
+        """The same on the new side."""
+        return min(self.changes[number].new_start, max(len(self.new.rows) - 1, 0))
+
+    def opposite_row(self, row: int, from_new: bool) -> int:
+        """The row of the other side that stands beside the row of the new side, or of the old one;
+        within a change, the one as far from its beginning, or its last."""
+        here = [it.new_start if from_new else it.old_start for it in self.changes]
+        index = bisect_right(here, row) - 1
+        if index < 0:
+            return row
+        change = self.changes[index]
+        ours, theirs = (change.new_start, change.new_end), (change.old_start, change.old_end)
+        if not from_new:
+            ours, theirs = theirs, ours
+        if row >= ours[1]:
+            return theirs[1] + row - ours[1]
+        return min(theirs[0] + row - ours[0], max(theirs[1] - 1, theirs[0]))
 
     def change_at(self, row: int) -> int | None:
         """The number, from 0, of the change that the row of the new side belongs to; a change that
@@ -101,9 +130,13 @@ def compare(old: str, new: str) -> Comparison:
 
 
 def comparison_of(
-    old_rows: Sequence[str], new_rows: Sequence[str], changes: tuple[Change, ...]
+    old_rows: Sequence[str],
+    new_rows: Sequence[str],
+    changes: tuple[Change, ...],
+    keys: tuple[str, ...] = (),
 ) -> Comparison:
-    """The same for texts whose changes are known."""
+    """The same for texts whose changes are known; `keys` are those of the changes, where they have
+    names already."""
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
@@ -115,7 +148,23 @@ def comparison_of(
         Side(old_rows, old_starts, tuple(before)),
         Side(new_rows, new_starts, tuple(after)),
         changes,
+        keys or tuple(_keys(old_rows, new_rows, changes)),
     )
+
+
+def _keys(
+    old_rows: Sequence[str], new_rows: Sequence[str], changes: Sequence[Change]
+) -> Iterator[str]:
+    times: dict[str, int] = {}
+    for change in changes:
+        parts = (
+            old_rows[change.old_start : change.old_end],
+            new_rows[change.new_start : change.new_end],
+        )
+        texts = ("".join(rows).encode("utf-8", "surrogatepass") for rows in parts)
+        name = hashlib.sha256(b"\0".join(texts)).hexdigest()[:KEY_LENGTH]
+        times[name] = times.get(name, 0) + 1
+        yield name if times[name] == 1 else f"{name}-{times[name]}"
 
 
 def _starts(rows: Sequence[str]) -> Sequence[int]:

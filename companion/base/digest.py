@@ -39,7 +39,7 @@ def digest(whole: Comparison) -> Comparison:
         changes.append(Change(old_start, len(old), new_start, len(new)))
         at = change.old_end
     equal = _between(whole.old.rows[at:], CONTEXT, 0)
-    return comparison_of(old + equal, new + equal, tuple(changes))
+    return comparison_of(old + equal, new + equal, tuple(changes), whole.keys)
 
 
 def _between(rows: Sequence[str], after: int, before: int) -> list[str]:

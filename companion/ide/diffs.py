@@ -68,7 +68,15 @@ class Diffs(Desk):
         # Before the editor is asked: the user may decide before its answer is here.
         number = self._book.open(session.id, path, content if is_whole else None, session.client)
         live = frozenset(each.id for each in self._sessions if not self._sessions.is_absent(each))
-        proposal = Proposal(session.id, path, content, live, is_whole)
+        proposal = Proposal(
+            session.id,
+            path,
+            content,
+            live,
+            is_whole,
+            client=self._sessions.label(session),
+            opened_at=self._book[number].opened_at,
+        )
         await self._in_turn(session.id, partial(self._open, session, number, proposal))
 
     def _check(self, session: Session, path: str) -> None:
@@ -266,7 +274,14 @@ class Diffs(Desk):
         # Nobody is gone for good yet: no other diff has to make way.
         all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
         text = entry.text or ""
-        proposal = Proposal(entry.session_id, entry.path, text, all_ids, may_be_edited=True)
+        proposal = Proposal(
+            entry.session_id,
+            entry.path,
+            text,
+            all_ids,
+            may_be_edited=True,
+            opened_at=entry.opened_at,
+        )
         try:
             await self._editor.open_diff(self._window_id, proposal)
         except EditorError:

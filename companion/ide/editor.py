@@ -18,7 +18,8 @@ class Proposal:
     the CLI uses it as the key of the answer (docs/protocol.md 1.2). `content` has `\\n` line ends.
     `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
     `is_whole`, `content` is the proposed text, else its beginning, which is not to be edited; it
-    `may_be_edited` where it is shown again as the user had it.
+    `may_be_edited` where it is shown again as the user had it. `client` names the CLI to the user;
+    `opened_at` is in seconds since the epoch.
     """
 
     session_id: str
@@ -27,6 +28,8 @@ class Proposal:
     live_sessions: frozenset[str] = frozenset()
     is_whole: bool = True
     may_be_edited: bool = False
+    client: str = ""
+    opened_at: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
+from ..base.background import in_thread
+from ..base.comparison import Comparison, compare
 from . import file_content
 from .context import ContextStore, OpenFile
-from .file_content import Original
+from .file_content import Original, Stamp
 from .status import Status
 
 if TYPE_CHECKING:
@@ -196,6 +199,58 @@ class TextWithdrawn(Event):
     def apply(self, windows: Windows) -> None:
         workspace = windows.of(self.window_id)
         self.reply(workspace is not None and workspace.delivery.withdraw(self.path, self.text))
+
+
+@dataclass(frozen=True)
+class ComparisonAsked(Event):
+    """`reply` is called on the companion's thread with the changes from one text to the other, both
+    with `\\n` line ends."""
+
+    old: str
+    new: str
+    reply: Callable[[Comparison], None]
+
+    def apply(self, windows: Windows) -> None:
+        # The thread that compares holds the task for as long as it runs.
+        asyncio.ensure_future(self._compare())
+
+    async def _compare(self) -> None:
+        self.reply(await in_thread(partial(compare, self.old, self.new)))
+
+
+@dataclass(frozen=True)
+class StampsAsked(Event):
+    """`reply` is called on the companion's thread with the stamps of the files at these paths."""
+
+    paths: Sequence[str]
+    reply: Callable[[Mapping[str, Stamp]], None]
+
+    def apply(self, windows: Windows) -> None:
+        asyncio.ensure_future(self._look())
+
+    async def _look(self) -> None:
+        def look() -> dict[str, Stamp]:
+            return {path: file_content.stamp(path) for path in self.paths}
+
+        self.reply(await in_thread(look))
+
+
+@dataclass(frozen=True)
+class FilePutBack(Event):
+    """The user undoes an accepted edit: see `file_content.put_back`, what it gives goes to `reply`,
+    on the companion's thread."""
+
+    path: str
+    before: Original
+    after: str
+    reply: Callable[[str, Original | None], None]
+
+    def apply(self, windows: Windows) -> None:
+        asyncio.ensure_future(self._put_back())
+
+    async def _put_back(self) -> None:
+        work = partial(file_content.put_back, self.path, self.before, self.after)
+        self.reply(*await in_thread(work))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import stat
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, Optional, Tuple
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -25,6 +25,9 @@ CUT = "only the beginning"
 # Seconds after which a file is given up: a drive behind a network that is gone says nothing.
 PATIENCE = 10.0
 LATE = "The file cannot be read in time."
+
+# When a file was written, in nanoseconds since the epoch, and its size; None where there is none.
+Stamp = Optional[Tuple[int, int]]
 
 # Byte order marks in the order in which one could be mistaken for another.
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -44,7 +47,8 @@ class Original:
     `exists` is False for a new file. `note` is a sentence where the text is not there, or only its
     beginning; `warning` one where the CLI would damage the file; `traits` are what an edit has to
     keep and a view does not show, such as "CRLF". `digest` is that of the bytes, empty where there
-    are none: equal ones say that the file is as it was.
+    are none: equal ones say that the file is as it was. `data` are the bytes, None where they are
+    not known whole.
     """
 
     text: str
@@ -53,6 +57,7 @@ class Original:
     warning: str = ""
     traits: tuple[str, ...] = ()
     digest: str = ""
+    data: bytes | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -83,6 +88,39 @@ def read(path: str) -> Original:
     if os.access(path, os.W_OK):
         return original
     return replace(original, traits=original.traits + ("read-only",))
+
+
+def stamp(path: str) -> Stamp:
+    """A file that nobody touches has the same one."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def put_back(path: str, before: Original, after: str) -> tuple[str, Original | None]:
+    """Make the file what it was `before`, if it is still the text `after` (`\\n` line ends).
+
+    Gives what went wrong, a sentence; and the file as it is where it has become something else,
+    which it then stays. The file keeps its mode and its links.
+    """
+    present = read_or_note(path)
+    mark = "\ufeff"
+    if present.text.lstrip(mark) != after.lstrip(mark) or present.note or not present.exists:
+        return "", present
+    try:
+        if not before.exists:
+            os.remove(path)
+        elif before.data is not None:
+            with open(path, "r+b") as file:
+                file.write(before.data)
+                file.truncate()
+        else:
+            return "The old text is not known whole; nothing was undone.", None
+    except OSError as error:
+        return f"The edit could not be undone: {path} ({error.strerror}).", None
+    return "", None
 
 
 def read_or_note(path: str) -> Original:
@@ -126,7 +164,7 @@ def _read(file: BinaryIO) -> Original:
     if not whole and not original.note:
         note = f"The file has {size} bytes; only its beginning is shown."
         original = replace(original, note=note, traits=original.traits + (CUT,))
-    return replace(original, digest=digest.hexdigest())
+    return replace(original, digest=digest.hexdigest(), data=bytes(data) if whole else None)
 
 
 def _decode(data: bytes, whole: bool) -> Original:

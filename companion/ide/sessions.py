@@ -35,6 +35,9 @@ MAX_SESSIONS = 64
 # Seconds that a stream has to live on for its client to have read what was written to it.
 READ = 2.0
 
+# The CLI's name for the user: what it says of itself at `initialize` is the name of a library.
+CLI = "Gemini CLI"
+
 
 class UnknownSession(Exception):
     """No such session (any more): the client has to initialize again."""
@@ -272,6 +275,11 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    def label(self, session: Session) -> str:
+        """The session's CLI as the user may know it: with a number where several are connected."""
+        others = [each for each in self if each is not session and each.stream is not None]
+        return f"{CLI} {session.ordinal}" if others else CLI
 
     def open(self, protocol_version: str, client: str = "") -> Session:
         """A new session; the one that was silent longest makes room where there are too many."""

@@ -18,7 +18,7 @@ from .host import host
 
 if TYPE_CHECKING:
     from ..ide.status import Status
-    from .review.actions import Actions
+    from .running import Running
 
 PANEL = "gemini_companion"
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
@@ -40,9 +40,9 @@ class _DiffCommand(sublime_plugin.WindowCommand):
         elif view is None:
             host.tell(NO_DIFF)
         else:
-            self.act(running.diffs, view)
+            self.act(running, view)
 
-    def act(self, diffs: Actions, view: sublime.View) -> None:
+    def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
 
     def _find(self, id: str | None) -> sublime.View | None:
@@ -56,22 +56,128 @@ class _DiffCommand(sublime_plugin.WindowCommand):
 class GeminiCompanionAcceptDiffCommand(_DiffCommand):
     """Send the proposal as it stands now to the CLI, which writes the file."""
 
-    def act(self, diffs: Actions, view: sublime.View) -> None:
-        diffs.accept(view.window() or self.window, view)
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.diffs.accept(view.window() or self.window, view)
 
 
 class GeminiCompanionRejectDiffCommand(_DiffCommand):
     """Tell the CLI that the file stays as it is."""
 
-    def act(self, diffs: Actions, view: sublime.View) -> None:
-        diffs.reject(view)
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.diffs.reject(view)
 
 
 class GeminiCompanionReleaseDiffCommand(_DiffCommand):
     """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
 
-    def act(self, diffs: Actions, view: sublime.View) -> None:
-        diffs.release(view)
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.diffs.release(view)
+
+
+class GeminiCompanionNextChangeCommand(_DiffCommand):
+    """Go to the next change of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.changes.go(view, 1, lambda: running.queue.go(view, 1))
+
+
+class GeminiCompanionPreviousChangeCommand(_DiffCommand):
+    """Go to the previous change of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.changes.go(view, -1, lambda: running.queue.go(view, -1))
+
+
+class GeminiCompanionAcceptAndNextCommand(_DiffCommand):
+    """Accept, and show the next proposal that waits."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        window = view.window() or self.window
+        running.diffs.accept(window, view, lambda: running.queue.show_next_of(window))
+
+
+class GeminiCompanionRejectWithNoteCommand(_DiffCommand):
+    """Reject, with a word for the CLI and the comments on lines."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.notes.reject_with_note(view)
+
+
+class GeminiCompanionCommentCommand(_DiffCommand):
+    """Write a note on the selected lines of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.notes.comment(view)
+
+
+class _RunningCommand(sublime_plugin.WindowCommand):
+    """What needs the companion, and no diff of its own."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        if host.running is not None:
+            self.act(host.running)
+
+    def act(self, running: Running) -> None:
+        raise NotImplementedError
+
+    def current(self) -> sublime.View | None:
+        from .review import lookup
+
+        return lookup.current(self.window)
+
+
+class GeminiCompanionNextDiffCommand(_RunningCommand):
+    """Show the next proposal that waits, in whatever window."""
+
+    def act(self, running: Running) -> None:
+        running.queue.go(self.current(), 1)
+
+
+class GeminiCompanionPreviousDiffCommand(_RunningCommand):
+    """Show the previous proposal that waits."""
+
+    def act(self, running: Running) -> None:
+        running.queue.go(self.current(), -1)
+
+
+class GeminiCompanionShowWaitingCommand(_RunningCommand):
+    """List the proposals that wait, in all windows."""
+
+    def act(self, running: Running) -> None:
+        running.queue.choose(self.window)
+
+
+class GeminiCompanionShowEditsCommand(_RunningCommand):
+    """List the edits that were accepted in the window, to see or undo one."""
+
+    def act(self, running: Running) -> None:
+        running.history.choose(self.window)
+
+
+class _ChangeCommand(_DiffCommand):
+    """What is done with one change: the one named `change`, else the one at the caret or in
+    sight."""
+
+    def run(self, id: str | None = None, change: str | None = None) -> None:
+        self._change = change
+        super().run(id)
+
+
+class GeminiCompanionKeepChangeCommand(_ChangeCommand):
+    """Mark a change as seen and wanted."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.changes.keep(view, self._change)
+
+
+class GeminiCompanionDropChangeCommand(_ChangeCommand):
+    """Put the lines of the file back in place of a change."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.changes.drop(view, self._change)
 
 
 class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):

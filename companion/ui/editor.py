@@ -15,6 +15,8 @@ from ..ide import file_content
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from . import queues, settings, texts
 from .review import decisions, lookup, opening, restoring
+from .review.reviews import Reviews
+from .review.scrolling import Scrolling
 
 T = TypeVar("T")
 
@@ -29,11 +31,13 @@ WINDOW_CLOSED = "The editor's window is closed."
 class SublimeEditor(Editor):
     """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
 
-    `keyboard` is the view activated last.
+    `keyboard` is the view activated last; `reviews` and `scrolling` are told of what is opened.
     """
 
     def __init__(self) -> None:
         self.keyboard: sublime.View | None = None
+        self.reviews: Reviews | None = None
+        self.scrolling: Scrolling | None = None
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -64,7 +68,11 @@ class SublimeEditor(Editor):
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         def show() -> None:
-            if opening.set_orphaned(sublime.Window(window_id), session_id, orphaned) and orphaned:
+            changed = opening.set_orphaned(sublime.Window(window_id), session_id, orphaned)
+            for view in changed:
+                if self.reviews is not None:
+                    self.reviews.draw_head(view)
+            if changed and orphaned:
                 self.tell(GONE)
 
         queues.on_ui_thread(show)
@@ -82,7 +90,11 @@ class SublimeEditor(Editor):
             raise EditorError(WINDOW_CLOSED)
         take_focus = settings.of(window).focus_diff
         keyboard = self.keyboard_in(window)
-        opening.open_diff(window, proposal, present, keyboard, take_focus)
+        view = opening.open_diff(window, proposal, present, keyboard, take_focus)
+        if self.reviews is not None:
+            self.reviews.begin(view, present.text)
+        if self.scrolling is not None:
+            self.scrolling.follow(view)
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard

@@ -15,8 +15,15 @@ from . import settings, terminal
 from .editor import SublimeEditor
 from .files import Files
 from .review.actions import Actions
+from .review.changes import Changes
+from .review.conflicts import Conflicts
 from .review.edits import Edits
+from .review.history import History
+from .review.notes import Notes
+from .review.queue import Queue
 from .review.record import DiffRecord
+from .review.reviews import Reviews
+from .review.scrolling import Scrolling
 from .windows import Windows
 
 
@@ -29,9 +36,21 @@ class Running:
         self.editor = SublimeEditor()
         self.companion = Companion(self.editor, os.getppid(), state_path)
         self.files = Files(self.companion, self.editor)
-        self.diffs = Actions(self.companion, self.editor)
+        self.reviews = self.editor.reviews = Reviews(self.companion)
+        tell = self.editor.tell
+        self.history = History(self.companion, tell)
+        self.conflicts = Conflicts(self.companion, self.reviews, tell)
+        self.diffs = Actions(
+            self.companion, self.editor, self.reviews, self.conflicts, self.history
+        )
+        self.queue = Queue(self.reviews, tell)
+        self.notes = Notes(self.reviews, tell, self.diffs.reject)
+        self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
+        self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
-        self.windows = Windows(self.companion, self.editor, self.files)
+        self.windows = Windows(
+            self.companion, self.editor, self.files, self.reviews, self.conflicts
+        )
         self.companion.start()
         self.windows.start()
 

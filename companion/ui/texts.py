@@ -26,10 +26,11 @@ class PendingText:
 
     def __init__(self) -> None:
         self._text: str | None = None
+        self._region: sublime.Region | None = None
 
-    def put(self, view: sublime.View, text: str) -> None:
-        """Make it the view's text, as one edit."""
-        self._text = text
+    def put(self, view: sublime.View, text: str, region: sublime.Region | None = None) -> None:
+        """Put it in place of the region, or of all of the view's text, as one edit."""
+        self._text, self._region = text, region
         try:
             view.run_command("gemini_companion_fill_view")
         finally:
@@ -39,7 +40,8 @@ class PendingText:
         """The body of the command; run by anybody else, it does nothing."""
         text, self._text = self._text, None
         if text is not None:
-            view.replace(edit, sublime.Region(0, view.size()), text)
+            region = self._region or sublime.Region(0, view.size())
+            view.replace(edit, region, text)
 
 
 pending = PendingText()

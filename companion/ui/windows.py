@@ -14,6 +14,8 @@ from . import queues, settings, views
 from .editor import SublimeEditor
 from .files import Files
 from .review import restoring
+from .review.conflicts import Conflicts
+from .review.reviews import Reviews
 
 # Milliseconds between looks: neither every closed window nor a changed folder has an event
 # (docs/sublime.md 4.6).
@@ -24,10 +26,19 @@ CHANGE_TAG = "GeminiCompanion"
 class Windows:
     """What one companion is told of them, from `start` to `stop`; on the UI thread."""
 
-    def __init__(self, companion: Companion, editor: SublimeEditor, files: Files) -> None:
+    def __init__(
+        self,
+        companion: Companion,
+        editor: SublimeEditor,
+        files: Files,
+        reviews: Reviews,
+        conflicts: Conflicts,
+    ) -> None:
         self._companion = companion
         self._editor = editor
         self._files = files
+        self._reviews = reviews
+        self._conflicts = conflicts
         self._folders: Mapping[int, tuple[str, ...]] = {}
         self._trusted: dict[int, bool | None] = {}
         # The sentences on bad values that were told already.
@@ -49,6 +60,7 @@ class Windows:
         windows = sublime.windows()
         self._look_at_folders(windows)
         self._look_at_settings(windows)
+        self._conflicts.look()
 
     def _look_at_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.folders(window) for window in windows}
@@ -59,6 +71,7 @@ class Windows:
         for window in windows:
             if window.id() not in known:
                 self._companion.post(DiffsRestored(window.id(), restoring.adopt(window)))
+                self._reviews.resume(window)
                 self._files.add_all(window.views())
 
     def _look_at_settings(self, windows: list[sublime.Window]) -> None:

@@ -44,6 +44,17 @@ class Marks(unittest.TestCase):
         )
 
 
+class Keys(unittest.TestCase):
+    def test_a_change_has_its_name_wherever_it_stands(self) -> None:
+        (key,) = compare("a\nb\n", "a\nx\n").keys
+        self.assertIn(key, compare("0\na\nb\n", "1\na\nx\n").keys)
+        self.assertNotIn(key, compare("a\nb\n", "a\ny\n").keys)
+
+    def test_of_equal_changes_each_has_a_name_of_its_own(self) -> None:
+        keys = compare("a\n0\na\n", "b\n0\nb\n").keys
+        self.assertEqual(len(set(keys)), 2)
+
+
 class Fillers(unittest.TestCase):
     @given(TEXTS, TEXTS)
     def test_equal_rows_stand_at_equal_heights(self, old: str, new: str) -> None:
@@ -59,6 +70,24 @@ class Fillers(unittest.TestCase):
             if change:
                 old_at, new_at = change.old_end, change.new_end
         self.assertEqual(left[-1], right[-1])
+
+
+class Beside(unittest.TestCase):
+    @given(TEXTS, TEXTS)
+    def test_equal_rows_are_beside_each_other_whichever_side_is_asked(
+        self, old: str, new: str
+    ) -> None:
+        found = compare(old, new)
+        for row, text in enumerate(found.new.rows):
+            if found.change_at(row) is None:
+                beside = found.opposite_row(row, from_new=True)
+                self.assertEqual(found.old.rows[beside], text)
+                self.assertEqual(found.opposite_row(beside, from_new=False), row)
+
+    def test_a_row_within_a_change_is_beside_one_of_the_change(self) -> None:
+        found = compare("0\n1\n2\n", "0\na\nb\nc\n2\n")
+        beside = [found.opposite_row(row, from_new=True) for row in range(5)]
+        self.assertEqual(beside, [0, 1, 1, 1, 2])
 
 
 class Moving(unittest.TestCase):

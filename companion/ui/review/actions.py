@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
-from typing import Any
+from typing import Any, Callable
 
 import sublime
 
@@ -13,9 +14,12 @@ from ...ide.service import Companion
 from .. import queues, settings
 from ..editor import SublimeEditor
 from . import decisions, pair
+from .conflicts import Conflicts
 from .decisions import ClaimedDiff
+from .history import Edit, History
 from .lookup import partner, path_of
 from .record import is_diff, waiting
+from .reviews import Reviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -25,8 +29,18 @@ YOURS = "your edits"
 class Actions:
     """Those on diffs of one companion."""
 
-    def __init__(self, companion: Companion, editor: SublimeEditor) -> None:
+    def __init__(
+        self,
+        companion: Companion,
+        editor: SublimeEditor,
+        reviews: Reviews,
+        conflicts: Conflicts,
+        history: History,
+    ) -> None:
         self._companion = companion
+        self._reviews = reviews
+        self._conflicts = conflicts
+        self._history = history
         self._editor = editor
 
     def activated(self, view: sublime.View) -> None:
@@ -48,38 +62,67 @@ class Actions:
         )
         return ("noop", {})
 
-    def accept(self, window: sublime.Window, view: sublime.View) -> None:
-        """Accept a diff; where something speaks against it, ask in the window first."""
+    def accept(
+        self, window: sublime.Window, view: sublime.View, then: Callable[[], None] = lambda: None
+    ) -> None:
+        """Accept a diff, and do something then; where something speaks against it, ask in the
+        window first."""
         if not self._can_decide():
             return
 
         def reply(present: Original) -> None:
             """On the companion's thread."""
-            queues.on_ui_thread(partial(self._accept, window, view, present))
+            queues.on_ui_thread(partial(self._accept, window, view, then, present))
 
         self._companion.post(FileAsked(path_of(view), reply))
 
-    def _accept(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
+    def _accept(
+        self,
+        window: sublime.Window,
+        view: sublime.View,
+        then: Callable[[], None],
+        present: Original,
+    ) -> None:
         found = decisions.doubts(view, present)
         if not found:
-            self._decide(view, accept=True)
+            self._accept_now(view, present, then)
             return
 
         def answer(index: int) -> None:
             if index == 0 and is_diff(view):
                 pair.show_original(view, present)
+                self._reviews.begin(view, present.text)
                 pair.show(window, view)
             elif index == 1:
-                self._decide(view, accept=True)
+                self._accept_now(view, present, then)
+            elif index == 2:
+                self._conflicts.take_over(view, present)
 
         sentence = " ".join(found)
         items = [
             ["See the difference", sentence],
             ["Accept all the same", "Gemini CLI writes the text over the file."],
+            ["Take over my changes", "What you changed in the file is merged into the proposal."],
             ["Go back", "Nothing is sent, nothing is changed."],
         ]
         window.show_quick_panel(items, answer, placeholder=sentence)
         self._editor.tell(sentence)
+
+    def _accept_now(self, view: sublime.View, present: Original, then: Callable[[], None]) -> None:
+        claimed = self._decide(view, accept=True)
+        if claimed is not None:
+            record = claimed.record
+            if claimed.text is not None:
+                edit = Edit(
+                    record.window_id,
+                    record.path,
+                    present,
+                    claimed.text,
+                    record.client,
+                    time.time(),
+                )
+                self._history.add(edit)
+            queues.on_ui_thread(then)
 
     def reject(self, view: sublime.View) -> None:
         """Reject a diff, if nobody else has decided, and close it."""
@@ -106,10 +149,11 @@ class Actions:
         if claimed is not None:
             queues.on_ui_thread(partial(decisions.put_away, claimed, None, YOURS))
 
-    def _decide(self, view: sublime.View, accept: bool) -> None:
+    def _decide(self, view: sublime.View, accept: bool) -> ClaimedDiff | None:
+        """Gives the diff, None where somebody else has decided."""
         claimed = self._claim(view) if self._can_decide() else None
         if claimed is None:
-            return
+            return None
         if accept:
             self._tell_accepted(claimed)
             close = decisions.close
@@ -119,6 +163,7 @@ class Actions:
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views within an event that closes one may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
+        return claimed
 
     def _can_decide(self) -> bool:
         if not self._companion.is_running:

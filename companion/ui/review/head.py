@@ -3,38 +3,68 @@
 from __future__ import annotations
 
 import html
-import json
 import os
+import time
+from dataclasses import dataclass
+from typing import Sequence
 
 import sublime
 
+from .links import link
 from .record import DiffRecord
 
+
+@dataclass(frozen=True)
+class Summary:
+    """How many lines a proposal adds and removes, how many changes it has, and how many of them the
+    user has seen."""
+
+    added: int
+    removed: int
+    changes: int
+    seen: int
+
+    def text(self) -> str:
+        changes = "1 change" if self.changes == 1 else f"{self.changes} changes"
+        return f"+{self.added} -{self.removed} in {changes}, {self.seen} seen"
+
+
 PHANTOM = "gemini_companion_diff"
-GONE = "Gemini CLI is gone; a decision waits for the next one. "
+GONE = "Gemini CLI is gone; a decision waits for the next one."
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 
 
-def draw(view: sublime.View, record: DiffRecord) -> None:
-    """Show name and links anew: what the user can do now."""
+def draw(
+    view: sublime.View,
+    record: DiffRecord,
+    summary: Summary | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Show name and links anew: what the user can do now. Without a summary the changes are not
+    known yet."""
     state = "proposed, CLI gone" if record.is_orphaned else "proposed"
     view.set_name(f"{os.path.basename(record.path)} ({state})")
     actions = ["accept", "reject"] + (["release"] if record.is_orphaned else [])
-    notes = (GONE if record.is_orphaned else "") + ("" if record.is_whole else PART)
+    said = [GONE] if record.is_orphaned else []
+    said += [*([] if record.is_whole else [PART]), *notes]
     # Links first: a line that is wider than the view is cut off.
-    text = " &nbsp; ".join(link(action, record) for action in actions)
-    text += "<br>" + notes if notes else ""
+    links = [link(each.capitalize(), f"{each}_diff", id=record.id) for each in actions]
+    counted = [summary.text()] if summary is not None else []
+    first = [os.path.basename(record.path), *counted, *origin(record)]
+    text = " &nbsp; ".join([*links, html.escape(", ".join(first))])
+    text += "".join("<br>" + html.escape(sentence) for sentence in said)
     erase(view)
     body = f'<body id="gemini-companion">{text}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
 
 
+def origin(record: DiffRecord) -> list[str]:
+    """Which CLI asks for the edit, and since when, as far as that is known."""
+    found = [record.client] if record.client else []
+    if record.opened_at:
+        found.append("since " + time.strftime("%H:%M", time.localtime(record.opened_at)))
+    return found
+
+
 def erase(view: sublime.View) -> None:
     view.erase_phantoms(PHANTOM)
-
-
-def link(action: str, record: DiffRecord) -> str:
-    """A link that names its diff: a click gives its view no keyboard, and the command runs in
-    whatever window is active (docs/sublime.md)."""
-    href = f"subl:gemini_companion_{action}_diff {json.dumps({'id': record.id})}"
-    return f'<a href="{html.escape(href)}">{action.capitalize()}</a>'

@@ -1,7 +1,7 @@
-"""Room for diffs in a window: two groups below the user's own, and back again; UI thread only.
+"""Room for diffs in a window: groups of their own beside the user's, and back; UI thread only.
 
-The user's groups keep their numbers and their sheets, only their height shrinks: so nothing has to
-be moved, and the layout comes back by taking the two cells away (docs/adr/0009).
+The user's groups keep their numbers and their sheets, only their size shrinks: so nothing has to be
+moved, and the layout comes back by taking the last cells away (docs/adr/0009).
 """
 
 from __future__ import annotations
@@ -10,48 +10,63 @@ from typing import Any, Dict
 
 import sublime
 
-# Window settings: the cells before the first diff, and those that were made for it.
+# Where diffs are shown: below the user's groups, in columns beside them, or below in one view that
+# has both texts.
+BELOW, COLUMNS, INLINE = "below", "columns", "inline"
+KINDS = (BELOW, COLUMNS, INLINE)
+# Window settings: the cells before the first diff, those that were made for it, and the kind.
 BEFORE = "gemini_companion_cells_before"
 DURING = "gemini_companion_cells_during"
+KIND = "gemini_companion_diff_layout"
 
-# The part of the window's height that the user's own groups keep.
+# The part of the window's height, or width, that the user's own groups keep.
 USERS_SHARE = 0.4
 
 Layout = Dict[str, Any]
 
 
-def make_room(window: sublime.Window) -> tuple[int, int]:
-    """The numbers of the left and the right group for diffs, made where they are not there yet."""
+def make_room(window: sublime.Window, kind: str = BELOW) -> tuple[int, int]:
+    """The numbers of the left and the right group for diffs, made where they are not there yet. The
+    same number twice where there is one view for both texts."""
     settings, now = window.settings(), _layout(window)
     if settings.get(DURING) != now["cells"]:
-        during = with_room(now)
+        during = with_room(now, kind)
         settings.set(BEFORE, now["cells"])
         settings.set(DURING, during["cells"])
+        settings.set(KIND, kind)
         window.set_layout(during)  # type: ignore[arg-type]
-    return window.num_groups() - 2, window.num_groups() - 1
+    last = window.num_groups() - 1
+    return last if settings.get(KIND) == INLINE else last - 1, last
 
 
 def take_room_back(window: sublime.Window) -> None:
     """Restore the layout, dividers included that the user moved; one that has other cells now is
-    theirs, and stays."""
+    their own, and stays."""
     settings, now = window.settings(), _layout(window)
     before = settings.get(BEFORE)
     if isinstance(before, list) and settings.get(DURING) == now["cells"]:
-        window.set_layout(without_room(now, before))  # type: ignore[arg-type]
-    settings.erase(BEFORE)
-    settings.erase(DURING)
+        kind = str(settings.get(KIND))
+        window.set_layout(without_room(now, before, kind))  # type: ignore[arg-type]
+    for name in (BEFORE, DURING, KIND):
+        settings.erase(name)
 
 
-def with_room(layout: Layout) -> Layout:
-    """The layout with two cells side by side below all others.
+def with_room(layout: Layout, kind: str = BELOW) -> Layout:
+    """The layout with the cells for diffs after all others.
 
     >>> with_room({"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]})["cells"]
     [[0, 0, 2, 1], [0, 1, 1, 2], [1, 1, 2, 2]]
     """
+    if kind == COLUMNS:
+        return _with_columns(layout)
+    if kind == INLINE:
+        rows = _shrunk(layout["rows"]) + [1.0]
+        cell = [0, len(rows) - 2, len(layout["cols"]) - 1, len(rows) - 1]
+        return {"cols": layout["cols"], "rows": rows, "cells": layout["cells"] + [cell]}
     # One column more, even where there is one in the middle: so it can be told apart later.
     middle = sum(1 for col in layout["cols"] if col <= 0.5)
     cols = layout["cols"][:middle] + [0.5] + layout["cols"][middle:]
-    rows = [row * USERS_SHARE for row in layout["rows"]] + [1.0]
+    rows = _shrunk(layout["rows"]) + [1.0]
     column = [at if at < middle else at + 1 for at in range(len(layout["cols"]))]
     cells = [[column[x1], y1, column[x2], y2] for x1, y1, x2, y2 in layout["cells"]]
     right, top, bottom = len(cols) - 1, len(rows) - 2, len(rows) - 1
@@ -59,14 +74,31 @@ def with_room(layout: Layout) -> Layout:
     return {"cols": cols, "rows": rows, "cells": cells}
 
 
-def without_room(layout: Layout, before: list[Any]) -> Layout:
-    """The layout without its last two cells, as `with_room` made it of one with the cells `before`;
-    rows and columns as they are now."""
-    middle = layout["cells"][-1][0]
-    height = layout["rows"][-2]
-    cols = layout["cols"][:middle] + layout["cols"][middle + 1 :]
-    rows = [row / height for row in layout["rows"][:-1]]
-    return {"cols": cols, "rows": rows, "cells": before}
+def _with_columns(layout: Layout) -> Layout:
+    cols = _shrunk(layout["cols"]) + [(USERS_SHARE + 1.0) / 2, 1.0]
+    last, bottom = len(cols) - 1, len(layout["rows"]) - 1
+    cells = [[last - 2, 0, last - 1, bottom], [last - 1, 0, last, bottom]]
+    return {"cols": cols, "rows": layout["rows"], "cells": layout["cells"] + cells}
+
+
+def _shrunk(edges: list[float]) -> list[float]:
+    return [edge * USERS_SHARE for edge in edges]
+
+
+def without_room(layout: Layout, before: list[Any], kind: str = BELOW) -> Layout:
+    """The layout without the cells that `with_room` added to one with the cells `before`; rows and
+    columns of the others as they are now."""
+    cols, rows = layout["cols"], layout["rows"]
+    if kind == COLUMNS:
+        return {"cols": _grown(cols[:-2]), "rows": rows, "cells": before}
+    if kind == BELOW:
+        middle = layout["cells"][-1][0]
+        cols = cols[:middle] + cols[middle + 1 :]
+    return {"cols": cols, "rows": _grown(rows[:-1]), "cells": before}
+
+
+def _grown(edges: list[float]) -> list[float]:
+    return [edge / edges[-1] for edge in edges]
 
 
 def _layout(window: sublime.Window) -> Layout:

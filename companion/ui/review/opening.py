@@ -8,7 +8,7 @@ import sublime
 
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
-from . import decisions, head, pair
+from . import decisions, head, pair, sight
 from .lookup import diffs, set_listed
 from .record import DiffRecord, stamp, update, waiting
 
@@ -21,9 +21,9 @@ def open_diff(
     original: Original,
     keyboard: sublime.View | None,
     take_focus: bool,
-) -> None:
-    """Show the proposal beside the original. A diff of the same session and path makes way for it,
-    and so does one whose CLI is gone.
+) -> sublime.View:
+    """Show the proposal beside the original, and give its view. A diff of the same session and path
+    makes way for it, and so does one whose CLI is gone.
 
     `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
     """
@@ -45,18 +45,23 @@ def open_diff(
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)
+    record = waiting(right)
+    if record is not None and record.is_compared:
+        sight.show_first_difference(right, original.text, proposal.content)
+    return right
 
 
-def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> bool:
-    """Show whether the session's diffs wait for a CLI that is there; gives whether that is new."""
-    changed = False
+def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> list[sublime.View]:
+    """Note whether the session's diffs wait for a CLI that is there; gives those of which that is
+    new."""
+    changed: list[sublime.View] = []
     for view in diffs(window):
         record = waiting(view)
         if record is None or record.session_id != session_id:
             continue
         if record.is_orphaned != orphaned:
             head.draw(view, update(view, record, is_orphaned=orphaned))
-            changed = True
+            changed.append(view)
     return changed
 
 

@@ -42,6 +42,8 @@ def create(
         saved_digest=shown,
         was_empty=not proposal.content,
         is_whole=proposal.is_whole,
+        client=proposal.client,
+        opened_at=float(proposal.opened_at),
     )
     join(left, right, record)
     show_original(right, original)

@@ -51,6 +51,9 @@ class DiffRecord:
     is_orphaned: bool = False
     # Whether the editor brought it back, and its text may be older than the saved one.
     is_restored: bool = False
+    # Which CLI asks, for the user; and since when, in seconds since the epoch, 0 where unknown.
+    client: str = ""
+    opened_at: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -134,5 +137,5 @@ def _parse(stored: Any, kind: type[R]) -> R | None:
 
 
 def _types(kind: type[Any]) -> dict[str, type]:
-    known = {"str": str, "int": int, "bool": bool}
+    known = {"str": str, "int": int, "bool": bool, "float": float}
     return {field.name: known[str(field.type)] for field in fields(kind)}

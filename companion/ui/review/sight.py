@@ -1,0 +1,63 @@
+"""What of a diff is before the user's eyes, and how something else comes there; UI thread only."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Sequence
+
+import sublime
+
+from ...base.changes import common_start
+from ...base.comparison import Comparison
+from .lookup import partner
+
+
+def caret_row(view: sublime.View) -> int:
+    """The row, from 0, of the first caret."""
+    selection = view.sel()
+    return view.rowcol(selection[0].b)[0] if len(selection) else 0
+
+
+def changes_in_sight(right: sublime.View, comparison: Comparison) -> Sequence[int]:
+    """The numbers, from 0, of the changes of which the proposal's view shows something."""
+    visible = right.visible_region()
+    first, last = right.rowcol(visible.begin())[0], right.rowcol(visible.end())[0]
+    start = bisect_left([change.new_end for change in comparison.changes], first)
+    end = bisect_right([change.new_start for change in comparison.changes], last)
+    return range(start, max(start, end))
+
+
+def current(right: sublime.View, comparison: Comparison) -> int | None:
+    """The number, from 0, of the change at the caret, else of the first one in sight."""
+    number = comparison.change_at(caret_row(right))
+    if number is not None:
+        return number
+    return next(iter(changes_in_sight(right, comparison)), None)
+
+
+def show_change(right: sublime.View, comparison: Comparison, number: int) -> None:
+    """Put the caret of the proposal on the change, and the change into the middle of both sides."""
+    _put_caret(right, comparison.new.starts[comparison.new_row(number)])
+    left = partner(right)
+    if left.is_valid():
+        _centre(left, comparison.old.starts[comparison.old_row(number)])
+
+
+def show_first_difference(right: sublime.View, old: str, new: str) -> None:
+    """The same for the first change, before there is a comparison."""
+    point = new.rfind("\n", 0, common_start(old, new)) + 1
+    _put_caret(right, point)
+    left = partner(right)
+    if left.is_valid():
+        _centre(left, min(point, len(old)))
+
+
+def _put_caret(view: sublime.View, point: int) -> None:
+    selection = view.sel()
+    selection.clear()
+    selection.add(sublime.Region(point))
+    _centre(view, point)
+
+
+def _centre(view: sublime.View, point: int) -> None:
+    view.show_at_center(sublime.Region(point), animate=False)

@@ -1,0 +1,153 @@
+"""The changes of a proposal as the user sees them, and what can be done with each."""
+
+from __future__ import annotations
+
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.reviews import Review
+
+from .adapter import AdapterTestCase, text_of
+
+Steps = Generator[Any, Any, None]
+LINES = [f"line {number}\n" for number in range(1, 901)]
+
+
+def changed(lines: list[str], **rows: str) -> str:
+    """The lines, with those of these numbers, from 1, replaced."""
+    found = list(lines)
+    for name, text in rows.items():
+        found[int(name[1:]) - 1] = text
+    return "".join(found)
+
+
+class ReviewCase(AdapterTestCase):
+    def review(self, view: sublime.View) -> Review:
+        """That of a diff, once its changes are known and drawn."""
+        running = plugin._host.running
+        assert_is_not_none = self.assertIsNotNone
+        assert_is_not_none(running)
+        found = running.reviews.of(view) if running is not None else None
+        assert_is_not_none(found)
+        return found  # type: ignore[return-value]
+
+    def until_computed(self, view: sublime.View) -> Steps:
+        yield (
+            lambda: (
+                self.review(view).comparison is not None
+                and self.review(view).change_count == view.change_count()
+            )
+        )
+
+    def propose(self, old: str, new: str) -> Generator[Any, Any, sublime.View]:
+        """`right = yield from self.propose(...)`: a diff whose changes are known."""
+        self.cli = yield from self.connect()
+        self.path = self.write("file.txt", old)
+        right = yield from self.diff(self.cli, self.path, new)
+        yield from self.until_computed(right)
+        return right
+
+    def texts(self, view: sublime.View, key: str) -> list[str]:
+        return [view.substr(region) for region in view.get_regions(key)]
+
+    def run_command(self, name: str, **arguments: Any) -> None:
+        self.window.run_command("gemini_companion_" + name, arguments)
+
+
+class Seeing(ReviewCase):
+    def test_a_change_far_down_is_before_the_eyes_on_both_sides(self) -> Steps:
+        right = yield from self.propose("".join(LINES), changed(LINES, _880="changed\n"))
+        self.assertEqual(right.rowcol(right.sel()[0].b), (879, 0))
+        for view in (right, partner(right)):
+            visible = view.visible_region()
+            self.assertTrue(visible.contains(view.text_point(879, 0)))
+            self.assertFalse(visible.contains(0))
+
+    def test_lines_and_characters_that_differ_are_marked_on_both_sides(self) -> Steps:
+        right = yield from self.propose("same\nx = 1\ngone\n", "same\nx = 2\nnew\nlines\n")
+        self.assertEqual(self.texts(right, marks.LINES), ["x = 2\nnew\nlines\n"])
+        self.assertEqual(self.texts(partner(right), marks.LINES), ["x = 1\ngone\n"])
+        self.assertEqual(self.texts(right, marks.CHARACTERS), ["2"])
+        self.assertEqual(self.texts(partner(right), marks.CHARACTERS), ["1"])
+
+    def test_equal_lines_stand_at_equal_heights(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\nd\n", "a\nb\n1\n2\n3\nc\nd\n")
+        left = partner(right)
+
+        def heights(view: sublime.View, first: int, second: int) -> float:
+            points = [view.text_point(row, 0) for row in (first, second)]
+            return view.text_to_layout(points[1])[1] - view.text_to_layout(points[0])[1]
+
+        yield lambda: heights(left, 1, 2) == heights(right, 1, 5)
+
+    def test_what_the_user_types_counts_as_part_of_the_proposal(self) -> Steps:
+        right = yield from self.propose("a\nb\n", "a\nB\n")
+        right.run_command("append", {"characters": "typed\n"})
+        yield lambda: self.texts(right, marks.LINES) == ["B\ntyped\n"]
+
+    def test_nothing_is_put_into_the_text(self) -> Steps:
+        right = yield from self.propose("a\n" * 3, "b\n" * 9)
+        self.assertEqual(text_of(right), "b\n" * 9)
+        self.assertEqual(text_of(partner(right)), "a\n" * 3)
+
+
+class Moving(ReviewCase):
+    def test_the_next_and_the_previous_change_are_gone_to(self) -> Steps:
+        new = changed(LINES, _10="x\n", _400="y\n", _880="z\n")
+        right = yield from self.propose("".join(LINES), new)
+        rows = []
+        for command in ("next_change", "next_change", "previous_change"):
+            self.run_command(command)
+            rows.append(right.rowcol(right.sel()[0].b)[0])
+        self.assertEqual(rows, [399, 879, 399])
+        self.assertTrue(partner(right).visible_region().contains(partner(right).text_point(399, 0)))
+
+
+class Choosing(ReviewCase):
+    def test_a_dropped_change_has_the_lines_of_the_file_again_and_undo_brings_it_back(
+        self,
+    ) -> Steps:
+        old, new = changed(LINES[:9]), changed(LINES[:9], _2="two\n", _8="eight\n")
+        right = yield from self.propose(old, new)
+        self.run_command("drop_change")
+        self.assertEqual(text_of(right), changed(LINES[:9], _8="eight\n"))
+        right.run_command("undo")
+        self.assertEqual(text_of(right), new)
+
+    def test_a_change_is_dropped_by_its_name_wherever_the_caret_is(self) -> Steps:
+        old, new = changed(LINES[:9]), changed(LINES[:9], _2="two\n", _8="eight\n")
+        right = yield from self.propose(old, new)
+        review = self.review(right)
+        self.run_command("drop_change", id=review.id, change=review.comparison.keys[1])
+        self.assertEqual(text_of(right), changed(LINES[:9], _2="two\n"))
+
+    def test_five_changes_two_dropped_and_one_retyped_are_accepted_as_they_stand(self) -> Steps:
+        rows = {f"_{row}": f"new {row}\n" for row in (100, 200, 300, 400, 500)}
+        right = yield from self.propose("".join(LINES), changed(LINES, **rows))
+        keys = self.review(right).comparison.keys
+        for key in (keys[0], keys[3]):
+            self.run_command("drop_change", change=key)
+            yield from self.until_computed(right)
+        region = right.line(right.text_point(199, 0))
+        right.sel().clear()
+        right.sel().add(region)
+        right.run_command("insert", {"characters": "retyped"})
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        expected = changed(LINES, _200="retyped\n", _300="new 300\n", _500="new 500\n")
+        told = self.cli.received("ide/diffAccepted")[0]
+        self.assertEqual(told["content"], expected)
+
+    def test_kept_changes_are_counted_and_stay_counted_while_the_user_types_elsewhere(
+        self,
+    ) -> Steps:
+        new = changed(LINES[:9], _2="two\n", _8="eight\n")
+        right = yield from self.propose(changed(LINES[:9]), new)
+        self.run_command("keep_change")
+        self.assertEqual(self.review(right).summary.seen, 1)
+        right.run_command("append", {"characters": "typed\n"})
+        yield from self.until_computed(right)
+        self.assertEqual(self.review(right).summary.seen, 1)
