@@ -15,6 +15,8 @@ from .loop import Endless, VirtualLoop
 from .network import Network
 
 FOLDERS = ("/work/one", "/work/two", "/work/three")
+# The folder that is added to windows and taken out again.
+MORE = "/work/more"
 # Seconds in which everything comes to rest, and those after the last start.
 REST, LAST = 90.0, 12.0
 
@@ -139,7 +141,7 @@ class World:
         while self.last_companion is not None and not self.last_companion.is_over:
             await asyncio.sleep(0.1)
         opened = {folder for window in self.scene.windows.values() for folder in window.folders}
-        for folder in FOLDERS:
+        for folder in (*FOLDERS, MORE):
             if folder not in opened:
                 self.scene.open_window((folder,))
         self.scene.start()
@@ -249,7 +251,7 @@ class World:
         if self.scene.windows and not self.scene.is_gone:
             window = self.random.choice(list(self.scene.windows.values()))
             own = window.folders[0]
-            window.folders = (own,) if len(window.folders) > 1 else (own, "/work/more")
+            window.folders = (own,) if len(window.folders) > 1 else (own, MORE)
             self._look_soon()
 
     def _look_soon(self) -> None:
