@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, Callable, Optional
 
 
 class Console(io.TextIOBase):
@@ -13,6 +13,8 @@ class Console(io.TextIOBase):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._pending = ""
+        # Who is told in place of the stream, while something is drawn there.
+        self.listener: Optional[Callable[[str], None]] = None
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -32,7 +34,9 @@ class Console(io.TextIOBase):
 
     def flush(self) -> None:
         pending, self._pending = self._pending, ""
-        if pending and self._stream is not None:
+        if pending and self.listener is not None:
+            self.listener(pending)
+        elif pending and self._stream is not None:
             self._stream.write(pending)
             self._stream.flush()
 

@@ -2,84 +2,158 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from typing import List, NamedTuple, Optional, Set
+from bisect import bisect_left
+from itertools import accumulate
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-# Unchanged lines shown around a change.
-CONTEXT = 3
-RED, GREEN, DIM, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[0m"
+from .diff import Hunk, hunks
+
+RED, GREEN, DIM, STRONG, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[7m", "\x1b[27m"
+RESET = "\x1b[0m"
+# Columns of the line number and the sign before a line.
+NUMBER = 7
+
+Regions = Sequence[Tuple[int, int]]
 
 
 class Row(NamedTuple):
-    """One line of the picture; None on a side where nothing stands. Numbers count from 1."""
+    """Two lines that stand side by side, by their numbers from 0; None where none stands. `hunk` is
+    the number of the change it belongs to, from 0, else -1."""
 
-    left: Optional[str]
-    right: Optional[str]
-    left_number: int = 0
-    right_number: int = 0
-    changed: bool = False
+    left: Optional[int]
+    right: Optional[int]
+    hunk: int
 
 
-def rows(old: str, new: str) -> List[Row]:
-    """All lines of both texts, those that belong together on one row."""
-    before, after = old.split("\n"), new.split("\n")
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+class Sides:
+    """Two texts, line by line; `old` is None where there is nothing to compare with."""
+
+    def __init__(self, old: Optional[str], new: str) -> None:
+        self.old = old.split("\n") if old is not None else []
+        self.new = new.split("\n")
+        self.hunks: List[Hunk] = hunks(old, new) if old is not None else []
+        self.rows = _rows(self.hunks, len(self.old), len(self.new), old is not None)
+        self.old_starts = _starts(self.old)
+        self.new_starts = _starts(self.new)
+
+    def hunk_at(self, row: int) -> int:
+        """The number of the change at a line of the new text, -1 where there is none; lines that
+        were taken away belong to the one that stands there now."""
+        for number, hunk in enumerate(self.hunks):
+            if hunk.first <= row < max(hunk.last, hunk.first + 1):
+                return number
+        return -1
+
+    def place(self, row: int) -> Tuple[int, int]:
+        """Where the change at a line of the new text stands among the rows, else the line itself:
+        the first row and the one after the last."""
+        number = self.hunk_at(row)
+        if number >= 0:
+            return self._span(number)
+        low, high = 0, len(self.rows)
+        while low < high:
+            middle = (low + high) // 2
+            if self._new_at(middle) < row:
+                low = middle + 1
+            else:
+                high = middle
+        return low, low + 1
+
+    def _span(self, number: int) -> Tuple[int, int]:
+        found = [at for at, row in enumerate(self.rows) if row.hunk == number]
+        return found[0], found[-1] + 1
+
+    def _new_at(self, at: int) -> int:
+        """The line of the new text at a row, or the last one above it."""
+        while at >= 0 and self.rows[at].right is None:
+            at -= 1
+        right = self.rows[at].right if at >= 0 else -1
+        return -1 if right is None else right
+
+
+class Picture(NamedTuple):
+    """How much of two texts is drawn, and what is marked in it: the rows from `top` on, at most
+    `height`, `width` columns, from the column `shift` of each line. `old` and `new` are the regions
+    of the characters that differ; `beside` are words for single lines of the new text."""
+
+    top: int
+    height: int
+    width: int
+    shift: int
+    colour: bool
+    old: Regions
+    new: Regions
+    beside: Sequence[Tuple[int, str]]
+
+
+def picture(sides: Sides, how: Picture) -> List[str]:
+    """At most `height` lines of at most `width` columns."""
+    side = max(20, (how.width - 3) // 2)
+    beside = dict(how.beside)
     result = []
-    for tag, low, high, first, last in matcher.get_opcodes():
-        for offset in range(max(high - low, last - first)):
-            a, b = low + offset, first + offset
-            result.append(
-                Row(
-                    before[a] if a < high else None,
-                    after[b] if b < last else None,
-                    a + 1,
-                    b + 1,
-                    tag != "equal",
-                )
-            )
+    for row in sides.rows[how.top : how.top + how.height]:
+        left = _cell(sides.old, sides.old_starts, row.left, how.old, "-", side, how, row)
+        words = beside.get(row.right, "") if row.right is not None else ""
+        room = side - len(words) - 1 if words else side
+        right = _cell(sides.new, sides.new_starts, row.right, how.new, "+", room, how, row)
+        result.append(_joined(left, right, row, how.colour) + (" " + words if words else ""))
     return result
 
 
-def picture(old: str, new: str, width: int, colour: bool) -> List[str]:
-    """Lines of at most `width` columns; long unchanged parts are left out."""
-    side = max(20, (width - 3) // 2)
-    result: List[str] = []
-    left_out = False
-    everything = rows(old, new)
-    near = _near_changes(everything)
-    for index, row in enumerate(everything):
-        if index in near:
-            result.append(_line(row, side, colour))
-            left_out = False
-        elif not left_out:
-            result.append("...".center(side) + " | " + "...".center(side))
-            left_out = True
-    return result
-
-
-def _near_changes(everything: List[Row]) -> Set[int]:
-    near: Set[int] = set()
-    for index, row in enumerate(everything):
-        if row.changed:
-            near.update(range(index - CONTEXT, index + CONTEXT + 1))
-    return near if near else set(range(len(everything)))
-
-
-def _line(row: Row, side: int, colour: bool) -> str:
-    left = _cell(row.left, row.left_number, "-" if row.changed else " ", side)
-    right = _cell(row.right, row.right_number, "+" if row.changed else " ", side)
+def _joined(left: str, right: str, row: Row, colour: bool) -> str:
     if not colour:
         return left + " | " + right
-    if not row.changed:
-        return DIM + left + " | " + right + PLAIN
-    return RED + left + PLAIN + " | " + GREEN + right + PLAIN
+    if row.hunk < 0:
+        return DIM + left + " | " + right + RESET
+    return RED + left + RESET + " | " + GREEN + right + RESET
 
 
-def _cell(text: Optional[str], number: int, sign: str, side: int) -> str:
-    if text is None:
-        return " " * side
-    return fitted("%4d %s %s" % (number, sign, printable(text)), side)
+def _cell(
+    lines: List[str],
+    starts: List[int],
+    number: Optional[int],
+    marked: Regions,
+    sign: str,
+    width: int,
+    how: Picture,
+    row: Row,
+) -> str:
+    if number is None:
+        return " " * width
+    begin = min(how.shift, len(lines[number]))
+    # More characters than columns are never shown, and a line can have millions of them.
+    text = lines[number][begin : begin + width]
+    spans = _within(marked, starts[number] + begin, len(text)) if how.colour else []
+    head = "%4d %s " % (number + 1, sign if row.hunk >= 0 else " ")
+    return head + _fitted(text, spans, max(0, width - NUMBER))
+
+
+def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
+    """The parts of sorted regions within a piece of the text, counted from its start."""
+    at = bisect_left([end for _begin, end in marked], start)
+    found = []
+    for begin, end in marked[at:]:
+        if begin >= start + length:
+            break
+        found.append((max(0, begin - start), min(length, end - start)))
+    return found
+
+
+def _fitted(text: str, spans: Sequence[Tuple[int, int]], width: int) -> str:
+    """The text cut or filled to `width` columns, with the spans in reverse; wide characters take
+    two columns."""
+    used, shown, strong = 0, "", False
+    for at, char in enumerate(text):
+        char = printable(char)
+        columns = sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in char)
+        if used + columns > width:
+            break
+        if strong != any(begin <= at < end for begin, end in spans):
+            strong = not strong
+            shown += STRONG if strong else PLAIN
+        used, shown = used + columns, shown + char
+    return shown + (PLAIN if strong else "") + " " * (width - used)
 
 
 def printable(text: str) -> str:
@@ -88,12 +162,28 @@ def printable(text: str) -> str:
     return "".join(c if unicodedata.category(c)[0] != "C" else "?" for c in text)
 
 
-def fitted(text: str, width: int) -> str:
-    """The text cut or filled to `width` columns; wide characters take two."""
-    used, shown = 0, ""
-    for char in text:
-        columns = 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        if used + columns > width:
-            break
-        used, shown = used + columns, shown + char
-    return shown + " " * (width - used)
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` columns."""
+    return _fitted(text[:width], (), width).rstrip()
+
+
+def _starts(lines: List[str]) -> List[int]:
+    return list(accumulate((len(line) + 1 for line in lines), initial=0))
+
+
+def _rows(changes: List[Hunk], old: int, new: int, compared: bool) -> List[Row]:
+    """All lines of both texts, those that belong together on one row."""
+    if not compared:
+        return [Row(None, at, -1) for at in range(new)]
+    result: List[Row] = []
+    left = right = 0
+    for number, hunk in enumerate(changes):
+        result += [Row(left + at, right + at, -1) for at in range(hunk.first - right)]
+        left, right = hunk.old_first, hunk.first
+        gone, come = len(hunk.old), hunk.last - hunk.first
+        result += [
+            Row(left + at if at < gone else None, right + at if at < come else None, number)
+            for at in range(max(gone, come))
+        ]
+        left, right = left + gone, hunk.last
+    return result + [Row(left + at, right + at, -1) for at in range(new - right)]

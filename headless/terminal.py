@@ -1,298 +1,341 @@
-"""The interactive front: shows proposed diffs in a terminal and takes decisions from its keys."""
+"""The interactive front: shows proposed diffs in a terminal and takes decisions from its keys.
+
+It is a person's side of the editor and no more: it runs the package's commands and shows what the
+package shows (`proposals`). Nothing of the package is imported here.
+"""
 
 from __future__ import annotations
 
 import os
-import select
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from . import proposals, questions
+from .console import Console
+from .keys import LineKeys, keys
 from .options import Options
-from .sides import picture
+from .proposals import Proposal
+from .reviewing import Reviewing
+from .screen import Frame, Paper, Screen, screen
+from .sides import printable
 
-# What the package puts on the right view of a diff; the only thing known of it here.
-STAMP, PATH = "gemini_companion_diff", "gemini_companion_diff_path"
-ACCEPT, REJECT = "gemini_companion_accept_diff", "gemini_companion_reject_diff"
-STATUS = "gemini_companion_status"
-HELP = "[a]ccept  [r]eject  [e]dit first  [n]ext  |  [o]pen a file  [s]tatus  [q]uit"
+# What keys do with the diff that is shown.
+COMMANDS = {
+    "a": "accept_diff",
+    "A": "accept_and_next",
+    "r": "reject_diff",
+    "R": "reject_with_note",
+    "l": "release_diff",
+    "n": "next_change",
+    "p": "previous_change",
+    "k": "keep_change",
+    "d": "drop_change",
+    "c": "comment",
+}
+# And what needs none.
+OTHER_COMMANDS = {
+    "]": "next_diff",
+    "[": "previous_diff",
+    "w": "show_waiting",
+    "h": "show_edits",
+    "s": "status",
+}
+DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
+ELSEWHERE = "Closed by its CLI (decided in the terminal, or withdrawn)"
+REVIEW_KEYS = (
+    "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
+    "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
+)
+KEYS = "[w]aiting  [h]istory  [o]pen a file  [s]tatus  [q]uit"
+LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 # Seconds between looks at what the editor shows.
 LOOK = 0.1
-QUIT_KEYS = ("q", "\x03", "\x04", "")
+QUIT_KEYS = ("q", "end")
+
+
+class State(NamedTuple):
+    """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
+    `question` a quick panel or an input panel; `message` the status bar's."""
+
+    waiting: Tuple[int, ...]
+    active: Optional[int]
+    proposal: Optional[Proposal]
+    question: Optional[Any]
+    panel: str
+    message: str
 
 
 def run(editor: Any, options: Options) -> int:
     """Be the user's side of the editor until they quit; gives the exit status."""
-    front = Front(editor)
-    with keys() as next_key:
-        front.welcome()
-        while True:
-            try:
-                key = next_key(LOOK)
-                if key in QUIT_KEYS:
-                    return 0
-                if key is not None:
-                    front.press(key, next_key)
-            except EOFError:
-                return 0
-            front.look()
+    shown = screen()
+    front = Front(editor, shown)
+    try:
+        with keys() as next_key:
+            front.welcome()
+            front.look(next_key)
+            while front.go_on(next_key):
+                front.look(next_key)
+    except EOFError:
+        pass
+    finally:
+        shown.leave()
+    return 0
 
 
 class Front:
-    """What was shown so far, and what the keys mean now."""
+    """What was said so far, and what the keys mean now."""
 
-    def __init__(self, editor: Any) -> None:
+    def __init__(self, editor: Any, shown: "Screen | Paper") -> None:
         self.editor = editor
-        self.shown: Dict[int, str] = {}
-        self.current: Optional[int] = None
+        self.screen = shown
         self.messages: List[str] = []
-        self.panel = ""
+        self.current: Optional[int] = None
+        self.active: Optional[int] = None
+        self.paths: Dict[int, str] = {}
+        # What the user did last with a diff: it is said once the diff is gone.
+        self.decided: Dict[int, str] = {}
+        self.reviewing = Reviewing()
+        self.message = ""
+        if isinstance(shown, Screen):
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, Console):
+                    stream.listener = self.say_lines
 
     def welcome(self) -> None:
         folders = [folder for window in self.editor.windows for folder in window.folders]
         where = ", ".join(folders) or "no folder"
-        say("The editor runs on %s. In another terminal, type:" % where)
-        say("    cd %s && gemini" % shlex.quote(folders[0] if folders else os.getcwd()))
-        say("    /ide enable        (in Gemini CLI, once)")
-        say(HELP)
+        folder = shlex.quote(folders[0] if folders else os.getcwd())
+        self.say("The editor runs on %s. In another terminal, type:" % where)
+        self.say("    cd %s && gemini" % folder)
+        self.say("    /ide enable        (in Gemini CLI, once)")
+        self.say(KEYS)
 
-    def look(self) -> None:
-        """Say what is new: diffs, those that are decided, questions, panels, messages."""
-        for view in self.editor.ui(self._diffs):
-            if view.id not in self.shown:
-                self.shown[view.id] = str(view.settings.get(PATH))
-                self.show(view)
-        open_now = {view.id for view in self.editor.ui(self._diffs)}
-        for view_id in [known for known in self.shown if known not in open_now]:
-            say("Decided: %s" % self.shown.pop(view_id))
-            if self.current == view_id:
-                self.next()
-        self._look_at_panel()
-        self._look_at_messages()
+    def go_on(self, next_key: LineKeys) -> bool:
+        """Wait a moment for a key and do what it says; False where the user quits."""
+        key = next_key(LOOK)
+        if key in QUIT_KEYS:
+            return False
+        if key is not None:
+            self.press(key, next_key)
+        return True
 
-    def show(self, view: Any) -> None:
-        """Draw one diff; the keys mean this one from now on."""
-        self.current = view.id
-        old, new = view.buffer.reference or "", view.text.characters
-        size = shutil.get_terminal_size()
-        say("")
-        say("Proposed: %s" % self.shown[view.id])
-        for line in picture(old, new, size.columns - 1, sys.__stdout__.isatty()):  # type: ignore[union-attr]
-            say(line)
-        waiting = len(self.shown)
-        say(HELP + ("   (%d waiting)" % waiting if waiting > 1 else ""))
+    def look(self, next_key: LineKeys) -> None:
+        """Show what is new: diffs, those that are decided, questions, panels, messages."""
+        state = self._state()
+        for gone in [id for id in self.paths if id not in state.waiting]:
+            self._say_decided(gone)
+        if state.message and state.message != self.message:
+            self.say(state.message)
+        self.message = state.message
+        self._draw(state)
+        if state.question is not None and state.question.items is None:
+            self._answer(state.question, "", next_key)
 
-    def press(self, key: str, next_key: Any) -> None:
+    def press(self, key: str, next_key: LineKeys) -> None:
         question = self._question()
         if question is not None:
-            self._answer(question, key)
-        elif key == "a":
-            self.decide(ACCEPT)
-        elif key == "r":
-            self.decide(REJECT)
-        elif key == "e":
-            self.edit(next_key)
-        elif key == "n":
-            self.next()
+            self._answer(question, key, next_key)
+        elif key in COMMANDS or key in ("u", "e", " ", "b", "page down", "page up"):
+            self._review(key, next_key)
+        elif key in OTHER_COMMANDS:
+            if key == "s":
+                self._run("hide_panel")
+            self._run("gemini_companion_" + OTHER_COMMANDS[key])
         elif key == "o":
-            self.open(next_key)
-        elif key == "s":
-            self.run_in_window(STATUS)
-        elif key.strip():
-            say(HELP)
+            self._open(next_key)
+        elif key == "escape":
+            self._run("hide_panel")
 
-    def decide(self, command: str) -> None:
-        view = self._current_view()
-        if view is None:
-            say("No diff waits for a decision.")
-            return
-        self.editor.ui(view.window.show, view.sheet)
-        self.run_in_window(command)
+    def say(self, line: str) -> None:
+        self.messages.append(printable(line))
 
-    def edit(self, next_key: Any) -> None:
-        """Open the proposal in $EDITOR, and show what came of it."""
-        view = self._current_view()
-        if view is None:
-            say("No diff waits for a decision.")
+    def say_lines(self, text: str) -> None:
+        """What plugins print while the screen is ours."""
+        for line in text.splitlines():
+            self.say(line)
+
+    # What the editor shows
+
+    def _state(self) -> State:
+        state: State = self.editor.ui(self._read)
+        return state
+
+    def _read(self) -> State:
+        """On the UI thread."""
+        views = {view.id: view for view in proposals.waiting(self.editor)}
+        window = self.editor.active_window
+        view = window.active_view() if window is not None else None
+        active = view.id if view is not None and view.id in views else None
+        self._follow(list(views), active)
+        for id, each in views.items():
+            self.paths.setdefault(id, str(each.settings.get(proposals.PATH)))
+        shown = views.get(self.current) if self.current is not None else None
+        name = window.active_panel if window is not None else None
+        panel = window.panel_named(name) if name else None
+        return State(
+            tuple(views),
+            active,
+            proposals.read(self.editor, shown) if shown is not None else None,
+            self._question(),
+            panel.view.text.characters if panel is not None else "",
+            self.editor.status_message,
+        )
+
+    def _follow(self, waiting: List[int], active: Optional[int]) -> None:
+        """The diff that was last brought to the front is shown."""
+        before = self.current
+        if active is not None and active != self.active:
+            self.current = active
+        elif self.current not in waiting:
+            self.current = active if active is not None else (waiting[0] if waiting else None)
+        self.active = active
+        if self.current != before:
+            self.reviewing.scrolled = 0
+
+    def _question(self) -> Optional[Any]:
+        windows = [self.editor.active_window, *self.editor.windows]
+        found = [it.question for it in windows if it is not None and it.question is not None]
+        return found[0] if found else None
+
+    def _say_decided(self, view_id: int) -> None:
+        path = self.paths.pop(view_id)
+        self.say("%s: %s" % (self.decided.pop(view_id, ELSEWHERE), path))
+        view = self.editor.views.get(view_id)
+        if view is not None and not view.closed:
+            self.say("Its text stays as the tab %s." % view.title())
+
+    # Drawing
+
+    def _draw(self, state: State) -> None:
+        panel = state.panel.rstrip().split("\n") if state.panel.strip() else []
+        if state.question is not None:
+            panel = questions.lines(state.question)
+        keys_shown = [KEYS]
+        if state.proposal is not None:
+            keys_shown = [*REVIEW_KEYS, KEYS]
+        if state.question is not None:
+            keys_shown = list(LIST_KEYS)
+        shown: List[str] = []
+        if state.proposal is not None:
+            room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
+            width, colour = self.screen.columns, self.screen.colour
+            shown = self.reviewing.lines(state.proposal, others, width, room, colour)
+        self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown))
+
+    def _line(self, next_key: LineKeys, prompt: str, text: str = "") -> Optional[str]:
+        self.screen.asks()
+        line = next_key.line(prompt, text)
+        self.screen.asked()
+        return line
+
+    # What keys do
+
+    def _answer(self, question: Any, key: str, next_key: LineKeys) -> None:
+        """Answer a quick panel by a key, or move the bar in it; ask for an input panel's text."""
+        if question.items is None:
+            text = self._line(next_key, questions.prompt(question), question.view.text.characters)
+            if text is None:
+                self._forget_decision("")
+            self.editor.ui(questions.answer, self.editor, question, -1, text)
             return
+        moved = questions.moved(question, key)
+        if moved is not None:
+            self.editor.ui(question.highlight, moved)
+            return
+        chosen = questions.chosen(question, key)
+        self._forget_decision(question.rows(chosen)[0] if chosen >= 0 else "")
+        self.editor.ui(questions.answer, self.editor, question, chosen)
+
+    def _forget_decision(self, label: str) -> None:
+        """What was asked about a decision was answered with this: it may be another one now."""
+        if self.current is None or label.startswith("Accept"):
+            return
+        self.decided.pop(self.current, None)
+        if label.startswith("Reject"):
+            self.decided[self.current] = "Rejected"
+
+    def _review(self, key: str, next_key: LineKeys) -> None:
+        state = self._state()
+        if state.proposal is None:
+            self.say("No diff waits for a decision.")
+            return
+        proposal, view = state.proposal, self.editor.views[state.proposal.view]
+        if key in (" ", "b", "page down", "page up"):
+            self.reviewing.scrolled += 10 if key in (" ", "page down") else -10
+        elif key == "u":
+            self.editor.ui(self.editor.commands.run_text, view, "undo")
+        elif key == "e":
+            self._edit(view, proposal, next_key)
+        else:
+            self.reviewing.scrolled = 0
+            if key in DECISIONS:
+                self.decided[proposal.view] = DECISIONS[key]
+            if key == "c":
+                self.editor.ui(self._select_change, view, proposal.caret)
+            arguments = {"id": proposal.id} if proposal.id else None
+            self._run("gemini_companion_" + COMMANDS[key], arguments)
+
+    def _run(self, command: str, arguments: Any = None) -> None:
+        window = self.editor.active_window
+        if window is not None:
+            self.editor.ui(self.editor.commands.run_window, window, command, arguments)
+
+    def _select_change(self, view: Any, row: int) -> None:
+        at = self.reviewing.sides.hunk_at(row)
+        if at >= 0:
+            hunk = self.reviewing.sides.hunks[at]
+            self.editor.select(view, [proposals.rows_of_change(view, hunk.first, hunk.last)])
+
+    def _edit(self, view: Any, proposal: Proposal, next_key: LineKeys) -> None:
+        """Open the proposal in $EDITOR, and put what came of it into the view."""
+        self.screen.asks()
         with next_key.paused():
-            text = edited(view.text.characters, os.path.basename(self.shown[view.id]))
+            text, problem = edited(proposal.new, os.path.basename(proposal.path))
+        self.screen.asked()
+        if problem:
+            self.say(problem)
         if text is not None and view.id in self.editor.views:
             self.editor.ui(self._replace, view, text)
-        if view.id in self.shown:
-            self.show(view)
-
-    def next(self) -> None:
-        """Show the diff after the current one, in the order in which they came."""
-        waiting = list(self.shown)
-        if not waiting:
-            self.current = None
-            return
-        after = waiting.index(self.current) + 1 if self.current in waiting else 0
-        self.show(self.editor.views[waiting[after % len(waiting)]])
-
-    def open(self, next_key: Any) -> None:
-        path = next_key.line("File to open: ")
-        window = self.editor.active_window
-        if path and window is not None:
-            folder = window.folders[0] if window.folders else os.getcwd()
-            full = os.path.join(folder, os.path.expanduser(path))
-            if os.path.isfile(full):
-                self.editor.ui(self.editor.open_file, window, full)
-                say("Opened %s; Gemini CLI is told." % full)
-            else:
-                say("No such file: %s" % full)
-
-    def run_in_window(self, command: str) -> None:
-        view = self._current_view()
-        window = view.window if view is not None else self.editor.active_window
-        if window is not None:
-            self.panel = ""
-            self.editor.ui(self.editor.commands.run_window, window, command)
-
-    def _diffs(self) -> List[Any]:
-        return [view for view in self.editor.all_views() if view.settings.get(STAMP) is True]
-
-    def _current_view(self) -> Optional[Any]:
-        return self.editor.views.get(self.current) if self.current in self.shown else None
 
     def _replace(self, view: Any, text: str) -> None:
         token = self.editor.begin_edit(view, "edit_in_terminal", None)
         self.editor.change(view, 0, len(view.text), text)
         self.editor.end_edit(view, token)
 
-    def _question(self) -> Optional[Any]:
+    def _open(self, next_key: LineKeys) -> None:
+        path = self._line(next_key, "File to open: ")
         window = self.editor.active_window
-        return window.question if window is not None else None
-
-    def _answer(self, question: Any, key: str) -> None:
-        items = question.items or []
-        chosen = int(key) - 1 if key.isdigit() and 0 < int(key) <= len(items) else -1
-        self.editor.ui(self.editor.active_window.answer, chosen)
-
-    def _look_at_panel(self) -> None:
-        window = self.editor.active_window
-        name = window.active_panel if window is not None else None
-        panel = window.panel_named(name) if name else None
-        text = panel.view.text.characters if panel is not None else ""
-        if text != self.panel:
-            self.panel = text
-            for line in text.rstrip("\n").split("\n"):
-                say("  " + line)
-
-    def _look_at_messages(self) -> None:
-        question = self._question()
-        texts = [window.status_message for window in self.editor.windows] + [
-            self.editor.status_message
-        ]
-        if question is not None and question.items:
-            texts.append(
-                "Choose by number: "
-                + ", ".join(
-                    "%d %s" % (number, " - ".join(question.rows(number - 1)))
-                    for number in range(1, question.count() + 1)
-                )
-            )
-        for text in texts:
-            if text and text not in self.messages:
-                say(text)
-        self.messages = texts
+        if not path or window is None:
+            return
+        folder = window.folders[0] if window.folders else os.getcwd()
+        full = os.path.join(folder, os.path.expanduser(path))
+        if os.path.isfile(full):
+            self.editor.ui(self.editor.open_file, window, full)
+            self.say("Opened %s; Gemini CLI is told." % full)
+        else:
+            self.say("No such file: %s" % full)
 
 
-def say(line: str) -> None:
-    # In raw mode a line feed alone does not return the carriage.
-    end = "\r\n" if sys.__stdout__ is not None and sys.__stdout__.isatty() else "\n"
-    sys.stdout.write(line + end)
-    sys.stdout.flush()
-
-
-def edited(text: str, name: str) -> Optional[str]:
-    """The text as the user's editor leaves it; None where the editor failed."""
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+def edited(text: str, name: str) -> Tuple[Optional[str], str]:
+    """The text as the user's editor leaves it; None and a sentence where the editor failed."""
+    command: Sequence[str] = shlex.split(
+        os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    )
     folder = tempfile.mkdtemp(prefix="proposal-")
     path = os.path.join(folder, name)
     try:
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        if subprocess.call(command + [path]) != 0:
-            say("%s failed; the proposal stays as it is." % command[0])
-            return None
+        if subprocess.call([*command, path]) != 0:
+            return None, "%s failed; the proposal stays as it is." % command[0]
         with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+            return file.read(), ""
     except OSError as error:
-        say("%s could not be started (%s); set EDITOR." % (command[0], error.strerror))
-        return None
+        sentence = "%s could not be started (%s); set EDITOR."
+        return None, sentence % (command[0], error.strerror)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-class LineKeys:
-    """Keys from a pipe: the first character of each line."""
-
-    def __call__(self, seconds: float) -> Optional[str]:
-        if not select.select([sys.__stdin__], [], [], seconds)[0]:
-            return None
-        return self.line("")[:1] or " "
-
-    def line(self, prompt: str) -> str:
-        sys.stdout.write(prompt)
-        sys.stdout.flush()
-        text = sys.__stdin__.readline()  # type: ignore[union-attr]
-        if not text:
-            raise EOFError
-        return text.strip()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        yield
-
-
-class RawKeys(LineKeys):
-    """Keys from a terminal, one by one and without an echo."""
-
-    def __init__(self, descriptor: int, cooked: Any) -> None:
-        self.descriptor = descriptor
-        self.cooked = cooked
-
-    def __call__(self, seconds: float) -> Optional[str]:
-        if not select.select([self.descriptor], [], [], seconds)[0]:
-            return None
-        return os.read(self.descriptor, 64).decode("utf-8", "replace")[:1]
-
-    def line(self, prompt: str) -> str:
-        with self.paused():
-            return super().line(prompt)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        import termios
-        import tty
-
-        termios.tcsetattr(self.descriptor, termios.TCSADRAIN, self.cooked)
-        try:
-            yield
-        finally:
-            tty.setraw(self.descriptor)
-
-
-@contextmanager
-def keys() -> Iterator[Any]:
-    """Where keys come from: one by one from a terminal, else a line each."""
-    stream = sys.__stdin__
-    if stream is None or not stream.isatty():
-        yield LineKeys()
-        return
-    import termios
-    import tty
-
-    descriptor = stream.fileno()
-    cooked = termios.tcgetattr(descriptor)
-    tty.setraw(descriptor)
-    try:
-        yield RawKeys(descriptor, cooked)
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, cooked)

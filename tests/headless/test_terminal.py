@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import unittest
+from contextlib import suppress
 from typing import Any
+
+import pyte
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
@@ -17,7 +25,9 @@ from ..support import wait_for
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-class Front(unittest.TestCase):
+class Terminal(unittest.TestCase):
+    """The front with a CLI, by pipes."""
+
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
@@ -88,6 +98,25 @@ class Front(unittest.TestCase):
         wait_for(lambda: cli.received(method))
         return cli.received(method)[0]
 
+    def rows(self, count: int, **changed: str) -> str:
+        """Numbered lines, those named `_<number>` with another text."""
+        return "".join(changed.get(f"_{at}", f"row {at}") + "\n" for at in range(1, count + 1))
+
+    def write(self, text: str) -> None:
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def said_since(self, before: str) -> str:
+        return self.said()[len(before) :]
+
+    def press_and_see(self, keys: str, *texts: str) -> None:
+        """Press, and wait until all of these stand in what is new since then."""
+        before = self.said()
+        self.press(keys)
+        wait_for(lambda: all(text in self.said_since(before) for text in texts))
+
+
+class Front(Terminal):
     def test_a_proposal_is_shown_side_by_side_and_a_key_accepts_it(self) -> None:
         cli = self.connect()
         self.propose(cli, "new\n")
@@ -95,7 +124,7 @@ class Front(unittest.TestCase):
         self.press("a")
         decision = self.decision(cli, "ide/diffAccepted")
         self.assertEqual(decision, {"filePath": self.path, "content": "new\n"})
-        wait_for(lambda: f"Decided: {self.path}" in self.said())
+        wait_for(lambda: f"Accepted: {self.path}" in self.said())
 
     def test_a_key_rejects_it(self) -> None:
         cli = self.connect()
@@ -133,3 +162,168 @@ class Front(unittest.TestCase):
         self.press("a")
         self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\n")
         self.assertEqual(cli.received("ide/diffRejected"), [])
+
+    def test_a_change_far_down_is_before_the_eyes_on_both_sides(self) -> None:
+        self.write(self.rows(1449))
+        self.propose(self.connect(), self.rows(1449, _1400="another"))
+        self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ another")
+        self.assertNotIn("row 1 ", self.said())
+        wait_for(lambda: "change 1 of 1" in self.said())
+
+    def test_keys_go_from_change_to_change_and_drop_one_of_them(self) -> None:
+        self.write(self.rows(300))
+        cli = self.connect()
+        self.propose(cli, self.rows(300, _50="fifty", _150="more", _250="last"))
+        self.press_and_see("n", "change 2 of 3", "150 + more")
+        self.press_and_see("n", "change 3 of 3", "250 + last")
+        self.press_and_see("p", "change 2 of 3", "150 + more")
+        self.press_and_see("d", "+2 -2 in 2 changes")
+        self.press("a")
+        content = self.decision(cli, "ide/diffAccepted")["content"]
+        self.assertEqual(content, self.rows(300, _50="fifty", _250="last"))
+
+    def test_a_change_that_is_wanted_counts_as_seen(self) -> None:
+        self.propose(self.connect(), "new\n")
+        wait_for(lambda: "0 seen" in self.said())
+        self.press_and_see("k", "1 seen", "[1 of 1 seen]")
+
+    def test_a_dropped_change_comes_back_by_undo(self) -> None:
+        self.write(self.rows(9))
+        self.propose(self.connect(), self.rows(9, _2="two", _8="eight"))
+        self.press_and_see("d", "+1 -1 in 1 change")
+        self.press_and_see("u", "+2 -2 in 2 changes")
+
+    def test_it_is_said_which_way_a_diff_was_decided(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        self.press_and_see("r", f"Rejected: {self.path}")
+        self.assertNotIn("Accepted", self.said())
+        self.propose(cli, "newer\n")
+        wait_for(lambda: "+ newer" in self.said())
+        cli.call("closeDiff", filePath=self.path).result(20)
+        wait_for(lambda: "Closed by its CLI (decided in the terminal" in self.said())
+
+    def test_a_note_goes_with_the_rejection(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        self.press_and_see("R\ntoo short", f"Rejected: {self.path}", "on the clipboard")
+        self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
+
+    def test_one_of_the_waiting_diffs_is_chosen_in_a_list(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        other = os.path.join(os.path.dirname(self.path), "b.py")
+        cli.call("openDiff", filePath=other, newContent="b\n").result(20)
+        wait_for(lambda: "(1 more waiting: w)" in self.said())
+        self.press_and_see("w", "> 1  a.py", "2  b.py")
+        self.press_and_see("2", f"Proposed: {other}")
+        self.press_and_see("A", f"Accepted: {other}", f"Proposed: {self.path}")
+        self.assertEqual(self.decision(cli, "ide/diffAccepted")["filePath"], other)
+
+    def test_what_speaks_against_accepting_is_asked_in_words(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        self.write("changed meanwhile\n")
+        self.press_and_see("a", "2  Accept all the same - Gemini CLI writes the text")
+        self.assertNotIn("['", self.said())
+        self.press("4")
+        self.press_and_see("r", f"Rejected: {self.path}")
+        self.assertNotIn(f"Accepted: {self.path}", self.said())
+
+    def test_the_status_is_told_as_it_is_now_and_once(self) -> None:
+        self.press_and_see("s", "Gemini CLI: not connected")
+        before = self.said()
+        self.connect()
+        self.press_and_see("s", "Gemini CLI: 1 connected")
+        self.assertEqual(self.said_since(before).count("Gemini CLI:"), 1)
+
+
+class Drawn(Terminal):
+    """The same at a terminal, whose screen is read."""
+
+    def start(self, **environment: str) -> None:
+        self.screen = pyte.Screen(100, 30)
+        self.stream = pyte.ByteStream(self.screen)
+        self.lock = threading.Lock()
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        folders = [os.path.join(self.root, "work"), "--data", os.path.join(self.root, "data")]
+        self.editor = subprocess.Popen(
+            [sys.executable, "-m", "headless", *folders],
+            cwd=ROOT,
+            env={**os.environ, "TMPDIR": os.path.join(self.root, "tmp"), **environment},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        wait_for(lambda: self.discovery_files() and "In another terminal" in self.said())
+
+    def read(self) -> None:
+        with suppress(OSError):  # what Linux says when nobody has the terminal open any more
+            while True:
+                data = os.read(self.master, 65536)
+                with self.lock:
+                    self.stream.feed(data)
+
+    def said(self) -> str:
+        with self.lock:
+            return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def quit(self) -> None:
+        if self.editor is not None and self.editor.poll() is None:
+            self.press("\x03")
+            self.assertEqual(self.editor.wait(20), 0)
+            self.reader.join(5)
+            os.close(self.master)
+
+    def test_a_review_is_drawn_in_one_place(self) -> None:
+        self.write(self.rows(1449))
+        cli = self.connect()
+        text = self.rows(1449, _700="another", _1400="one more")
+        cli.call("openDiff", filePath=self.path, newContent=text).result(20)
+        wait_for(lambda: "change 1 of 2" in self.said() and "0 seen" in self.said())
+        self.assertRegex(self.said(), r"700 - row 700 +\| +700 \+ another")
+        self.press("n")
+        wait_for(lambda: "change 2 of 2" in self.said())
+        self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ one more")
+        self.assertNotIn("row 700", self.said())
+        self.press("kd")
+        wait_for(lambda: "+1 -1 in 1 change" in self.said())
+        self.assertEqual(self.said().count("Proposed: "), 1)
+        self.press("a")
+        wait_for(lambda: f"Accepted: {self.path}" in self.said())
+        self.assertNotIn("Proposed: ", self.said())
+        content = self.decision(cli, "ide/diffAccepted")["content"]
+        self.assertEqual(content, self.rows(1449, _700="another"))
+
+    def test_a_note_is_typed_below_and_escape_takes_the_rejection_back(self) -> None:
+        cli = self.connect()
+        cli.call("openDiff", filePath=self.path, newContent="new\n").result(20)
+        wait_for(lambda: "0 seen" in self.said())
+        self.press("Rtoo")
+        wait_for(lambda: "of the CLI: too" in self.said())
+        self.press("\x1b")
+        wait_for(lambda: "of the CLI: too" not in self.said())
+        self.press("Rtoo short\x7f\r")
+        wait_for(lambda: f"Rejected: {self.path}" in self.said())
+        self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
+
+    def test_arrows_and_enter_choose_in_a_list(self) -> None:
+        cli = self.connect()
+        for name in ("a.py", "b.py"):
+            path = os.path.join(self.root, "work", name)
+            cli.call("openDiff", filePath=path, newContent="new\n").result(20)
+        wait_for(lambda: "(1 more waiting: w)" in self.said())
+        self.press("w")
+        wait_for(lambda: "> 1  a.py" in self.said())
+        self.press("\x1b[B")
+        wait_for(lambda: "> 2  b.py" in self.said())
+        self.press("\r")
+        wait_for(lambda: "b.py   (1 more" in self.said() and "> 2" not in self.said())

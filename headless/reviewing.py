@@ -1,0 +1,68 @@
+"""A proposal as lines for a terminal: its head, and both texts around the change at the caret."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, List
+
+from .proposals import Proposal
+from .sides import NUMBER, Picture, Sides, cut, picture
+
+
+class Reviewing:
+    """What is shown of the diff before the user. `scrolled` counts rows from the change at the
+    caret."""
+
+    def __init__(self) -> None:
+        self.sides = Sides(None, "")
+        self.scrolled = 0
+        self._compared: Any = None
+
+    def lines(
+        self, proposal: Proposal, others: int, width: int, room: int, colour: bool
+    ) -> List[str]:
+        """At most `room` lines; `others` are the diffs that wait beside this one."""
+        if self._compared != (proposal.old, proposal.new):
+            self._compared = (proposal.old, proposal.new)
+            self.sides = Sides(proposal.old, proposal.new)
+        more = "   (%d more waiting: w)" % others if others else ""
+        number = self.sides.hunk_at(proposal.caret) + 1
+        at = ["change %d of %d" % (number, len(self.sides.hunks))] if number else []
+        said = ["Proposed: %s%s" % (proposal.path, more), *proposal.said, *at]
+        lines = [cut(line, width) for line in said] + [""]
+        height = max(1, room - len(lines))
+        how = Picture(
+            self._top(proposal, height),
+            height,
+            width,
+            self._shift(proposal, width // 2 - NUMBER),
+            colour,
+            proposal.old_marks,
+            proposal.new_marks,
+            proposal.beside,
+        )
+        return lines + picture(self.sides, how)
+
+    def _top(self, proposal: Proposal, height: int) -> int:
+        """The first row: the change at the caret is in the middle, or begins near the top where it
+        is too large."""
+        first, last = self.sides.place(proposal.caret)
+        top = first - max(1, (height - (last - first)) // 2)
+        lowest = max(0, len(self.sides.rows) - height)
+        wanted = max(0, min(top, lowest))
+        # What goes beyond the ends must not have to be scrolled back.
+        self.scrolled = max(-wanted, min(self.scrolled, lowest - wanted))
+        return wanted + self.scrolled
+
+    def _shift(self, proposal: Proposal, width: int) -> int:
+        """How many columns are left out on the left, so that what changed within a long line is
+        seen."""
+        at = self.sides.hunk_at(proposal.caret)
+        if at < 0:
+            return 0
+        hunk, starts = self.sides.hunks[at], self.sides.new_starts
+        begin, end = starts[hunk.first], starts[hunk.last]
+        marks = [mark[0] for mark in proposal.new_marks if begin <= mark[0] < end]
+        columns = [mark - starts[bisect_right(starts, mark) - 1] for mark in marks]
+        column = min(columns, default=0)
+        return column - width // 3 if column >= width - 8 else 0

@@ -1,0 +1,120 @@
+"""What the person at the terminal sees: one picture that is drawn anew, or lines in a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import List, NamedTuple, Optional, Sequence
+
+from .keys import write
+from .sides import cut
+
+CLEAR, HOME, REST_OF_LINE, REST = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
+OTHER_SCREEN, FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+# Messages that can be seen at a time.
+MESSAGES = 3
+
+
+class Frame(NamedTuple):
+    """All that is shown, line by line: the proposal, a list or a panel over it, what was said so
+    far, and the keys. Lines of the proposal fit the width already."""
+
+    proposal: Sequence[str]
+    panel: Sequence[str]
+    messages: Sequence[str]
+    keys: Sequence[str]
+
+
+class Screen:
+    """A terminal: each frame takes the place of the one before."""
+
+    colour = True
+
+    def __init__(self) -> None:
+        self._shown: Optional[List[str]] = None
+        self._size = (0, 0)
+        write(OTHER_SCREEN + HIDE_CURSOR)
+
+    @property
+    def columns(self) -> int:
+        return shutil.get_terminal_size().columns - 1
+
+    def room(self, panel: Sequence[str], keys: Sequence[str]) -> int:
+        """The lines that are left for the proposal."""
+        rows = shutil.get_terminal_size().lines
+        return max(4, rows - MESSAGES - len(keys) - min(len(panel), rows // 2) - 1)
+
+    def draw(self, frame: Frame) -> None:
+        size = shutil.get_terminal_size()
+        # Without a proposal there is room for all that was said.
+        room = self.room(frame.panel, frame.keys) if frame.proposal else 0
+        said = MESSAGES if room else MESSAGES + self.room(frame.panel, frame.keys)
+        top = [*frame.proposal[:room], *[""] * (room - len(frame.proposal))]
+        rest = [*frame.panel[: size.lines // 2], *_last(frame.messages, said), *frame.keys]
+        lines = top + [cut(line, self.columns) for line in rest]
+        if lines == self._shown and size == self._size:
+            return
+        clear = CLEAR if size != self._size else ""
+        self._shown, self._size = lines, size
+        # In raw mode a line feed alone does not return the carriage.
+        write(clear + HOME + "\r\n".join(line + REST_OF_LINE for line in lines) + REST)
+
+    def asks(self) -> None:
+        """A line is asked for in the last row."""
+        write("\x1b[%d;1H%s" % (shutil.get_terminal_size().lines, SHOW_CURSOR))
+
+    def asked(self) -> None:
+        """It was, or another program had the terminal."""
+        self._shown, self._size = None, (0, 0)
+        write(HIDE_CURSOR)
+
+    def leave(self) -> None:
+        write(SHOW_CURSOR + FIRST_SCREEN)
+
+
+class Paper:
+    """A pipe: each part of a frame is written when it is another one."""
+
+    colour = False
+
+    def __init__(self) -> None:
+        self._shown = Frame((), (), (), ())
+
+    @property
+    def columns(self) -> int:
+        return shutil.get_terminal_size().columns - 1
+
+    def room(self, panel: Sequence[str], keys: Sequence[str]) -> int:
+        return shutil.get_terminal_size().lines
+
+    def draw(self, frame: Frame) -> None:
+        before, self._shown = self._shown, frame
+        lines = list(frame.messages[len(before.messages) :])
+        if frame.panel != before.panel:
+            lines += frame.panel
+        if frame.proposal != before.proposal and frame.proposal:
+            lines += ["", *frame.proposal]
+        if lines:
+            keys = frame.keys if frame.proposal != before.proposal else ()
+            write("".join(line.rstrip() + "\n" for line in [*lines, *keys]))
+
+    def asks(self) -> None:
+        pass
+
+    def asked(self) -> None:
+        pass
+
+    def leave(self) -> None:
+        pass
+
+
+def screen() -> "Screen | Paper":
+    """A terminal where there is one."""
+    stream = sys.__stdout__
+    return Screen() if stream is not None and stream.isatty() else Paper()
+
+
+def _last(messages: Sequence[str], count: int) -> List[str]:
+    shown = list(messages[-count:])
+    return [""] * (1 + count - len(shown)) + shown
