@@ -10,6 +10,7 @@ from typing import Callable, Iterator, Mapping
 from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery, saved_state
+from .discovery import Advertisement
 from .editor import Editor
 from .saved_state import SavedWorkspace
 from .saving import Saving
@@ -48,6 +49,8 @@ class Windows:
         self._is_ending = False
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
+        # As the variables were made of last.
+        self._advertisements: list[Advertisement] = []
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
@@ -181,6 +184,10 @@ class Windows:
         return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
 
     def _refresh(self) -> None:
+        advertisements = [workspace.advertisement for workspace in self]
+        if advertisements == self._advertisements:
+            return
+        self._advertisements = advertisements
         self._on_environments(
             {
                 workspace.window_id: workspace.environment()
