@@ -16,7 +16,7 @@ from aiohttp import web
 
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
-from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer
+from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import state, static_files
 from .dispatch import Dispatcher
 from .files import Roots
@@ -90,6 +90,8 @@ class Server:
         self._dispatcher = self._make_dispatcher()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        # A client that vanishes wants no answer, and what it asked for may be long.
+        end_with_client(request)
         return await self._dispatcher.handle(request)
 
     async def stop(self) -> None:

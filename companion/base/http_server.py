@@ -127,6 +127,8 @@ class Connection(RequestHandler):
         self._not_http = not_http
         self._stall_timer: asyncio.TimerHandle | None = None
         self.must_drain = False
+        # The handler that is cancelled where the client leaves, if it is one of those.
+        self.ends_with_client: asyncio.Task[Any] | None = None
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -141,6 +143,8 @@ class Connection(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_checking()
         super().connection_lost(exc)
+        if self.ends_with_client is not None:
+            self.ends_with_client.cancel()
 
     def _check_progress(self, before: float = math.inf) -> None:
         """Check every STALLED seconds whether fewer bytes wait than `before`."""
@@ -172,7 +176,8 @@ class Connection(RequestHandler):
 
 
 class HttpServer:
-    """Serves from `start` to `stop`; every request goes to `handle`, which raises nothing.
+    """Serves from `start` to `stop`; every request goes to `handle`, which raises nothing. What it
+    does goes on where its client leaves, but for `end_with_client`.
 
     `unauthenticated` connections may wait for their request with the token at a time."""
 
@@ -189,8 +194,7 @@ class HttpServer:
     async def start(self, port: int, shutdown: float) -> int:
         """Listen; the port, where `port` 0 asks for any. At the end, requests get `shutdown`
         seconds to finish. Raises OSError where the port cannot be had."""
-        # A client that leaves cancels its handler: so a stream knows at once that it is alone.
-        self._server = Server(self._handle, handler_cancellation=True)
+        self._server = Server(self._handle)
         self._shutdown = shutdown
         # Made here, for asyncio would pass over the error that kept it from being made.
         listener = socket.create_server((HOST, port))
@@ -232,6 +236,13 @@ class HttpServer:
     def _connection(self) -> asyncio.Protocol:
         inner = Connection(self._server, self._not_http)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
+
+
+def end_with_client(request: BaseRequest) -> None:
+    """Cancel the handler of the request, which calls this, where its client leaves: so a stream
+    knows at once that nobody reads it."""
+    if isinstance(request.protocol, Connection):
+        request.protocol.ends_with_client = asyncio.current_task()
 
 
 def media_type(request: BaseRequest) -> str:

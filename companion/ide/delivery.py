@@ -40,6 +40,9 @@ class Delivery:
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
+        # One timer, however many proposals are settled; and the moment of the last one.
+        self._timer: asyncio.TimerHandle | None = None
+        self._settled_at = 0.0
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -124,7 +127,18 @@ class Delivery:
     def pass_on_soon(self) -> None:
         """A proposal was settled, and a decision on its path may have waited for that; until its
         CLI knows, it would take that one for it."""
-        asyncio.get_running_loop().call_later(SETTLED, self.pass_on)
+        loop = asyncio.get_running_loop()
+        self._settled_at = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(SETTLED, self._pass_on_settled)
+
+    def _pass_on_settled(self) -> None:
+        self._timer = None
+        self.pass_on()
+        loop = asyncio.get_running_loop()
+        rest = self._settled_at + SETTLED - loop.time()
+        if rest > 0:
+            self._timer = loop.call_later(rest, self._pass_on_settled)
 
     def pass_on(self) -> None:
         """To be called when a stream has begun: its CLI may be the one that some of the decisions

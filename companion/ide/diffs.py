@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from typing import Any, Awaitable, Callable, Iterable, TypeVar
+from weakref import WeakValueDictionary
 
 from ..base.large_json import TruncatedString
 from ..base.log import logger
@@ -52,13 +53,16 @@ class Diffs(Desk):
         self._delivery = delivery
         self._disk = disk
         self._on_change = on_change
-        # What the editor is asked for at the moment; and the last of it for each session.
-        self._under_way: set[asyncio.Future[Any]] = set()
-        self._last: dict[str, asyncio.Future[Any]] = {}
+        # The tasks that ask the editor for something at the moment; and a lock for each session
+        # that has one.
+        self._under_way: set[asyncio.Task[Any] | None] = set()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._is_stopped = False
 
     def stop(self) -> None:
         """Ask the editor for nothing more."""
-        for task in list(self._under_way):
+        self._is_stopped = True
+        for task in filter(None, list(self._under_way)):
             task.cancel()
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
@@ -171,26 +175,22 @@ class Diffs(Desk):
         return closed.text
 
     async def _in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work after what the session asked for before, and to its end even where the
-        client leaves meanwhile: half a diff must not stay behind."""
-        task = asyncio.ensure_future(_after(self._last.get(session_id), work))
-        self._last[session_id] = task
+        """Do the work after what the session asked for before, in the task that asks. Nobody but
+        `stop` cancels that, even where its client leaves: half a diff must not stay behind."""
+        turn = self._turns.get(session_id)
+        if turn is None:
+            turn = self._turns[session_id] = asyncio.Lock()
+        task = asyncio.current_task()
         self._under_way.add(task)
-        task.add_done_callback(partial(self._done, session_id))
         try:
-            return await asyncio.shield(task)
+            async with turn:
+                return await work()
         except asyncio.CancelledError:
-            if task.cancelled():
+            if self._is_stopped:
                 raise EditorError("The editor's companion stops.") from None
             raise
-
-    def _done(self, session_id: str, task: asyncio.Future[Any]) -> None:
-        self._under_way.discard(task)
-        if self._last.get(session_id) is task:
-            del self._last[session_id]
-        if not task.cancelled():
-            # Where the client left, nobody else asks how it ended.
-            task.exception()
+        finally:
+            self._under_way.discard(task)
 
     def accept(self, session_id: str, path: str, text: str) -> None:
         """The user accepted; `text` is the proposal as edited, with `\n` line ends."""
@@ -296,10 +296,3 @@ class Diffs(Desk):
         """Show whether the session's diffs wait for a CLI that is there."""
         if self._book.of(OPEN, session_id):
             self._editor.set_orphaned(self._window_id, session_id, orphaned)
-
-
-async def _after(before: asyncio.Future[Any] | None, work: Callable[[], Awaitable[T]]) -> T:
-    # Mostly it has ended by now, without having waited for anything.
-    if before is not None and not before.done():
-        await asyncio.wait({before})
-    return await work()

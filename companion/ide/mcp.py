@@ -22,6 +22,7 @@ from ..base.jsonrpc import (
     encode,
     encode_result,
     kind,
+    quote,
 )
 from ..base.large_json import TruncatedString
 from ..base.log import logger
@@ -108,7 +109,8 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
     if content is None:
         return _NOTHING_CLOSED
     # The CLI parses this text as JSON and takes the member `content` (docs/protocol.md 1.1).
-    return encode({"content": _text(encode({"content": content}).decode("ascii"))})
+    text = quote(f'{{"content":{quote(content)}}}')
+    return b'{"content":[{"type":"text","text":%b}]}' % text.encode("ascii")
 
 
 def _path(arguments: Mapping[str, Any]) -> str:

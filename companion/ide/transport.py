@@ -227,6 +227,7 @@ class Endpoint:
         if not _accepts(request, "text/event-stream"):
             raise _Refusal(406, "Expected an Accept header that admits text/event-stream.")
         session = self._session(request)
+        http_server.end_with_client(request)
         response = StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform"}
         )

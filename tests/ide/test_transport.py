@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
 import os
 import socket
 import sys
+import threading
 import time
 import unittest
 from dataclasses import dataclass
@@ -613,6 +615,27 @@ class Messages(TransportTestCase):
     def test_a_tool_call_is_answered_with_its_result(self) -> None:
         result = self.client.tool("openDiff", filePath=PATH, newContent="x")
         self.assertEqual((result, self.desk.opened), ({"content": []}, [PATH]))
+
+    def test_what_a_client_asked_for_is_done_where_it_leaves_before_the_answer(self) -> None:
+        gate = self.background.call(asyncio.Event)
+        began = threading.Event()
+
+        async def open_diff(session: Session, path: str, content: str) -> None:
+            began.set()
+            await gate.wait()
+            self.desk.opened.append(path)
+
+        params = {"name": "openDiff", "arguments": {"filePath": PATH, "newContent": "x"}}
+        message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+        body = json.dumps(message).encode()
+        head = self.client.head(Content_Length=str(len(body)))
+        with mock.patch.object(self.desk, "open_diff", open_diff):
+            with self.client.send_raw(head + body):
+                self.assertTrue(began.wait(PATIENCE))
+            # By the time that this is answered, the server knows that the first one is gone.
+            self.assert_goes_on()
+            self.background.call(gate.set)
+            wait_for(lambda: self.desk.opened == [PATH])
 
     def test_what_the_editor_cannot_keeps_the_connection(self) -> None:
         result = self.client.tool("openDiff", filePath=PATH, newContent="refused")

@@ -381,7 +381,7 @@ class Decisions(WithoutServer):
         self.editor = SlowEditor()
         await self.begin()
         session, reader = self.connect()
-        asking = asyncio.ensure_future(self.propose(session))
+        asking = asyncio.shield(self.propose(session))
         await self.clock.advance(0)
         asking.cancel()
         await self.clock.advance(0)
@@ -692,7 +692,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         shown = asyncio.get_running_loop().create_future()
         with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
-            asking = asyncio.ensure_future(self.workspace.diffs.open_diff(session, PATH, "text\n"))
+            asking = asyncio.shield(self.workspace.diffs.open_diff(session, PATH, "text\n"))
             await self.clock.advance(0)
             asking.cancel()
             await self.clock.advance(0)
@@ -859,7 +859,7 @@ class HandedOver(WithoutServer):
         """Let the looks at the disk pass."""
         for seconds in (0.0, *LOOKS):
             await self.clock.advance(seconds)
-            await until(lambda: not any("work" in it.name for it in threading.enumerate()))
+            await until(lambda: not any(it.name.endswith(" work") for it in threading.enumerate()))
             await self.clock.advance(0)
 
     @in_loop
@@ -903,7 +903,7 @@ class HandedOver(WithoutServer):
         path = self.file(1, "a.py").path
         session, _ = self.connect()
         await self.workspace.diffs.open_diff(session, path, "theirs\n")
-        asking = asyncio.ensure_future(self.workspace.diffs.close_diff(session, path))
+        asking = asyncio.shield(self.workspace.diffs.close_diff(session, path))
         self.editor.edited.add((WINDOW, path))
         await asyncio.sleep(0)
         asking.cancel()

@@ -99,6 +99,8 @@ class Wire:
         self.is_ended = False
         self.done: asyncio.Future[Any] = network.loop.create_future()
         self.task: asyncio.Task[Any] | None = None
+        # The handler of a stream ends with its client; what a message asks for is done.
+        self.is_stream = False
         # When each event was handed to it, by the event's id.
         self.sent: dict[int, float] = {}
         self.on_event: Callable[[Event], None] = lambda event: None
@@ -168,7 +170,7 @@ class Wire:
         delay = self.network.world.delay
         loop = self.network.loop
         loop.later(self.client, delay(), self._settle, Broken("cut"), None)
-        if self.task is not None:
+        if self.task is not None and self.is_stream:
             loop.later(self.endpoint.process, delay(), self.task.cancel)
 
 
@@ -223,6 +225,7 @@ class Network:
         if endpoint.sessions.find(session_id) is None:
             raise Broken("404")
         wire = Wire(self, client, endpoint)
+        wire.is_stream = True
         wire.begin(endpoint.stream(wire, session_id, last_event_id))
         return wire
 
