@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from functools import partial
-from typing import Awaitable, Callable, Optional, Tuple
+from typing import Awaitable, Callable
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -19,6 +19,7 @@ from . import file_content
 from .decisions import TOLD, Book, Entry
 from .delivery import LIST, PATIENCE
 from .editor import EditorError
+from .file_content import Stamp
 
 # Seconds after a CLI was told at which its file is looked at: whoever changes the file again, such
 # as a formatter, comes after one of them. After the last one, a text that comes back does.
@@ -30,8 +31,6 @@ SUPERSEDED = 24 * 60 * 60.0
 READING = 5.0
 MARK = "\ufeff"
 UNWRITTEN = "Gemini CLI has not written {}; your text is here still. See " + LIST + "."
-# When the file was written, in nanoseconds since the epoch, and its size; None where it is not.
-Touched = Optional[Tuple[int, int]]
 
 
 class DiskCheck:
@@ -53,7 +52,7 @@ class DiskCheck:
         self._tell = tell
         self._on_change = on_change
         # What a text's file was like at the last look: one that nobody touched is not read again.
-        self._seen: dict[int, Touched] = {}
+        self._seen: dict[int, Stamp] = {}
         self._notified: set[int] = set()
         # Texts that could not be given back yet.
         self._overdue: set[int] = set()
@@ -115,7 +114,7 @@ class DiskCheck:
         else:
             self._forget(number)
 
-    def _judge(self, number: int, entry: Entry, touched: Touched) -> None:
+    def _judge(self, number: int, entry: Entry, touched: Stamp) -> None:
         """A file that is something else."""
         age = time.time() - entry.decided_at
         was_touched = touched is not None and touched[0] >= entry.decided_at * 1e9
@@ -132,9 +131,9 @@ class DiskCheck:
         self._on_change()
 
 
-def _compare(entry: Entry, seen: Touched | tuple[()]) -> tuple[Touched, bool]:
+def _compare(entry: Entry, seen: Stamp | tuple[()]) -> tuple[Stamp, bool]:
     """The file's state, and whether it has the text; it has not where it is what was `seen`."""
-    touched = _touched(entry.path)
+    touched = file_content.stamp(entry.path)
     if touched == seen:
         return touched, False
     return touched, is_in(entry.text or "", file_content.read_or_note(entry.path))
@@ -146,14 +145,6 @@ def is_in(text: str, present: file_content.Original) -> bool:
     if present.is_cut:
         return present.digest in _digests(text)
     return present.text.lstrip(MARK) == text
-
-
-def _touched(path: str) -> Touched:
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size
 
 
 def _digests(text: str) -> set[str]:
