@@ -69,14 +69,14 @@ class Comparison:
         """Those of the rows that are brought in."""
         return [self.new.region(it.new_start, it.new_end) for it in self.changes if it.added]
 
-    def old_fillers(self) -> list[Filler]:
-        """What the old side needs for equal rows to stand at equal heights."""
-        longer = [it for it in self.changes if it.added > it.removed]
+    def old_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
+        """What the old side needs for equal rows to stand at equal heights, at these changes."""
+        longer = [it for it in self.changes[numbers] if it.added > it.removed]
         return [Filler(it.old_end, it.added - it.removed) for it in longer]
 
-    def new_fillers(self) -> list[Filler]:
+    def new_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
         """What the new side needs for that."""
-        longer = [it for it in self.changes if it.removed > it.added]
+        longer = [it for it in self.changes[numbers] if it.removed > it.added]
         return [Filler(it.new_end, it.removed - it.added) for it in longer]
 
     def old_row(self, number: int) -> int:
@@ -88,20 +88,20 @@ class Comparison:
         """The same on the new side."""
         return min(self.changes[number].new_start, max(len(self.new.rows) - 1, 0))
 
-    def opposite_row(self, row: int, from_new: bool) -> int:
-        """The row of the other side that stands beside the row of the new side, or of the old one;
-        within a change, the one as far from its beginning, or its last."""
+    def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
+        """The last equal row at or above the row of the new side, or of the old one, and the row of
+        the other side beside it; None where there is none."""
         here = [it.new_start if from_new else it.old_start for it in self.changes]
         index = bisect_right(here, row) - 1
         if index < 0:
-            return row
+            return row, row
         change = self.changes[index]
         ours, theirs = (change.new_start, change.new_end), (change.old_start, change.old_end)
         if not from_new:
             ours, theirs = theirs, ours
         if row >= ours[1]:
-            return theirs[1] + row - ours[1]
-        return min(theirs[0] + row - ours[0], max(theirs[1] - 1, theirs[0]))
+            return row, theirs[1] + row - ours[1]
+        return (ours[0] - 1, theirs[0] - 1) if ours[0] and theirs[0] else None
 
     def change_at(self, row: int) -> int | None:
         """The number, from 0, of the change that the row of the new side belongs to; a change that

@@ -13,6 +13,8 @@ from typing import Any, Callable, Mapping
 
 import sublime
 
+from .review.layout import KINDS as LAYOUTS
+
 FILE = "GeminiCompanion.sublime-settings"
 PROJECT_KEY = "GeminiCompanion"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -25,6 +27,8 @@ class Settings:
     """As docs/settings.md describes them, with their defaults."""
 
     focus_diff: bool = False
+    diff_layout: str = "below"
+    diff_word_wrap: bool = False
     accept_on_save: bool = True
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
@@ -52,9 +56,15 @@ def _is_port(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 16
 
 
+def _one_of(words: tuple[str, ...]) -> str:
+    return " or ".join(map(json.dumps, words))
+
+
 _SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
 KINDS: dict[str, Kind] = {
     "focus_diff": _SWITCH,
+    "diff_layout": Kind(_one_of(LAYOUTS), lambda value: value in LAYOUTS),
+    "diff_word_wrap": _SWITCH,
     "accept_on_save": _SWITCH,
     "cli_command": Kind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
@@ -65,7 +75,7 @@ KINDS: dict[str, Kind] = {
         "true, false or null", lambda value: value is None or isinstance(value, bool)
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
-    "log_level": Kind(" or ".join(map(json.dumps, LOG_LEVELS)), lambda v: v in LOG_LEVELS, True),
+    "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),
 }
 
 

@@ -88,6 +88,12 @@ def fill(view: sublime.View, text: str, path: str) -> None:
         view.assign_syntax(syntax)
 
 
+def wrap_as_usual(view: sublime.View) -> None:
+    """Wrap the lines as in all tabs, again; very long ones are not wrapped."""
+    if not _has_long_line(text_of(view)):
+        view.settings().erase("word_wrap")
+
+
 def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
     """Open a text as a new tab, to be saved wherever the user likes."""
     view = window.new_file()

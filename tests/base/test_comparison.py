@@ -80,14 +80,18 @@ class Beside(unittest.TestCase):
         found = compare(old, new)
         for row, text in enumerate(found.new.rows):
             if found.change_at(row) is None:
-                beside = found.opposite_row(row, from_new=True)
-                self.assertEqual(found.old.rows[beside], text)
-                self.assertEqual(found.opposite_row(beside, from_new=False), row)
+                anchor = found.anchor(row, from_new=True)
+                beside = anchor[1] if anchor else -1
+                self.assertEqual((anchor, found.old.rows[beside]), ((row, beside), text))
+                self.assertEqual(found.anchor(beside, from_new=False), (beside, row))
 
-    def test_a_row_within_a_change_is_beside_one_of_the_change(self) -> None:
+    def test_the_anchor_of_a_row_within_a_change_is_the_equal_row_above_it(self) -> None:
         found = compare("0\n1\n2\n", "0\na\nb\nc\n2\n")
-        beside = [found.opposite_row(row, from_new=True) for row in range(5)]
-        self.assertEqual(beside, [0, 1, 1, 1, 2])
+        anchors = [found.anchor(row, from_new=True) for row in range(5)]
+        self.assertEqual(anchors, [(0, 0), (0, 0), (0, 0), (0, 0), (4, 2)])
+
+    def test_a_change_of_the_first_row_has_no_anchor(self) -> None:
+        self.assertIsNone(compare("1\n", "a\nb\n").anchor(1, from_new=True))
 
 
 class Moving(unittest.TestCase):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import sublime
 
+from ...base.merge import START
 from ...ide.file_content import Original
 from .. import texts
-from . import head, pair
+from . import head, marks, pair
 from .layout import take_room_back
 from .lookup import diffs, partner, set_listed
 from .record import DiffRecord, digest, erase, erase_stamp, waiting
@@ -60,9 +61,16 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         found.append("The file has unsaved changes in another tab, which will conflict.")
     if view.size() == 0 and not record.was_empty:
         found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
+    if _has_conflicts(view):
+        found.append("Marks of a conflict are still in the proposal.")
     if present.warning:
         found.append(present.warning + " Gemini CLI writes UTF-8 text over it.")
     return found
+
+
+def _has_conflicts(view: sublime.View) -> bool:
+    lines = (view.substr(view.line(each)) for each in view.get_regions(marks.CONFLICTS))
+    return any(line.startswith(START) for line in lines)
 
 
 def _is_dirty(window: sublime.Window, path: str) -> bool:
@@ -131,7 +139,10 @@ def disown(view: sublime.View, name: str) -> None:
     """Make a right view an ordinary tab: nothing of ours may ever take it for a part of a diff
     again, and Sublime asks before its text is lost."""
     head.erase(view)
+    marks.erase(view)
     erase(view)
+    view.settings().erase("mini_diff")
+    texts.wrap_as_usual(view)
     view.set_name(name)
     view.set_scratch(False)
 

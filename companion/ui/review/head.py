@@ -10,28 +10,34 @@ from typing import Sequence
 
 import sublime
 
+from ...ide.sessions import CLI
 from .links import link
+from .lookup import partner
 from .record import DiffRecord
+
+PHANTOM = "gemini_companion_diff"
+GONE = "Gemini CLI is gone; a decision waits for the next one."
+PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How many lines a proposal adds and removes, how many changes it has, and how many of them the
-    user has seen."""
+    """How many lines a proposal adds and removes, how many changes it has, how many of them the
+    user has seen, and the number, from 0, of the one that is before their eyes."""
 
     added: int
     removed: int
     changes: int
     seen: int
+    current: int | None = None
 
     def text(self) -> str:
+        if not self.changes:
+            return "no changes"
         changes = "1 change" if self.changes == 1 else f"{self.changes} changes"
-        return f"+{self.added} -{self.removed} in {changes}, {self.seen} seen"
-
-
-PHANTOM = "gemini_companion_diff"
-GONE = "Gemini CLI is gone; a decision waits for the next one."
-PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
+        if self.current is not None:
+            changes = f"change {self.current + 1} of {self.changes}"
+        return f"+{self.added} -{self.removed}, {changes}, {self.seen} of {self.changes} seen"
 
 
 def draw(
@@ -41,20 +47,53 @@ def draw(
     notes: Sequence[str] = (),
 ) -> None:
     """Show name and links anew: what the user can do now. Without a summary the changes are not
-    known yet."""
-    state = "proposed, CLI gone" if record.is_orphaned else "proposed"
-    view.set_name(f"{os.path.basename(record.path)} ({state})")
-    actions = ["accept", "reject"] + (["release"] if record.is_orphaned else [])
-    said = [GONE] if record.is_orphaned else []
-    said += [*([] if record.is_whole else [PART]), *notes]
-    # Links first: a line that is wider than the view is cut off.
-    links = [link(each.capitalize(), f"{each}_diff", id=record.id) for each in actions]
+    known yet. The left side has as many lines at its head, to stand level."""
+    view.set_name(f"{os.path.basename(record.path)} ({_state(record)})")
+    left = partner(view)
+    rows = [_first(record, summary, not left.is_valid()), _second(record)]
+    rows += [html.escape(note) for note in ([] if record.is_whole else [PART])]
+    rows += [html.escape(note) for note in notes]
+    _show(view, rows)
+    if left.is_valid():
+        state = html.escape(record.original_state[:1].upper() + record.original_state[1:])
+        _show(left, [state or "&nbsp;"] + ["&nbsp;"] * (len(rows) - 1))
+
+
+def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> str:
+    """Links first: a line that is wider than the view is cut off."""
+    links = decision_links(record.id)
     counted = [summary.text()] if summary is not None else []
-    first = [os.path.basename(record.path), *counted, *origin(record)]
-    text = " &nbsp; ".join([*links, html.escape(", ".join(first))])
-    text += "".join("<br>" + html.escape(sentence) for sentence in said)
+    name = os.path.basename(record.path)
+    name += f" ({record.original_state})" if is_alone and record.original_state else ""
+    return " &nbsp; ".join([*links, html.escape(", ".join([name, *counted]))])
+
+
+def _second(record: DiffRecord) -> str:
+    """Release is offered in any case: a CLI that was interrupted tells nobody
+    (docs/protocol.md 1.7)."""
+    release = link("Release", "release_diff", id=record.id)
+    if record.is_orphaned:
+        return f"{html.escape(GONE)} &nbsp; {release}"
+    asks = record.client or CLI
+    since = f" waits since {_clock(record)}." if record.opened_at else " waits."
+    return f"{html.escape(asks + since)} &nbsp; {release} it, if you interrupted the CLI."
+
+
+def _state(record: DiffRecord) -> str:
+    if record.is_orphaned:
+        return "proposed, CLI gone"
+    # Only one of several has a number.
+    return f"proposed by {record.client}" if record.client not in ("", CLI) else "proposed"
+
+
+def decision_links(id: str) -> list[str]:
+    """Those that end the diff of that id."""
+    return [link("Accept", "accept_diff", id=id), link("Reject", "reject_diff", id=id)]
+
+
+def _show(view: sublime.View, rows: Sequence[str]) -> None:
     erase(view)
-    body = f'<body id="gemini-companion">{text}</body>'
+    body = f'<body id="gemini-companion">{"<br>".join(rows)}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
 
 
@@ -62,8 +101,12 @@ def origin(record: DiffRecord) -> list[str]:
     """Which CLI asks for the edit, and since when, as far as that is known."""
     found = [record.client] if record.client else []
     if record.opened_at:
-        found.append("since " + time.strftime("%H:%M", time.localtime(record.opened_at)))
+        found.append("since " + _clock(record))
     return found
+
+
+def _clock(record: DiffRecord) -> str:
+    return time.strftime("%H:%M", time.localtime(record.opened_at))
 
 
 def erase(view: sublime.View) -> None:

@@ -1,8 +1,8 @@
 """What is drawn of the changes in the two views of a diff; UI thread only, and computes nothing.
 
 The gutter has Sublime's own marks, which `set_reference_document` draws. Here the lines and the
-characters of each change are coloured as the colour scheme colours differences, room is made where
-one side lacks lines, and each change has its links at the right edge.
+characters of each change are coloured as the colour scheme colours differences, and each change has
+its links at the right edge. What stands between the lines is in `between`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Iterable, Sequence
 
 import sublime
 
-from ...base.comparison import Comparison, Filler, Region
+from ...base.comparison import Comparison, Region
+from . import between
 
 LINES = "gemini_companion_lines"
 CHARACTERS = "gemini_companion_characters"
 LINKS = "gemini_companion_change"
-FILLERS = "gemini_companion_filler"
+CONFLICTS = "gemini_companion_conflicts"
 # Changes that have links at a time: many annotations slow the editor down (ST#5846).
 MAX_LINKS = 50
-# Phantoms of one set: a set is updated at once, and should not hold up the UI thread for long.
-PHANTOMS = 100
 
 ADDED, REMOVED = "inserted", "deleted"
 # Where a scheme colours no differences, an outline in one of the colours that all schemes have.
@@ -33,27 +32,37 @@ class Marks:
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
         self._left = left
         self._right = right
-        # A set erases its phantoms when it is let go.
-        self._fillers: dict[bool, list[sublime.PhantomSet]] = {False: [], True: []}
+        self._between = between.Between(left, right)
+        # The links that are drawn; None where their places may be others.
+        self._links: Sequence[tuple[int, str]] | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what stands between the lines depends on how wide the views are."""
+        return self._between.is_measured
 
     def draw(self, comparison: Comparison) -> list[int]:
-        """Colour what differs. Gives the numbers of the parts that `draw_fillers` has."""
+        """Colour what differs. Gives the numbers of the parts that `draw_between` has."""
+        self._links = None
         if self._left.is_valid():
             old = comparison.old
             _colour(self._left, comparison.old_regions(), old.characters, REMOVED)
         _colour(self._right, comparison.new_regions(), comparison.new.characters, ADDED)
-        parts = max(len(comparison.old_fillers()), len(comparison.new_fillers()))
-        used = max(len(sets) for sets in self._fillers.values())
-        return list(range(max(-(-parts // PHANTOMS), used)))
+        return self.parts(comparison)
 
-    def draw_fillers(self, comparison: Comparison, part: int) -> None:
-        """Make room for some of the lines that only the other side has."""
-        if self._left.is_valid():
-            self._fill(self._left, False, comparison.old_fillers(), part, comparison.old.starts)
-        self._fill(self._right, True, comparison.new_fillers(), part, comparison.new.starts)
+    def parts(self, comparison: Comparison) -> list[int]:
+        """Those numbers."""
+        return self._between.parts(comparison)
+
+    def draw_between(self, comparison: Comparison, part: int) -> None:
+        """Draw some of what stands between the lines."""
+        self._between.draw(comparison, part, deleted_style(self._right))
 
     def draw_links(self, points: Sequence[tuple[int, str]]) -> None:
         """Show these links, as HTML, at the right edge beside these points of the proposal."""
+        if points == self._links:
+            return
+        self._links = points
         regions = [sublime.Region(point) for point, _text in points]
         self._right.add_regions(
             LINKS,
@@ -64,37 +73,23 @@ class Marks:
             annotation_color="",
         )
 
-    def _fill(
-        self,
-        view: sublime.View,
-        is_right: bool,
-        fillers: Sequence[Filler],
-        part: int,
-        starts: Sequence[int],
-    ) -> None:
-        sets = self._fillers[is_right]
-        while len(sets) <= part:
-            sets.append(sublime.PhantomSet(view, FILLERS))
-        height = view.line_height()
-        wanted = fillers[part * PHANTOMS : (part + 1) * PHANTOMS]
-        sets[part].update([_phantom(filler, starts, height) for filler in wanted])
-
 
 def erase(view: sublime.View) -> None:
-    """Take away all that is drawn in the view."""
-    for key in (LINES, CHARACTERS, LINKS):
+    """Take away all that is drawn in the view: it is the user's own from now on."""
+    for key in (LINES, CHARACTERS, LINKS, CONFLICTS):
         view.erase_regions(key)
-    view.erase_phantoms(FILLERS)
+    number = 0
+    while view.get_regions(comment_key(number)):
+        view.erase_regions(comment_key(number))
+        number += 1
+    view.erase_phantoms(between.KEY)
+    view.reset_reference_document()
 
 
-def _phantom(filler: Filler, starts: Sequence[int], line_height: float) -> sublime.Phantom:
-    # A block stands below the line that it belongs to; above the first one there is no place.
-    row = max(filler.above - 1, 0)
-    text = (
-        '<body id="gemini-companion-filler">'
-        f'<div style="padding-top: {filler.rows * line_height:g}px"></div></body>'
-    )
-    return sublime.Phantom(sublime.Region(starts[row]), text, sublime.LAYOUT_BLOCK)
+def comment_key(number: int) -> str:
+    """The key of the regions of a comment, counted from 0: each has its own, and moves with its
+    lines."""
+    return f"gemini_companion_comment_{number}"
 
 
 def _colour(
@@ -119,3 +114,12 @@ def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.R
         flags = sublime.DRAW_NO_FILL | sublime.DRAW_NO_OUTLINE | sublime.DRAW_SOLID_UNDERLINE
         return OUTLINES[kind], flags
     return OUTLINES[kind], sublime.DRAW_NO_FILL
+
+
+def deleted_style(view: sublime.View) -> str:
+    """The CSS of deleted lines that are shown in a phantom."""
+    scope, flags = style(view, REMOVED)
+    colours = view.style_for_scope(scope)
+    if flags & sublime.DRAW_NO_FILL:
+        return f"color: {colours.get('foreground', 'var(--redish)')}"
+    return f"background-color: {colours['background']}; color: {colours['foreground']}"

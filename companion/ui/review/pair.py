@@ -10,7 +10,7 @@ import sublime
 
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
-from .. import texts
+from .. import settings, texts
 from . import head
 from .layout import make_room, take_room_back
 from .lookup import diffs, is_on_top, partner
@@ -24,14 +24,28 @@ def create(
     takes them away again."""
     if not list(diffs(window)):
         undo.callback(take_room_back, window)
-    left_group, right_group = make_room(window)
+    kind = settings.of(window).diff_layout
+    left_group, right_group = make_room(window, kind)
     right = _new_view(window, right_group)
     undo.callback(right.close)
-    left = _new_view(window, left_group)
-    undo.callback(left.close)
+    left = sublime.View(0)
+    if left_group != right_group:
+        left = _new_view(window, left_group)
+        undo.callback(left.close)
     texts.fill(right, proposal.content, proposal.path)
+    record = _record(window, proposal, left, right)
+    if left.is_valid():
+        write_original(left, OriginalRecord(record.id, right.id()))
+    dress(right, record)
+    show_original(right, original)
+    return right
+
+
+def _record(
+    window: sublime.Window, proposal: Proposal, left: sublime.View, right: sublime.View
+) -> DiffRecord:
     shown = digest(proposal.content)
-    record = DiffRecord(
+    return DiffRecord(
         id=uuid.uuid4().hex,
         session_id=proposal.session_id,
         path=proposal.path,
@@ -45,15 +59,16 @@ def create(
         client=proposal.client,
         opened_at=float(proposal.opened_at),
     )
-    join(left, right, record)
-    show_original(right, original)
-    return right
 
 
 def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
-    """Write the records of both, and dress the right one: phantoms and change marks are what does
-    not survive a restart."""
+    """Write the records of both, and dress the right one."""
     write_original(left, OriginalRecord(record.id, right.id()))
+    dress(right, record)
+
+
+def dress(right: sublime.View, record: DiffRecord) -> None:
+    """Write the record, and show what does not survive a restart: phantoms and change marks."""
     write(right, record)
     right.settings().set("mini_diff", True)
     right.set_read_only(not record.is_whole)
@@ -61,21 +76,31 @@ def join(left: sublime.View, right: sublime.View, record: DiffRecord) -> None:
 
 
 def show_original(right: sublime.View, original: Original) -> None:
-    """Fill the left side, and compare the right one with it, from now on."""
+    """Fill the left side, where there is one, and compare the right one with it, from now on."""
     record, left = read(right), partner(right)
     if record is None:
         return
+    state = ", ".join(("on disk" if original.exists else "new file", *original.traits))
     if left.is_valid():
-        traits = ("on disk" if original.exists else "new file", *original.traits)
-        left.set_name(f"{os.path.basename(record.path)} ({', '.join(traits)})")
+        left.set_name(f"{os.path.basename(record.path)} ({state})")
         left.set_read_only(False)
         texts.fill(left, original.text or original.note, record.path)
         left.set_read_only(True)
+    said = ". ".join(it for it in (state, original.note) if it)
+    update(right, record, file_digest=original.digest, original_state=said)
+    compare(right, original)
+
+
+def compare(right: sublime.View, original: Original) -> None:
+    """Compare the proposal with this text, from now on."""
+    record = read(right)
+    if record is None:
+        return
     # Where either side is not all there, every line would count as changed.
     compared = record.is_whole and not original.note
     if compared:
         right.set_reference_document(original.text)
-    update(right, record, is_compared=compared, file_digest=original.digest)
+    head.draw(right, update(right, record, is_compared=compared))
 
 
 def show(window: sublime.Window, right: sublime.View) -> None:
@@ -90,4 +115,5 @@ def _new_view(window: sublime.Window, group: int) -> sublime.View:
     window.focus_group(group)
     view = window.new_file()
     view.set_scratch(True)
+    view.settings().set("word_wrap", settings.of(window).diff_word_wrap)
     return view

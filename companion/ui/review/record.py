@@ -51,6 +51,8 @@ class DiffRecord:
     is_orphaned: bool = False
     # Whether the editor brought it back, and its text may be older than the saved one.
     is_restored: bool = False
+    # What the original is, for the user: "on disk, CRLF".
+    original_state: str = ""
     # Which CLI asks, for the user; and since when, in seconds since the epoch, 0 where unknown.
     client: str = ""
     opened_at: float = 0.0

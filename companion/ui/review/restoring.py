@@ -66,6 +66,8 @@ def _take_up(window: sublime.Window, right: sublime.View, left: sublime.View | N
         pair.join(left, right, replace(record, original_id=left.id()))
         if record.is_compared:
             right.set_reference_document(texts.text_of(left))
+    else:
+        pair.dress(right, record)
 
 
 def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:

@@ -13,11 +13,11 @@ from typing import Callable, Sequence
 import sublime
 
 from ...base.comparison import Comparison
-from ...ide.events import ComparisonAsked
-from ...ide.file_content import Stamp
+from ...ide.events import ComparisonAsked, FileAsked
+from ...ide.file_content import Original, Stamp
 from ...ide.service import Companion
 from .. import queues, texts
-from . import head, sight
+from . import head, pair, sight
 from .links import link
 from .lookup import diffs, partner, with_id
 from .marks import MAX_LINKS, Marks
@@ -25,6 +25,8 @@ from .record import waiting
 
 # Milliseconds without a keystroke in a proposal after which its changes are computed again.
 AT_REST = 200
+# And those after which what stands beside the caret is shown.
+CARET_AT_REST = 50
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Review:
     is_computing: bool = False
     seen: set[str] = field(default_factory=set)
     comments: list[Comment] = field(default_factory=list)
+    # The number, from 0, of the change that is before the user's eyes.
+    current: int | None = None
     # What has to be said at the head, and the stamp of the file at the last look, if there was one.
     notes: list[str] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
@@ -62,9 +66,8 @@ class Review:
         if comparison is None:
             return None
         added, removed = comparison.counts
-        return head.Summary(
-            added, removed, len(comparison.changes), len(self.seen.intersection(comparison.keys))
-        )
+        seen = len(self.seen.intersection(comparison.keys))
+        return head.Summary(added, removed, len(comparison.changes), seen, self.current)
 
 
 class Reviews:
@@ -74,6 +77,8 @@ class Reviews:
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
         self._reviews: dict[str, Review] = {}
+        # Whether a caret was moved that is not followed yet.
+        self._is_following = False
 
     def begin(self, right: sublime.View, original: str) -> None:
         """Review the proposal against this text, from now on."""
@@ -87,15 +92,29 @@ class Reviews:
         older = self._reviews.get(record.id)
         if older is not None:
             review.seen, review.comments = older.seen, older.comments
+            review.notes, review.pending = older.notes, older.pending
         self._reviews[record.id] = review
         self._compute(right, review)
 
     def resume(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""
         for right in diffs(window):
-            left = partner(right)
+            record, left = waiting(right), partner(right)
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
+            elif record is not None and record.is_whole:
+                # The original stands in no view: it is read again.
+                reply = partial(self._read, right)
+                self._companion.post(FileAsked(record.path, reply))
+
+    def _read(self, right: sublime.View, present: Original) -> None:
+        """On the companion's thread."""
+        queues.on_ui_thread(partial(self._was_read, right, present))
+
+    def _was_read(self, right: sublime.View, present: Original) -> None:
+        if waiting(right) is not None and self.of(right) is None:
+            pair.compare(right, present)
+            self.begin(right, present.text)
 
     def of(self, right: sublime.View) -> Review | None:
         record = waiting(right)
@@ -137,6 +156,16 @@ class Reviews:
             review.seen.add(key)
             self.draw_head(view)
 
+    def moved(self, view: sublime.View) -> None:
+        """The caret of a view is elsewhere; on the worker."""
+        if not self._is_following and waiting(view) is not None:
+            self._is_following = True
+            queues.on_ui_thread(partial(self._follow, view), CARET_AT_REST)
+
+    def _follow(self, view: sublime.View) -> None:
+        self._is_following = False
+        self.draw_links(view)
+
     def _compute(self, right: sublime.View, review: Review) -> None:
         if review.is_computing:
             # What comes of it is looked at again, should the text be another by then.
@@ -169,16 +198,27 @@ class Reviews:
 
     def _draw(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
         parts = review.marks.draw(comparison)
+        review.current = sight.current(right, comparison)
         self.draw_head(right)
+        self._draw_between(right, review, comparison, parts)
+
+    def widened(self, right: sublime.View) -> None:
+        """The views are wider now, or less wide."""
+        review = self.of(right)
+        if review is not None and review.comparison is not None and review.marks.is_measured:
+            parts = review.marks.parts(review.comparison)
+            self._draw_between(right, review, review.comparison, parts)
+
+    def _draw_between(
+        self, right: sublime.View, review: Review, comparison: Comparison, parts: Sequence[int]
+    ) -> None:
+        def draw(part: int) -> None:
+            if self.of(right) is review and review.comparison is comparison:
+                review.marks.draw_between(comparison, part)
+
         for part in parts:
             # One by one, so that keystrokes come between.
-            queues.on_ui_thread(partial(self._draw_fillers, right, review, comparison, part))
-
-    def _draw_fillers(
-        self, right: sublime.View, review: Review, comparison: Comparison, part: int
-    ) -> None:
-        if self.of(right) is review and review.comparison is comparison:
-            review.marks.draw_fillers(comparison, part)
+            queues.on_ui_thread(partial(draw, part))
 
     def draw_head(self, right: sublime.View) -> None:
         """Show what is at the head of the proposal, and the links of its changes."""
@@ -189,11 +229,20 @@ class Reviews:
             self.draw_links(right)
 
     def draw_links(self, right: sublime.View) -> None:
-        """Show the links of the changes; of many, of those in sight."""
+        """Show the links of the changes; of many, of those in sight. At the head, the one that is
+        before the user's eyes is counted."""
         review = self.of(right)
         if review is None or review.comparison is None:
             return
+        if review.change_count != right.change_count():
+            # The changes may stand elsewhere now, and are drawn again soon.
+            return
         comparison = review.comparison
+        current = sight.current(right, comparison)
+        if current != review.current:
+            review.current = current
+            self.draw_head(right)
+            return
         numbers: Sequence[int] = range(len(comparison.changes))
         if len(numbers) > MAX_LINKS:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
@@ -207,5 +256,8 @@ class Reviews:
             "seen" if key in review.seen else link("Keep", "keep_change", id=review.id, change=key),
             link("Drop", "drop_change", id=review.id, change=key),
         ]
+        if number == review.current:
+            # The head may be out of sight.
+            parts += head.decision_links(review.id)
         point = comparison.new.starts[comparison.new_row(number)]
         return point, " &nbsp; ".join(parts)

@@ -1,4 +1,5 @@
-"""Both sides of a diff scroll together while they are on top; UI thread only.
+"""Both sides of a diff scroll together while they are on top, and the links of changes come into
+sight; UI thread only.
 
 Sublime has no event of scrolling (ST#12), so positions are looked at from time to time: only while
 there is a pair to be seen.
@@ -7,6 +8,7 @@ there is a pair to be seen.
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import sublime
 
@@ -20,14 +22,22 @@ from .reviews import Reviews
 INTERVAL = 33
 
 
+class Places(NamedTuple):
+    """How far each side is scrolled down, and how wide both are together, in pixels."""
+
+    left: float
+    right: float
+    width: float
+
+
 class Scrolling:
     """One pair of each window at a time, by the id of the window."""
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
-        # The right view that is followed in each window, and the heights at the last look.
+        # The right view that is followed in each window, and what was seen at the last look.
         self._followed: dict[int, sublime.View] = {}
-        self._heights: dict[int, tuple[float, float]] = {}
+        self._places: dict[int, Places] = {}
 
     def activated(self, view: sublime.View) -> None:
         """The view has the keyboard now."""
@@ -38,7 +48,7 @@ class Scrolling:
     def follow(self, right: sublime.View) -> None:
         """Scroll both sides together for as long as they are on top."""
         window = right.window()
-        if window is None or not partner(right).is_valid():
+        if window is None:
             return
         is_polled = window.id() in self._followed
         self._followed[window.id()] = right
@@ -49,36 +59,47 @@ class Scrolling:
         right = self._followed.get(window.id())
         if right is None or not self._is_in_sight(window, right):
             self._followed.pop(window.id(), None)
-            self._heights.pop(window.id(), None)
+            self._places.pop(window.id(), None)
             return
         # First the next look, so that one that fails is not the last.
         queues.on_ui_thread(partial(self._look, window), INTERVAL)
         review, left = self._reviews.of(right), partner(right)
-        now = left.viewport_position()[1], right.viewport_position()[1]
-        before = self._heights.get(window.id(), now)
+        now = _places(left, right)
+        before = self._places.get(window.id(), now)
         if review is not None and review.comparison is not None and now != before:
-            if now[1] != before[1]:
+            if now.width != before.width:
+                self._reviews.widened(right)
+            if left.is_valid() and now.right != before.right:
                 _align(right, left, review.comparison, from_new=True)
-            else:
+            elif left.is_valid() and now.left != before.left:
                 _align(left, right, review.comparison, from_new=False)
             self._reviews.draw_links(right)
-            now = left.viewport_position()[1], right.viewport_position()[1]
-        self._heights[window.id()] = now
+            now = _places(left, right)
+        self._places[window.id()] = now
 
     def _is_in_sight(self, window: sublime.Window, right: sublime.View) -> bool:
         if not window.is_valid() or waiting(right) is None:
             return False
         left = partner(right)
-        return left.is_valid() and is_on_top(window, left) and is_on_top(window, right)
+        return is_on_top(window, right) and (not left.is_valid() or is_on_top(window, left))
+
+
+def _places(left: sublime.View, right: sublime.View) -> Places:
+    if not left.is_valid():
+        return Places(0.0, right.viewport_position()[1], right.viewport_extent()[0])
+    width = left.viewport_extent()[0] + right.viewport_extent()[0]
+    return Places(left.viewport_position()[1], right.viewport_position()[1], width)
 
 
 def _align(
     moved: sublime.View, other: sublime.View, comparison: Comparison, from_new: bool
 ) -> None:
-    """Scroll the other view to where the moved one is: lines that are equal stand side by side."""
+    """Scroll the other view to where the moved one is: the equal line above stands at the same
+    height, and what is below it, too, for there is room for what the other side lacks."""
     top = moved.viewport_position()[1]
     row = moved.rowcol(moved.layout_to_text((0.0, top)))[0]
-    into = top - moved.text_to_layout(moved.text_point(row, 0))[1]
-    other_row = comparison.opposite_row(row, from_new)
-    height = other.text_to_layout(other.text_point(other_row, 0))[1] + into
-    other.set_viewport_position((other.viewport_position()[0], max(height, 0.0)), animate=False)
+    anchor = comparison.anchor(row, from_new)
+    if anchor is not None:
+        ours = moved.text_to_layout(moved.text_point(anchor[0], 0))[1]
+        top += other.text_to_layout(other.text_point(anchor[1], 0))[1] - ours
+    other.set_viewport_position((other.viewport_position()[0], max(top, 0.0)), animate=False)

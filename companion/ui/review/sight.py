@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Sequence
 
 import sublime
 
@@ -18,7 +17,7 @@ def caret_row(view: sublime.View) -> int:
     return view.rowcol(selection[0].b)[0] if len(selection) else 0
 
 
-def changes_in_sight(right: sublime.View, comparison: Comparison) -> Sequence[int]:
+def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
     """The numbers, from 0, of the changes of which the proposal's view shows something."""
     visible = right.visible_region()
     first, last = right.rowcol(visible.begin())[0], right.rowcol(visible.end())[0]
@@ -28,11 +27,10 @@ def changes_in_sight(right: sublime.View, comparison: Comparison) -> Sequence[in
 
 
 def current(right: sublime.View, comparison: Comparison) -> int | None:
-    """The number, from 0, of the change at the caret, else of the first one in sight."""
-    number = comparison.change_at(caret_row(right))
-    if number is not None:
-        return number
-    return next(iter(changes_in_sight(right, comparison)), None)
+    """The number, from 0, of the change that is before the user's eyes: at the caret, else the
+    first one in sight, else the one at the caret, out of sight."""
+    number, in_sight = comparison.change_at(caret_row(right)), changes_in_sight(right, comparison)
+    return number if number in in_sight or not in_sight else in_sight[0]
 
 
 def show_change(right: sublime.View, comparison: Comparison, number: int) -> None:
