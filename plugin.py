@@ -109,6 +109,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.files.activated(view)
             _host.running.diffs.activated(view)
             _host.running.scrolling.activated(view)
+            _host.running.status.activated(view)
 
     def on_load(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -131,12 +132,14 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is not None:
             running.files.changed(view)
+            running.reviews.moved(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
             running.edits.modified(view)
             running.reviews.modified(view)
+            running.conflicts.modified(view)
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
 from ..base.background import in_thread
 from ..base.comparison import Comparison, compare
+from ..base.merge import Merged, merged
 from . import file_content
 from .context import ContextStore, OpenFile
 from .file_content import Original, Stamp
@@ -216,6 +217,25 @@ class ComparisonAsked(Event):
 
     async def _compare(self) -> None:
         self.reply(await in_thread(partial(compare, self.old, self.new)))
+
+
+@dataclass(frozen=True)
+class MergeAsked(Event):
+    """`reply` is called on the companion's thread with `yours` and what `theirs` changed since
+    `base`; all have `\\n` line ends."""
+
+    base: str
+    yours: str
+    theirs: str
+    names: tuple[str, str]
+    reply: Callable[[Merged], None]
+
+    def apply(self, windows: Windows) -> None:
+        asyncio.ensure_future(self._merge())
+
+    async def _merge(self) -> None:
+        work = partial(merged, self.base, self.yours, self.theirs, *self.names)
+        self.reply(await in_thread(work))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import sublime
 from ..base.log import logger
 from ..ide import file_content
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from ..ide.sessions import CLI
 from . import queues, settings, texts
 from .review import decisions, lookup, opening, restoring
 from .review.reviews import Reviews
@@ -98,8 +99,8 @@ class SublimeEditor(Editor):
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
-        if present.note or present.warning:
-            self.tell(present.note or present.warning)
+        asks = f"{proposal.client or CLI} proposes an edit of {os.path.basename(proposal.path)}."
+        self.tell(" ".join([asks, present.note or present.warning]).rstrip())
 
     def _close(
         self, window_id: int, session_id: str, path: str, decided: bool

@@ -24,6 +24,7 @@ from .review.queue import Queue
 from .review.record import DiffRecord
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
+from .review.status import Status
 from .windows import Windows
 
 
@@ -48,15 +49,16 @@ class Running:
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
-        self.windows = Windows(
-            self.companion, self.editor, self.files, self.reviews, self.conflicts
-        )
+        self.status = Status()
+        looks = (self.conflicts.look, self.status.look)
+        self.windows = Windows(self.companion, self.editor, self.files, self.reviews, looks)
         self.companion.start()
         self.windows.start()
 
     def stop(self) -> None:
         """Leave diffs as they are, for the next start."""
         self.windows.stop()
+        self.status.stop()
         for window in sublime.windows():
             self.edits.save_all(window)
         self.editor.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Callable, Mapping, Sequence
 
 import sublime
 
@@ -14,7 +14,6 @@ from . import queues, settings, views
 from .editor import SublimeEditor
 from .files import Files
 from .review import restoring
-from .review.conflicts import Conflicts
 from .review.reviews import Reviews
 
 # Milliseconds between looks: neither every closed window nor a changed folder has an event
@@ -24,7 +23,8 @@ CHANGE_TAG = "GeminiCompanion"
 
 
 class Windows:
-    """What one companion is told of them, from `start` to `stop`; on the UI thread."""
+    """What one companion is told of them, from `start` to `stop`; on the UI thread. `looks` are
+    called with each look, too."""
 
     def __init__(
         self,
@@ -32,13 +32,13 @@ class Windows:
         editor: SublimeEditor,
         files: Files,
         reviews: Reviews,
-        conflicts: Conflicts,
+        looks: Sequence[Callable[[], None]],
     ) -> None:
         self._companion = companion
         self._editor = editor
         self._files = files
         self._reviews = reviews
-        self._conflicts = conflicts
+        self._looks = looks
         self._folders: Mapping[int, tuple[str, ...]] = {}
         self._trusted: dict[int, bool | None] = {}
         # The sentences on bad values that were told already.
@@ -60,7 +60,8 @@ class Windows:
         windows = sublime.windows()
         self._look_at_folders(windows)
         self._look_at_settings(windows)
-        self._conflicts.look()
+        for look in self._looks:
+            look()
 
     def _look_at_folders(self, windows: list[sublime.Window]) -> None:
         folders = {window.id(): views.folders(window) for window in windows}

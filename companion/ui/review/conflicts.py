@@ -3,22 +3,23 @@ proposal where the user wants that; UI thread only."""
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Callable, Mapping
 
 import sublime
 
-from ...base.merge import merged
-from ...ide.events import FileAsked, StampsAsked
+from ...base.merge import Merged
+from ...ide.events import FileAsked, MergeAsked, StampsAsked
 from ...ide.file_content import Original, Stamp
 from ...ide.service import Companion
 from .. import queues, texts
 from . import pair
+from .marks import CONFLICTS
 from .queue import waiting_diffs
 from .record import waiting
 from .reviews import Review, Reviews
 
-CONFLICTS = "gemini_companion_conflicts"
 YOURS, THEIRS = "proposal", "your changes"
 CHANGED_ON_DISK = "The file has changed on disk since the diff was opened."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
@@ -34,13 +35,19 @@ class Conflicts:
         self._reviews = reviews
         self._tell = tell
         self._is_looking = False
+        # The files of waiting diffs, as of the last look; read by the worker, too.
+        self._paths: frozenset[str] = frozenset()
+
+    def modified(self, view: sublime.View) -> None:
+        """The text of a view is another; on the worker."""
+        path = view.file_name() if self._paths else None
+        if path is not None and any(is_same_file(path, each) for each in self._paths):
+            queues.on_ui_thread(self._look_at_tabs)
 
     def look(self) -> None:
         """Look whether files of waiting diffs are others now; to be called now and then."""
-        found = {right: review for right, review in self._all()}
-        for right, review in found.items():
-            self._set(right, review, UNSAVED, unsaved_view(review.path) is not None)
-        if not found or self._is_looking:
+        self._look_at_tabs()
+        if not self._paths or self._is_looking:
             return
         self._is_looking = True
 
@@ -48,8 +55,13 @@ class Conflicts:
             """On the companion's thread."""
             queues.on_ui_thread(partial(self._compare, stamps))
 
-        paths = tuple({review.path for review in found.values()})
-        self._companion.post(StampsAsked(paths, reply))
+        self._companion.post(StampsAsked(tuple(self._paths), reply))
+
+    def _look_at_tabs(self) -> None:
+        found = self._all()
+        self._paths = frozenset(review.path for _right, review in found)
+        for right, review in found:
+            self._set(right, review, UNSAVED, unsaved_view(review.path) is not None)
 
     def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge what the user changed in the file into the proposal, as one edit that can be
@@ -58,8 +70,29 @@ class Conflicts:
         if review is None:
             return
         view = unsaved_view(review.path)
+        if view is None and present.note:
+            self._tell(present.note)
+            return
         theirs = present.text if view is None else texts.text_of(view)
-        found = merged(review.original, texts.text_of(right), theirs, YOURS, THEIRS)
+        reply = partial(self._merge_made, right, present, right.change_count())
+        event = MergeAsked(review.original, texts.text_of(right), theirs, (YOURS, THEIRS), reply)
+        self._companion.post(event)
+
+    def _merge_made(
+        self, right: sublime.View, present: Original, count: int, found: Merged
+    ) -> None:
+        """On the companion's thread."""
+        queues.on_ui_thread(partial(self._show_merged, right, present, count, found))
+
+    def _show_merged(
+        self, right: sublime.View, present: Original, count: int, found: Merged
+    ) -> None:
+        if waiting(right) is None:
+            return
+        if right.change_count() != count:
+            # The user went on typing.
+            self.take_over(right, present)
+            return
         texts.replace(right, found.text)
         pair.show_original(right, present)
         self._reviews.begin(right, present.text)
@@ -97,6 +130,10 @@ class Conflicts:
         self._reviews.draw_head(right)
         if is_so:
             self._tell(note)
+
+
+def is_same_file(path: str, other: str) -> bool:
+    return os.path.normcase(path) == os.path.normcase(other)
 
 
 def unsaved_view(path: str) -> sublime.View | None:

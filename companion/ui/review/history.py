@@ -22,6 +22,7 @@ from .. import queues, texts
 MAX_EDITS = 50
 MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
+NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
 CHANGED = "The file has changed since: nothing was undone. The three texts are in tabs."
 UNSAVED = "The file has unsaved changes: nothing was undone. The three texts are in tabs."
 
@@ -106,6 +107,9 @@ class History:
     def _undone(
         self, window: sublime.Window, edit: Edit, problem: str, present: Original | None
     ) -> None:
+        if present is not None and present.digest == edit.before.digest:
+            self._tell(NOT_WRITTEN)
+            return
         if present is not None:
             self._refuse(window, edit, CHANGED, present)
             return

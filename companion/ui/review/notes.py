@@ -14,15 +14,16 @@ from typing import Any, Callable
 import sublime
 
 from .lookup import path_of
+from .marks import comment_key
 from .record import waiting
-from .reviews import Comment, Reviews
+from .reviews import Comment, Review, Reviews
 
-COMMENTS = "gemini_companion_comments"
 # Terminus' mark of its views, and the command by which it pastes into one.
 TERMINUS_VIEW, PASTE = "terminus_view", "terminus_paste_text"
 PROMPT = "Why is it rejected? Your words go into the prompt of the CLI"
 TYPED = "Your note stands in the prompt of the CLI; send it off there."
 COPIED = "Your note is on the clipboard; paste it into the CLI."
+NOT_DECIDED = "The diff waits on; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
 
@@ -42,7 +43,9 @@ class Notes:
     def reject_with_note(self, right: sublime.View) -> None:
         """Ask for a line of text, then reject; comments go along."""
         window = right.window() or sublime.active_window()
-        done = partial(self._reject_with, window, right)
+        # The diff may be decided, and its record gone, when the words are there.
+        words = partial(self._words, right, self._reviews.of(right), reference(right))
+        done = partial(self._reject_with, window, right, words)
         window.show_input_panel(PROMPT, "", done, None, None)
 
     def comment(self, right: sublime.View) -> None:
@@ -56,48 +59,67 @@ class Notes:
         last = right.rowcol(max(region.end() - 1, region.begin()))[0]
 
         def done(text: str) -> None:
-            if text.strip():
+            if text.strip() and waiting(right) is None:
+                sublime.set_clipboard(text.strip())
+                self._tell(DECIDED)
+            elif text.strip():
                 review.comments.append(Comment(first, last, text.strip()))
                 draw(right, review.comments)
 
         window.show_input_panel(f"Comment on {lines(first, last)}", "", done, None, None)
 
-    def _reject_with(self, window: sublime.Window, right: sublime.View, text: str) -> None:
-        note = self.text(right, text)
-        if waiting(right) is None:
-            sublime.set_clipboard(note)
-            self._tell(DECIDED)
+    def _reject_with(
+        self,
+        window: sublime.Window,
+        right: sublime.View,
+        words: Callable[[str], str],
+        text: str,
+    ) -> None:
+        note, was_waiting = words(text), waiting(right) is not None
+        if was_waiting:
+            self._reject(right)
+        if not note:
             return
-        self._reject(right)
-        if note:
-            self._tell(TYPED if hand_over(window, note) else COPIED)
+        if not was_waiting or waiting(right) is not None:
+            # Decided meanwhile, or nobody is there who could be told.
+            sublime.set_clipboard(note)
+            self._tell(NOT_DECIDED if was_waiting else DECIDED)
+            return
+        self._tell(TYPED if hand_over(window, note) else COPIED)
 
-    def text(self, right: sublime.View, note: str) -> str:
+    def _words(self, right: sublime.View, review: Review | None, path: str, note: str) -> str:
         """The note, with the comments as the CLI's prompt refers to lines."""
-        review = self._reviews.of(right)
-        path = reference(right)
+        comments = enumerate(review.comments if review is not None else [])
         parts = [
-            f"@{path}#{lines(each.first, each.last)}: {each.text}"
-            for each in (review.comments if review is not None else [])
+            f"@{path}#{lines(*rows_now(right, number, each))}: {each.text}"
+            for number, each in comments
         ]
         return "\n".join([*([note.strip()] if note.strip() else []), *parts])
 
 
 def draw(right: sublime.View, comments: list[Comment]) -> None:
-    """Show the comments beside their lines."""
-    regions = [
-        sublime.Region(right.text_point(each.first, 0), right.text_point(each.last + 1, 0) - 1)
-        for each in comments
-    ]
+    """Show the newest comment beside its lines; the others are there already."""
+    number = len(comments) - 1
+    each = comments[number]
+    start = right.text_point(each.first, 0)
+    end = right.line(right.text_point(each.last, 0)).end()
     right.add_regions(
-        COMMENTS,
-        regions,
+        comment_key(number),
+        [sublime.Region(start, end)],
         "region.yellowish",
         "dot",
         sublime.DRAW_NO_FILL | sublime.DRAW_NO_OUTLINE,
-        [html.escape(each.text) for each in comments],
+        [html.escape(each.text)],
         "",
     )
+
+
+def rows_now(right: sublime.View, number: int, comment: Comment) -> tuple[int, int]:
+    """The first and the last row that the comment is on, wherever they were moved to."""
+    regions = right.get_regions(comment_key(number)) if right.is_valid() else []
+    if not regions:
+        return comment.first, comment.last
+    return right.rowcol(regions[0].begin())[0], right.rowcol(regions[0].end())[0]
 
 
 def lines(first: int, last: int) -> str:

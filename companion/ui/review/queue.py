@@ -11,7 +11,7 @@ import sublime
 
 from .. import queues
 from . import head, pair
-from .lookup import diffs
+from .lookup import current, diffs
 from .record import waiting
 from .reviews import Reviews
 
@@ -56,7 +56,7 @@ class Queue:
         if not found:
             self._tell(NONE)
             return
-        before = window.active_view()
+        before, shown = window.active_view(), current(window)
         items = [self._item(view) for view in found]
 
         def highlighted(index: int) -> None:
@@ -66,15 +66,21 @@ class Queue:
 
         def chosen(index: int) -> None:
             if index < 0:
-                if before is not None and before.is_valid():
-                    window.focus_view(before)
+                for view in (shown, before):
+                    if view is not None and view.is_valid():
+                        _show_again(window, view)
             elif waiting(found[index]) is not None:
                 show(found[index])
             else:
                 self._tell("That diff is decided already.")
 
         window.show_quick_panel(
-            items, chosen, on_highlight=highlighted, placeholder="Proposed edits that wait for you"
+            items,
+            chosen,
+            # A preview takes the keyboard for a moment.
+            sublime.KEEP_OPEN_ON_FOCUS_LOST,
+            on_highlight=highlighted,
+            placeholder="Proposed edits that wait for you",
         )
 
     def _item(self, view: sublime.View) -> sublime.QuickPanelItem:
@@ -87,6 +93,14 @@ class Queue:
             [os.path.dirname(record.path), *head.origin(record)],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
+
+
+def _show_again(window: sublime.Window, view: sublime.View) -> None:
+    """As it was before the previews."""
+    if waiting(view) is not None:
+        pair.show(window, view)
+    else:
+        window.focus_view(view)
 
 
 def waiting_diffs() -> list[sublime.View]:
