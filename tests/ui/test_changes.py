@@ -2,59 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Generator
-
 import sublime
-from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.review import marks
 from GeminiCompanion.companion.ui.review.lookup import partner
-from GeminiCompanion.companion.ui.review.reviews import Review
 
-from .adapter import AdapterTestCase, text_of
-
-Steps = Generator[Any, Any, None]
-LINES = [f"line {number}\n" for number in range(1, 901)]
-
-
-def changed(lines: list[str], **rows: str) -> str:
-    """The lines, with those of these numbers, from 1, replaced."""
-    found = list(lines)
-    for name, text in rows.items():
-        found[int(name[1:]) - 1] = text
-    return "".join(found)
-
-
-class ReviewCase(AdapterTestCase):
-    def review(self, view: sublime.View) -> Review:
-        """That of a diff, once its changes are known and drawn."""
-        running = plugin._host.running
-        assert_is_not_none = self.assertIsNotNone
-        assert_is_not_none(running)
-        found = running.reviews.of(view) if running is not None else None
-        assert_is_not_none(found)
-        return found  # type: ignore[return-value]
-
-    def until_computed(self, view: sublime.View) -> Steps:
-        yield (
-            lambda: (
-                self.review(view).comparison is not None
-                and self.review(view).change_count == view.change_count()
-            )
-        )
-
-    def propose(self, old: str, new: str) -> Generator[Any, Any, sublime.View]:
-        """`right = yield from self.propose(...)`: a diff whose changes are known."""
-        self.cli = yield from self.connect()
-        self.path = self.write("file.txt", old)
-        right = yield from self.diff(self.cli, self.path, new)
-        yield from self.until_computed(right)
-        return right
-
-    def texts(self, view: sublime.View, key: str) -> list[str]:
-        return [view.substr(region) for region in view.get_regions(key)]
-
-    def run_command(self, name: str, **arguments: Any) -> None:
-        self.window.run_command("gemini_companion_" + name, arguments)
+from .adapter import text_of
+from .reviewing import LINES, ReviewCase, Steps, changed
 
 
 class Seeing(ReviewCase):

@@ -1,0 +1,265 @@
+"""What is drawn of a proposal: three layouts, wrapped lines, the head, the colours."""
+
+from __future__ import annotations
+
+import os
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui.review import between, head, lookup, marks, record
+from GeminiCompanion.companion.ui.review.lookup import partner
+
+from .adapter import text_of
+from .reviewing import LINES, ReviewCase, Steps, changed
+
+try:
+    from headless import running
+except ImportError:
+    running = None  # type: ignore[assignment]
+
+
+def phantoms(view: sublime.View, key: str) -> list[str]:
+    """The HTML of the phantoms in a view of the headless editor, from top to bottom."""
+    found = running.current().view(view.id()).phantoms
+    mine = [each for each in found if each.key.startswith(key)]
+    return [each.content for each in sorted(mine, key=lambda each: min(each.region))]
+
+
+class DrawingCase(ReviewCase):
+    def setUp(self) -> None:
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
+        super().setUp()
+
+
+class Columns(DrawingCase):
+    def test_both_sides_stand_beside_the_users_group_and_the_layout_comes_back(self) -> Steps:
+        before = self.window.layout()
+        self.set("diff_layout", "columns")
+        right = yield from self.propose("a\n", "b\n")
+        self.assertEqual(len(self.window.layout()["rows"]), 2)
+        self.assertEqual(self.window.get_view_index(partner(right))[0], 1)
+        self.assertEqual(self.window.get_view_index(right)[0], 2)
+        self.run_command("reject_diff")
+        yield lambda: self.window.layout() == before
+
+
+class Inline(DrawingCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.set("diff_layout", "inline")
+
+    def test_there_is_one_view_and_the_deleted_lines_stand_between_its_lines(self) -> Steps:
+        right = yield from self.propose("a\nx <1>\n\ty\nb\n", "a\nnew\nb\n")
+        self.assertFalse(partner(right).is_valid())
+        self.assertEqual(self.window.num_groups(), 2)
+        yield lambda: phantoms(right, between.KEY)
+        (html,) = phantoms(right, between.KEY)
+        self.assertIn("x&nbsp;&lt;1&gt;", html)
+        self.assertIn("&nbsp;&nbsp;&nbsp;&nbsp;y", html)
+        self.assertNotIn("new", html)
+        self.assertEqual(text_of(right), "a\nnew\nb\n")
+        self.assertEqual(self.height(right, 1), self.height(right, 0) + self.of(right, 0, 3))
+
+    def of(self, right: sublime.View, row: int, lines: int) -> float:
+        """The height of so many lines, and of what the head takes below the row."""
+        first = phantoms(right, head.PHANTOM)[0].count("<br>") + 1 if row == 0 else 0
+        return right.line_height() * (lines + first)
+
+    def test_a_decision_closes_it_and_the_layout_comes_back(self) -> Steps:
+        before = self.window.layout()
+        right = yield from self.propose("a\n", "b\n")
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        yield lambda: not right.is_valid() and self.window.layout() == before
+
+    def test_a_dropped_change_takes_its_deleted_lines_along(self) -> Steps:
+        right = yield from self.propose("a\nb\n", "a\nc\n")
+        yield lambda: phantoms(right, between.KEY)
+        self.run_command("drop_change")
+        yield lambda: not phantoms(right, between.KEY)
+        self.assertEqual(text_of(right), "a\nb\n")
+
+    def test_the_head_says_what_the_tab_of_the_left_side_says_otherwise(self) -> Steps:
+        right = yield from self.propose("a\r\nb\r\n", "a\nc\n")
+        self.assertIn("file.txt (on disk, CRLF)", phantoms(right, head.PHANTOM)[0])
+
+    def test_after_a_restart_the_file_is_read_again(self) -> Steps:
+        right = yield from self.propose("a\nb\n", "a\nc\n")
+        yield lambda: phantoms(right, between.KEY)
+        plugin.plugin_unloaded()
+        # As after a restart: the settings are those of before, the ids are others.
+        its = record.read(right)
+        record.update(right, its, view_id=99999)
+        right.erase_phantoms(head.PHANTOM)
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        yield lambda: record.is_diff(right) and plugin._host.running.reviews.of(right)
+        yield from self.until_computed(right)
+        yield lambda: phantoms(right, between.KEY)
+        self.assertEqual(self.texts(right, marks.LINES), ["c\n"])
+        self.cli.resume()
+        yield self.cli.connected
+
+    def test_a_thousand_deleted_lines_are_shown_in_part(self) -> None:
+        html = between.deleted([f"{row}\n" for row in range(1000)], "")
+        self.assertEqual(html.count("<div>"), between.MAX_ROWS + 1)
+        self.assertIn("800 more deleted lines", html)
+        self.assertLess(len(between.deleted(["<" * 9999], "")), 9 * between.MAX_LENGTH)
+
+
+class Wrapped(DrawingCase):
+    def test_lines_are_not_wrapped_unless_the_user_wants_it(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        for view in (right, partner(right)):
+            self.assertIs(view.settings().get("word_wrap"), False)
+
+    def test_equal_lines_stand_at_equal_heights_where_lines_are_wrapped(self) -> Steps:
+        self.set("diff_word_wrap", True)
+        long = "word " * 200 + "\n"
+        right = yield from self.propose(
+            "a\nb\n" + long + "c\n" + "short\n" + "d\n", "a\n" + long + "b\nx\nc\n" + long + "d\n"
+        )
+        left = partner(right)
+        self.assertIs(right.settings().get("word_wrap"), True)
+        rows = self.review(right).comparison
+        pairs = [(rows.anchor(row, True), row) for row in range(len(rows.new.rows))]
+        equal = [found for found, row in pairs if found is not None and found[0] == row]
+        self.assertGreater(len(equal), 2)
+        yield lambda: all(self.height(left, b) == self.height(right, a) for a, b in equal[1:])
+
+    def test_a_tab_of_the_users_is_wrapped_as_all_others(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        self.run_command("release_diff")
+        yield lambda: not record.is_diff(right) and not right.is_scratch()
+        self.assertNotEqual(right.settings().get("word_wrap"), False)
+
+
+class Heads(DrawingCase):
+    def test_both_heads_are_equally_high(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\nd\n", "a\nb\nc\nD\n")
+        left = partner(right)
+        yield lambda: self.height(left, 1) == self.height(right, 1)
+        self.review(right).notes.append("Something that has to be said.")
+        self.running().reviews.draw_head(right)
+        self.assertEqual(self.height(left, 3), self.height(right, 3))
+
+    def test_the_left_one_says_what_the_left_side_is(self) -> Steps:
+        right = yield from self.propose("a\r\n", "b\n")
+        self.assertIn("On disk, CRLF", phantoms(partner(right), head.PHANTOM)[0])
+
+    def test_below_lines_that_were_added_at_the_top_equal_ones_stand_level(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\n", "1\n2\na\nb\nc\n")
+        left = partner(right)
+        for old, new in ((1, 3), (2, 4)):
+            yield lambda: self.height(left, old) == self.height(right, new)  # noqa: B023
+
+    def test_the_change_before_the_eyes_is_counted_and_decides_on_the_whole(self) -> Steps:
+        new = changed(LINES, _10="x\n", _400="y\n", _880="z\n")
+        right = yield from self.propose("".join(LINES), new)
+        self.assertIn("change 1 of 3", phantoms(right, head.PHANTOM)[0])
+        self.run_command("next_change")
+        yield lambda: "change 2 of 3" in phantoms(right, head.PHANTOM)[0]
+        found = running.current().view(right.id()).marks[marks.LINKS].annotations
+        self.assertEqual(
+            [("Accept" in it, "Reject" in it) for it in found],
+            [(False, False), (True, True), (False, False)],
+        )
+
+    def test_the_caret_that_the_user_moves_is_followed(self) -> Steps:
+        right = yield from self.propose(changed(LINES[:9]), changed(LINES[:9], _2="x\n", _8="y\n"))
+        right.sel().clear()
+        right.sel().add(right.text_point(7, 0))
+        yield lambda: "change 2 of 2" in phantoms(right, head.PHANTOM)[0]
+
+    def test_since_when_it_waits_and_release_are_always_there(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        html = phantoms(right, head.PHANTOM)[0]
+        self.assertRegex(html, r"Gemini CLI waits since \d\d:\d\d")
+        self.assertIn(">Release<", html)
+
+    def test_a_released_proposal_has_nothing_of_ours_drawn(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\n", "a\nB\nB\n")
+        yield lambda: running.current().view(right.id()).marks
+        self.run_command("release_diff")
+        yield lambda: not record.is_diff(right)
+        yield lambda: not running.current().view(right.id()).phantoms
+        self.assertEqual(list(running.current().view(right.id()).marks), [])
+
+
+class Waiting(DrawingCase):
+    def test_the_status_bar_says_how_many_wait(self) -> Steps:
+        typing = yield from self.open("typing.py", "x\n")
+        cli = yield from self.connect()
+        yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
+        yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
+        yield lambda: typing.get_status("gemini_companion") == "Gemini: 2 waiting"
+        for rest in ("Gemini: 1 waiting", ""):
+            self.run_command("reject_diff")
+            yield lambda: self.window.active_view().get_status("gemini_companion") == rest  # noqa: B023
+        self.assertEqual(typing.get_status("gemini_companion"), "")
+
+    def test_a_message_names_the_file_of_a_new_proposal(self) -> Steps:
+        told = self.told()
+        yield from self.propose("a\n", "b\n", "shop.py")
+        self.assertIn("Gemini Companion: Gemini CLI proposes an edit of shop.py.", told)
+
+    def test_two_clis_on_one_file_are_told_apart(self) -> Steps:
+        one = yield from self.connect()
+        two = yield from self.connect()
+        yield from self.until_connected(2)
+        path = self.write("a.py", "a\n")
+        first = yield from self.diff(one, path, "1\n")
+        second = yield from self.diff(two, path, "2\n")
+        names = {first.name(), second.name()}
+        self.assertEqual(len(names), 2)
+        for name in names:
+            self.assertRegex(name, r"^a\.py \(proposed by Gemini CLI \d+\)$")
+
+
+BARE = """{"name": "Bare", "globals": {"background": "#ffffff", "foreground": "#000000"},
+    "rules": [{"scope": "comment", "foreground": "#888888"}]}"""
+
+
+class Schemes(DrawingCase):
+    def use(self, name: str) -> None:
+        preferences = sublime.load_settings("Preferences.sublime-settings")
+        before = preferences.get("color_scheme")
+        preferences.set("color_scheme", name)
+        self.addCleanup(preferences.set, "color_scheme", before)
+
+    def drawn(self, right: sublime.View) -> dict[str, tuple[str, int]]:
+        found = running.current().view(right.id()).marks
+        return {key: (found[key].scope, int(found[key].flags)) for key in found}
+
+    def test_light_and_dark_schemes_colour_differences_themselves(self) -> Steps:
+        for name in ("Mariana.sublime-color-scheme", "Breakers.sublime-color-scheme"):
+            self.use(name)
+            right = yield from self.propose("a b\n", "a c\n")
+            drawn = self.drawn(right)
+            self.assertEqual(drawn[marks.LINES][0], "diff.inserted")
+            self.assertEqual(drawn[marks.CHARACTERS][0], "diff.inserted.char")
+            self.assertFalse(drawn[marks.LINES][1] & sublime.DRAW_NO_FILL)
+            self.run_command("reject_diff")
+            yield lambda: not list(lookup.diffs(self.window))
+
+    def test_a_scheme_without_colours_of_differences_gets_outlines(self) -> Steps:
+        self.use(self.bare())
+        right = yield from self.propose("a b\n", "a c\n")
+        drawn = self.drawn(right)
+        self.assertEqual(drawn[marks.LINES], ("region.greenish", int(sublime.DRAW_NO_FILL)))
+        self.assertTrue(drawn[marks.CHARACTERS][1] & sublime.DRAW_SOLID_UNDERLINE)
+        left = self.drawn(partner(right))
+        self.assertEqual(left[marks.LINES][0], "region.redish")
+        self.assertIn("color: ", marks.deleted_style(right))
+        self.assertNotIn("background", marks.deleted_style(right))
+
+    def bare(self) -> str:
+        """A colour scheme among the user's packages, for the time of the test."""
+        folder = os.path.join(sublime.packages_path(), "User")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "Bare.sublime-color-scheme")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(BARE)
+        self.addCleanup(os.remove, path)
+        return "Bare.sublime-color-scheme"
