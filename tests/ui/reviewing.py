@@ -7,6 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui.review import lookup, record
 from GeminiCompanion.companion.ui.review.reviews import Review
 from GeminiCompanion.companion.ui.running import Running
 
@@ -25,6 +26,16 @@ def changed(lines: list[str], **rows: str) -> str:
 
 
 class ReviewCase(AdapterTestCase):
+    def tearDown(self) -> Steps:
+        """The CLIs are told of what nobody decided on: else those of later tests would be."""
+        for right in list(lookup.diffs(self.window)):
+            its = record.waiting(right)
+            right.close()
+            for cli in self.clis:
+                if its is not None and cli.headers["Mcp-Session-Id"] == its.session_id:
+                    yield lambda: cli.stream_ended.is_set() or cli.received("ide/diffRejected")  # noqa: B023
+        yield from super().tearDown()
+
     def running(self) -> Running:
         found = plugin._host.running
         self.assertIsNotNone(found)
@@ -53,6 +64,10 @@ class ReviewCase(AdapterTestCase):
         right = yield from self.diff(self.cli, self.path, new)
         yield from self.until_computed(right)
         return right
+
+    def until_rejected(self, times: int = 1) -> Steps:
+        """Until the CLI was told; what it is not told, the CLI of the next test would be."""
+        yield lambda: len(self.cli.received("ide/diffRejected")) == times
 
     def set(self, name: str, value: Any) -> None:
         """For the time of the test."""

@@ -41,6 +41,7 @@ class Columns(DrawingCase):
         self.assertEqual(self.window.get_view_index(partner(right))[0], 1)
         self.assertEqual(self.window.get_view_index(right)[0], 2)
         self.run_command("reject_diff")
+        yield from self.until_rejected()
         yield lambda: self.window.layout() == before
 
 
@@ -100,6 +101,7 @@ class Inline(DrawingCase):
         self.assertEqual(self.texts(right, marks.LINES), ["c\n"])
         self.cli.resume()
         yield self.cli.connected
+        yield self.cli.call("closeDiff", filePath=self.path).done
 
     def test_a_thousand_deleted_lines_are_shown_in_part(self) -> None:
         html = between.deleted([f"{row}\n" for row in range(1000)], "")
@@ -131,6 +133,7 @@ class Wrapped(DrawingCase):
     def test_a_tab_of_the_users_is_wrapped_as_all_others(self) -> Steps:
         right = yield from self.propose("a\n", "b\n")
         self.run_command("release_diff")
+        yield from self.until_rejected()
         yield lambda: not record.is_diff(right) and not right.is_scratch()
         self.assertNotEqual(right.settings().get("word_wrap"), False)
 
@@ -182,6 +185,7 @@ class Heads(DrawingCase):
         right = yield from self.propose("a\nb\nc\n", "a\nB\nB\n")
         yield lambda: running.current().view(right.id()).marks
         self.run_command("release_diff")
+        yield from self.until_rejected()
         yield lambda: not record.is_diff(right)
         yield lambda: not running.current().view(right.id()).phantoms
         self.assertEqual(list(running.current().view(right.id()).marks), [])
@@ -198,6 +202,7 @@ class Waiting(DrawingCase):
             self.run_command("reject_diff")
             yield lambda: self.window.active_view().get_status("gemini_companion") == rest  # noqa: B023
         self.assertEqual(typing.get_status("gemini_companion"), "")
+        yield lambda: len(cli.received("ide/diffRejected")) == 2
 
     def test_a_message_names_the_file_of_a_new_proposal(self) -> Steps:
         told = self.told()
@@ -241,6 +246,7 @@ class Schemes(DrawingCase):
             self.assertEqual(drawn[marks.CHARACTERS][0], "diff.inserted.char")
             self.assertFalse(drawn[marks.LINES][1] & sublime.DRAW_NO_FILL)
             self.run_command("reject_diff")
+            yield from self.until_rejected()
             yield lambda: not list(lookup.diffs(self.window))
 
     def test_a_scheme_without_colours_of_differences_gets_outlines(self) -> Steps:
