@@ -144,12 +144,15 @@ class GeminiCli:
 
     def _insist(self, keys: str, holds: Callable[[str], bool]) -> None:
         """Press keys until the screen shows that they were taken: the CLI drops those that come
-        while it draws its input line anew, and a list of suggestions takes the first Enter."""
+        while it draws its input line anew, and a list of suggestions takes the first Enter. A
+        screen that is half drawn shows anything, so that it has to hold for the whole one, too."""
         for _ in range(TRIES):
             self.press(keys)
             with suppress(TimeoutError):
                 self.wait_until(holds, f"pressed {keys!r}", TAKEN)
-                return
+                self._wait_quiet()
+                if holds(self.screen()):
+                    return
         raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
 
     def enter(self) -> None:

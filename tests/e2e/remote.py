@@ -114,9 +114,14 @@ def unwritten() -> int:
 
 
 def _status() -> str:
+    """Asks until there is an answer: the package has no commands before it is imported whole."""
+
+    def is_answered() -> bool:
+        window().run_command("gemini_companion_status")
+        return bool(_panel("gemini_companion"))
+
     window().destroy_output_panel("gemini_companion")
-    window().run_command("gemini_companion_status")
-    _wait(lambda: _panel("gemini_companion"), "no status")
+    _wait(is_answered, "no status")
     return _panel("gemini_companion")
 
 
@@ -247,6 +252,8 @@ def reload_package() -> None:
     editor = current()
     package = next(each for each in editor.packages.ordered() if each.name == "GeminiCompanion")
     editor.ui(editor.plugins.reload, package)
+    # A person takes longer than the package does until it has commands again.
+    _status()
 
 
 def leave() -> None:
