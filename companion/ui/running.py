@@ -59,6 +59,8 @@ class Running:
         """Leave diffs as they are, for the next start."""
         self.windows.stop()
         self.status.stop()
+        self.scrolling.stop()
+        self.reviews.stop()
         for window in sublime.windows():
             self.edits.save_all(window)
         self.editor.stop()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.review import between, head, lookup, marks, record
+from GeminiCompanion.companion.ui.review import between, head, lookup, marks, record, scrolling
 from GeminiCompanion.companion.ui.review.lookup import partner
 
 from .adapter import text_of
@@ -43,6 +44,24 @@ class Columns(DrawingCase):
         self.run_command("reject_diff")
         yield from self.until_rejected()
         yield lambda: self.window.layout() == before
+
+
+class AfterARestart(DrawingCase):
+    def test_nothing_is_drawn_twice_and_nobody_looks_for_the_companion_before(self) -> Steps:
+        right = yield from self.propose("a\nb\n", "a\n1\n2\nb\n")
+        left = partner(right)
+        yield lambda: phantoms(left, between.KEY)
+        before, drawn = self.running(), phantoms(left, between.KEY)
+        sublime.run_command("gemini_companion_restart")
+        with mock.patch.object(scrolling, "_places") as looked:
+            before.scrolling._look(self.window)
+        looked.assert_not_called()
+        yield lambda: plugin._host.environment(self.window)
+        yield from self.until_computed(right)
+        yield lambda: phantoms(left, between.KEY)
+        self.assertEqual(phantoms(left, between.KEY), drawn)
+        self.cli.resume()
+        yield self.cli.connected
 
 
 class Inline(DrawingCase):

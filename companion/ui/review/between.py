@@ -45,10 +45,13 @@ class Between:
         """The numbers of the parts that `draw` is to be called with, in their order."""
         if self.is_measured:
             # What is there already would be measured, too.
-            for each in self._sets[False] + self._sets[True]:
-                each.update([])
+            self.erase()
         used = max(len(sets) for sets in self._sets.values())
         return list(range(max(len(comparison.changes) // CHANGES + 1, used)))
+
+    def erase(self) -> None:
+        for each in self._sets[False] + self._sets[True]:
+            each.update([])
 
     def draw(self, comparison: Comparison, part: int, deleted_style: str) -> None:
         """Draw what belongs to some of the changes; `deleted_style` is the CSS of deleted lines."""

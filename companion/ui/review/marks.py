@@ -58,6 +58,10 @@ class Marks:
         """Draw some of what stands between the lines."""
         self._between.draw(comparison, part, deleted_style(self._right))
 
+    def erase_between(self) -> None:
+        """Take away what stands between the lines."""
+        self._between.erase()
+
     def draw_links(self, points: Sequence[tuple[int, str]]) -> None:
         """Show these links, as HTML, at the right edge beside these points of the proposal."""
         if points == self._links:

@@ -96,6 +96,13 @@ class Reviews:
         self._reviews[record.id] = review
         self._compute(right, review)
 
+    def stop(self) -> None:
+        """Review nothing any more. The next start draws all anew, and what stands between the lines
+        would be there twice."""
+        reviews, self._reviews = self._reviews, {}
+        for review in reviews.values():
+            review.marks.erase_between()
+
     def resume(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""
         for right in diffs(window):

@@ -55,6 +55,10 @@ class Scrolling:
         if not is_polled:
             self._look(window)
 
+    def stop(self) -> None:
+        """Look no more."""
+        self._followed.clear()
+
     def _look(self, window: sublime.Window) -> None:
         right = self._followed.get(window.id())
         if right is None or not self._is_in_sight(window, right):
