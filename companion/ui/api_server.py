@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
 import sublime
 
-from ..api import state
-from ..api.service import Service, ServiceOptions, Serving
 from . import queues, settings, views
+
+if TYPE_CHECKING:
+    # Imported with the first server: most editors never have one.
+    from ..api.service import Service, Serving
 
 PANEL = "gemini_companion_api"
 # Where the package's resources have the files of the web page.
@@ -27,6 +29,7 @@ class Api:
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._service: Service | None = None
+        self._is_importing = False
         # The one that asked for it: its panel says where the server is.
         self._window: sublime.Window | None = None
 
@@ -45,10 +48,12 @@ class Api:
             self._tell(self._where())
             return
         folders = views.folders(window)
-        if folders:
-            self._serve(window, folders)
-        else:
+        if not folders:
             self._tell(NO_FOLDER)
+            return
+        self._is_importing, self._window = True, window
+        self._tell("The API server is being started ...")
+        queues.on_worker(partial(self._import, window, folders))
 
     def stop(self) -> None:
         if self._service is not None and self.can_stop:
@@ -57,6 +62,7 @@ class Api:
 
     def unload(self) -> None:
         """The package goes: end it, and tell nobody. The thread needs nothing of the package."""
+        self._is_importing = False
         service, self._service = self._service, None
         self._close_panel()
         if service is not None:
@@ -64,6 +70,7 @@ class Api:
 
     def quit(self) -> None:
         """The editor quits and its API is gone."""
+        self._is_importing = False
         service, self._service = self._service, None
         if service is not None:
             service.quit()
@@ -75,9 +82,23 @@ class Api:
 
     @property
     def _is_running(self) -> bool:
-        return self._service is not None and self._service.is_running
+        is_serving = self._service is not None and self._service.is_running
+        return self._is_importing or is_serving
+
+    def _import(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
+        """On the worker."""
+        from ..api import service, state  # noqa: F401
+
+        queues.on_ui_thread(partial(self._serve, window, folders))
 
     def _serve(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
+        if not self._is_importing:
+            # The package has gone meanwhile.
+            return
+        self._is_importing = False
+        from ..api import state
+        from ..api.service import Service, ServiceOptions
+
         # The folder of `python -m companion.api`, and not one in Sublime's cache: token and login
         # stay the same for the user's other programs, whoever starts the server.
         folder = state.default_folder(os.environ)
@@ -89,8 +110,7 @@ class Api:
         port, command = settings.of().api_port, settings.of(window).cli_command
         options = ServiceOptions(folder, folders, port, command, page)
         service = Service(options, told)
-        self._service, self._window = service, window
-        self._tell("The API server is being started ...")
+        self._service = service
         service.start()
 
     def _heard(self, service: Service) -> None:
