@@ -12,28 +12,35 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional
 
 from .table import Aim, Row, median_row, millisecond_row, missing, quantile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOADS = 5
+REVIEWS = 5
 # Seconds for one editor to do its work and leave.
 PATIENCE = 120.0
 
 EVENT_AIM = Aim(100.0, False, "at most 100 us")
 DISCOVERY_AIM = Aim(500.0, False, "at most 500 ms")
 HELD_AIM = Aim(16.0, False, "at most 16 ms")
+LOAD_AIM = Aim(10.0, False, "at most 10 ms")
+PAINT_AIMS = (Aim(50.0, False, "at most 50 ms"), Aim(100.0, False, "at most 100 ms"))
+REVIEW_AIM = Aim(8.0, False, "at most 8 ms")
+COMPUTED_AIM = Aim(1000.0, False, "at most 1 s")
+SCROLLING_AIM = Aim(1.0, False, "at most 1 ms")
 MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
 
 
 def measure() -> Iterator[Row]:
     for name, seconds in _report("events.py", []):
-        yield _event_row(name, seconds)
+        yield _event_row(f"selection event, {name}", seconds)
     for name, callback, gap in _report("held.py", []):
         detail = f"longest gap between 1 ms ticks {gap * 1e3:,.1f} ms"
         yield millisecond_row(f"editor's thread held by {name}", callback, detail, HELD_AIM)
+    yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
     with tempfile.TemporaryDirectory() as empty:
         runs = [_report("load.py", ["--package", empty], ROOT) for _ in range(LOADS)]
     yield from _load_rows(runs)
@@ -66,7 +73,29 @@ def _event_row(name: str, seconds: List[float]) -> Row:
     micros = [second * 1e6 for second in seconds]
     median = statistics.median(micros)
     detail = f"p99 {quantile(micros, 99):,.0f} us"
-    return Row(f"selection event, {name}", median, f"{median:,.0f} us", detail, EVENT_AIM)
+    return Row(name, median, f"{median:,.0f} us", detail, EVENT_AIM)
+
+
+def _review_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
+    for name, paint_aim in zip(runs[0]["cases"], PAINT_AIMS):
+        cases = [run["cases"][name] for run in runs]
+        for key, what, aim in (
+            ("paint", "first change in sight", paint_aim),
+            ("held", "longest callback after that", REVIEW_AIM),
+            ("computed", "changes known after that", None),
+        ):
+            yield _round_row(f"review of {name}: {what}", [case[key] for case in cases], aim)
+    computed = [run["computed"] for run in runs]
+    yield _round_row("10,000 changed lines computed", computed, COMPUTED_AIM)
+    keystrokes = [seconds for run in runs for seconds in run["keystroke"]]
+    yield _event_row("keystroke in a proposal", keystrokes)
+    steps = [seconds for run in runs for seconds in run["scrolling"]]
+    yield _round_row("one step of scrolling together", steps, SCROLLING_AIM)
+
+
+def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:
+    detail = f"{min(seconds) * 1e3:,.1f} to {max(seconds) * 1e3:,.1f} ms"
+    return millisecond_row(name, statistics.median(seconds), detail, aim)
 
 
 def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
@@ -75,10 +104,9 @@ def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
         ("import", "editor's thread held: import of the plugin", None),
         ("callback", "editor's thread held: longest callback after that", None),
         ("gap", "editor's thread held: longest gap between 1 ms ticks", None),
+        ("in all", "editor's thread held: import and all callbacks", LOAD_AIM),
     ):
-        values = [run[key] for run in runs]
-        detail = f"{min(values) * 1e3:,.1f} to {max(values) * 1e3:,.1f} ms"
-        yield millisecond_row(name, statistics.median(values), detail, aim)
+        yield _round_row(name, [run[key] for run in runs], aim)
     if runs[0]["memory"] is None:
         yield missing(MEMORY, "needs /proc")
     else:

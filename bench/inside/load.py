@@ -18,6 +18,7 @@ from typing import Callable, Dict, List, Optional
 import sublime
 
 from headless import running
+from headless.queues import Queue
 
 # Seconds for the discovery file to come, between looks for it, and for the editor to calm down.
 PATIENCE = 30.0
@@ -34,18 +35,18 @@ class Ticker:
         self.longest = 0.0
         self._last: Optional[float] = None
         self._stopped = False
-        self._tick()
+        self.tick()
 
     def stop(self) -> None:
         self._stopped = True
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
         now = time.perf_counter()
         if self._last is not None:
             self.longest = max(self.longest, now - self._last)
         self._last = now
         if not self._stopped:
-            sublime.set_timeout(self._tick, TICK)
+            sublime.set_timeout(self.tick, TICK)
 
 
 def main(repository: str, report: str) -> None:
@@ -57,6 +58,7 @@ def main(repository: str, report: str) -> None:
     imported = timed(lambda: importlib.import_module("GeminiCompanion.plugin"))
     ticker = Ticker()
     editor.queues.ui.reset_statistics()
+    held = _held(editor.queues.ui, ticker)
     began = time.perf_counter()
     editor.queues.ui.post(lambda: editor.plugins.load(package))
     published = _published() - began
@@ -67,10 +69,25 @@ def main(repository: str, report: str) -> None:
         "published": published,
         "callback": editor.queues.ui.longest,
         "gap": ticker.longest,
+        "in all": imported + sum(held),
         "memory": None if before is None else (resident() or 0) - before,
     }
     with open(report, "w") as file:
         json.dump(result, file)
+
+
+def _held(queue: Queue, ticker: Ticker) -> List[float]:
+    """Gets the seconds of each callback from now on, but for those of the ticker."""
+    held: List[float] = []
+    measure = queue._measure
+
+    def note(callback: Callable[[], object], seconds: float) -> None:
+        measure(callback, seconds)
+        if callback != ticker.tick:
+            held.append(seconds)
+
+    queue._measure = note  # type: ignore[method-assign]
+    return held
 
 
 def timed(run: Callable[[], object]) -> float:
