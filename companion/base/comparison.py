@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Iterator, Sequence, Tuple
 
@@ -56,6 +57,22 @@ class Comparison:
     changes: tuple[Change, ...]
     keys: tuple[str, ...]
 
+    # Each step of scrolling looks these up: made with the first.
+    @cached_property
+    def old_starts(self) -> Sequence[int]:
+        """The row of the old side at which each change begins."""
+        return [it.old_start for it in self.changes]
+
+    @cached_property
+    def new_starts(self) -> Sequence[int]:
+        """The same on the new side."""
+        return [it.new_start for it in self.changes]
+
+    @cached_property
+    def new_ends(self) -> Sequence[int]:
+        """The row of the new side before which each change ends."""
+        return [it.new_end for it in self.changes]
+
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows are added and how many removed."""
@@ -91,8 +108,7 @@ class Comparison:
     def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
         """The last equal row at or above the row of the new side, or of the old one, and the row of
         the other side beside it; None where there is none."""
-        here = [it.new_start if from_new else it.old_start for it in self.changes]
-        index = bisect_right(here, row) - 1
+        index = bisect_right(self.new_starts if from_new else self.old_starts, row) - 1
         if index < 0:
             return row, row
         change = self.changes[index]
@@ -106,7 +122,7 @@ class Comparison:
     def change_at(self, row: int) -> int | None:
         """The number, from 0, of the change that the row of the new side belongs to; a change that
         only takes rows away belongs to the row that now stands there."""
-        index = bisect_right([it.new_start for it in self.changes], row) - 1
+        index = bisect_right(self.new_starts, row) - 1
         if index < 0:
             return None
         change = self.changes[index]
@@ -114,7 +130,7 @@ class Comparison:
 
     def next_change(self, row: int) -> int | None:
         """The number of the first change that begins below the row of the new side."""
-        index = bisect_right([it.new_start for it in self.changes], row)
+        index = bisect_right(self.new_starts, row)
         return index if index < len(self.changes) else None
 
     def previous_change(self, row: int) -> int | None:

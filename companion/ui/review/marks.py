@@ -7,7 +7,8 @@ its links at the right edge. What stands between the lines is in `between`.
 
 from __future__ import annotations
 
-from typing import Iterable, Sequence
+from functools import partial
+from typing import Callable, Iterable, Sequence
 
 import sublime
 
@@ -41,21 +42,26 @@ class Marks:
         """Whether what stands between the lines depends on how wide the views are."""
         return self._between.is_measured
 
-    def draw(self, comparison: Comparison) -> list[int]:
-        """Colour what differs. Gives the numbers of the parts that `draw_between` has."""
+    def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
+        """What draws the changes, in parts that each hold up the UI thread for a moment only."""
         self._links = None
+        colours = [partial(self._colour_right, comparison), partial(self._colour_left, comparison)]
+        return [*colours, *self.steps_between(comparison)]
+
+    def steps_between(self, comparison: Comparison) -> list[Callable[[], None]]:
+        """The same for what stands between the lines."""
+        parts = self._between.parts(comparison)
+        return [partial(self._draw_between, comparison, part) for part in parts]
+
+    def _colour_right(self, comparison: Comparison) -> None:
+        _colour(self._right, comparison.new_regions(), comparison.new.characters, ADDED)
+
+    def _colour_left(self, comparison: Comparison) -> None:
         if self._left.is_valid():
             old = comparison.old
             _colour(self._left, comparison.old_regions(), old.characters, REMOVED)
-        _colour(self._right, comparison.new_regions(), comparison.new.characters, ADDED)
-        return self.parts(comparison)
 
-    def parts(self, comparison: Comparison) -> list[int]:
-        """Those numbers."""
-        return self._between.parts(comparison)
-
-    def draw_between(self, comparison: Comparison, part: int) -> None:
-        """Draw some of what stands between the lines."""
+    def _draw_between(self, comparison: Comparison, part: int) -> None:
         self._between.draw(comparison, part, deleted_style(self._right))
 
     def erase_between(self) -> None:

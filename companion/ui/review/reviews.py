@@ -204,28 +204,32 @@ class Reviews:
             work(comparison)
 
     def _draw(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
-        parts = review.marks.draw(comparison)
         review.current = sight.current(right, comparison)
+        steps = review.marks.steps(comparison)
         self.draw_head(right)
-        self._draw_between(right, review, comparison, parts)
+        self._draw_later(right, review, comparison, steps)
 
     def widened(self, right: sublime.View) -> None:
         """The views are wider now, or less wide."""
         review = self.of(right)
         if review is not None and review.comparison is not None and review.marks.is_measured:
-            parts = review.marks.parts(review.comparison)
-            self._draw_between(right, review, review.comparison, parts)
+            steps = review.marks.steps_between(review.comparison)
+            self._draw_later(right, review, review.comparison, steps)
 
-    def _draw_between(
-        self, right: sublime.View, review: Review, comparison: Comparison, parts: Sequence[int]
+    def _draw_later(
+        self,
+        right: sublime.View,
+        review: Review,
+        comparison: Comparison,
+        steps: Sequence[Callable[[], None]],
     ) -> None:
-        def draw(part: int) -> None:
+        def draw(step: Callable[[], None]) -> None:
             if self.of(right) is review and review.comparison is comparison:
-                review.marks.draw_between(comparison, part)
+                step()
 
-        for part in parts:
+        for step in steps:
             # One by one, so that keystrokes come between.
-            queues.on_ui_thread(partial(draw, part))
+            queues.on_ui_thread(partial(draw, step))
 
     def draw_head(self, right: sublime.View) -> None:
         """Show what is at the head of the proposal, and the links of its changes."""

@@ -21,8 +21,8 @@ def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
     """The numbers, from 0, of the changes of which the proposal's view shows something."""
     visible = right.visible_region()
     first, last = right.rowcol(visible.begin())[0], right.rowcol(visible.end())[0]
-    start = bisect_left([change.new_end for change in comparison.changes], first)
-    end = bisect_right([change.new_start for change in comparison.changes], last)
+    start = bisect_left(comparison.new_ends, first)
+    end = bisect_right(comparison.new_starts, last)
     return range(start, max(start, end))
 
 
