@@ -73,7 +73,7 @@ class Comparison:
         """The row of the new side before which each change ends."""
         return [it.new_end for it in self.changes]
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, int]:
         """How many rows are added and how many removed."""
         return counts(self.changes)
