@@ -25,8 +25,8 @@ NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
 NO_DIFF = "That diff is decided already."
 
 
-class _DiffCommand(sublime_plugin.WindowCommand):
-    """What is done with one diff: that with the `id`, wherever it is; without an `id`, the one with
+class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
+    """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the one with
     the keyboard on either side, else the one that can be seen in the window."""
 
     def is_enabled(self, id: str | None = None) -> bool:
@@ -53,42 +53,42 @@ class _DiffCommand(sublime_plugin.WindowCommand):
         return lookup.current(self.window) if id is None else lookup.with_id(id)
 
 
-class GeminiCompanionAcceptDiffCommand(_DiffCommand):
+class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     """Send the proposal as it stands now to the CLI, which writes the file."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.accept(view.window() or self.window, view)
 
 
-class GeminiCompanionRejectDiffCommand(_DiffCommand):
+class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
     """Tell the CLI that the file stays as it is."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.reject(view)
 
 
-class GeminiCompanionReleaseDiffCommand(_DiffCommand):
+class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
     """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.release(view)
 
 
-class GeminiCompanionNextChangeCommand(_DiffCommand):
+class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.changes.go(view, 1, lambda: running.queue.go(view, 1))
 
 
-class GeminiCompanionPreviousChangeCommand(_DiffCommand):
+class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.changes.go(view, -1, lambda: running.queue.go(view, -1))
 
 
-class GeminiCompanionAcceptAndNextCommand(_DiffCommand):
+class GeminiCompanionAcceptAndNextCommand(GeminiCompanionDiffCommand):
     """Accept, and show the next proposal that waits."""
 
     def act(self, running: Running, view: sublime.View) -> None:
@@ -96,22 +96,22 @@ class GeminiCompanionAcceptAndNextCommand(_DiffCommand):
         running.diffs.accept(window, view, lambda: running.queue.show_next_of(window))
 
 
-class GeminiCompanionRejectWithNoteCommand(_DiffCommand):
+class GeminiCompanionRejectWithNoteCommand(GeminiCompanionDiffCommand):
     """Reject, with a word for the CLI and the comments on lines."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.notes.reject_with_note(view)
 
 
-class GeminiCompanionCommentCommand(_DiffCommand):
+class GeminiCompanionCommentCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.notes.comment(view)
 
 
-class _RunningCommand(sublime_plugin.WindowCommand):
-    """What needs the companion, and no diff of its own."""
+class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
+    """Base of what needs the companion, and no diff of its own."""
 
     def is_enabled(self) -> bool:
         return host.running is not None
@@ -129,36 +129,36 @@ class _RunningCommand(sublime_plugin.WindowCommand):
         return lookup.current(self.window)
 
 
-class GeminiCompanionNextDiffCommand(_RunningCommand):
+class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
     """Show the next proposal that waits, in whatever window."""
 
     def act(self, running: Running) -> None:
         running.queue.go(self.current(), 1)
 
 
-class GeminiCompanionPreviousDiffCommand(_RunningCommand):
+class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
     """Show the previous proposal that waits."""
 
     def act(self, running: Running) -> None:
         running.queue.go(self.current(), -1)
 
 
-class GeminiCompanionShowWaitingCommand(_RunningCommand):
+class GeminiCompanionShowWaitingCommand(GeminiCompanionRunningCommand):
     """List the proposals that wait, in all windows."""
 
     def act(self, running: Running) -> None:
         running.queue.choose(self.window)
 
 
-class GeminiCompanionShowEditsCommand(_RunningCommand):
+class GeminiCompanionShowEditsCommand(GeminiCompanionRunningCommand):
     """List the edits that were accepted in the window, to see or undo one."""
 
     def act(self, running: Running) -> None:
         running.history.choose(self.window)
 
 
-class _ChangeCommand(_DiffCommand):
-    """What is done with one change: the one named `change`, else the one at the caret or in
+class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
+    """Base of what is done with one change: the one named `change`, else the one at the caret or in
     sight."""
 
     def run(self, id: str | None = None, change: str | None = None) -> None:
@@ -166,14 +166,14 @@ class _ChangeCommand(_DiffCommand):
         super().run(id)
 
 
-class GeminiCompanionKeepChangeCommand(_ChangeCommand):
+class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     """Mark a change as seen and wanted."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.changes.keep(view, self._change)
 
 
-class GeminiCompanionDropChangeCommand(_ChangeCommand):
+class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     """Put the lines of the file back in place of a change."""
 
     def act(self, running: Running, view: sublime.View) -> None:
