@@ -26,8 +26,8 @@ NO_DIFF = "That diff is decided already."
 
 
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
-    """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the one with
-    the keyboard on either side, else the one that can be seen in the window."""
+    """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the
+    one with the keyboard on either side, else the one that can be seen in the window."""
 
     def is_enabled(self, id: str | None = None) -> bool:
         # With an id it answers in any case, be it with a sentence.
@@ -158,8 +158,8 @@ class GeminiCompanionShowEditsCommand(GeminiCompanionRunningCommand):
 
 
 class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
-    """Base of what is done with one change: the one named `change`, else the one at the caret or in
-    sight."""
+    """Base of what is done with one change: the one named `change`, else the one at the caret or
+    in sight."""
 
     def run(self, id: str | None = None, change: str | None = None) -> None:
         self._change = change
