@@ -45,6 +45,11 @@ json.dump(
 SERVE = """
 window = sublime.active_window()
 window.run_command("gemini_companion_start_api_server")
+# Its modules are imported on the worker, and then the editor's thread starts it.
+for cross in (sublime.set_timeout_async, sublime.set_timeout):
+    crossed = threading.Event()
+    cross(crossed.set, 0)
+    crossed.wait(20)
 for thread in threading.enumerate():
     if thread.name == "GeminiCompanion API":
         thread.join(20)
