@@ -10,13 +10,14 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import session  # noqa: E402
 from cli import INTERRUPT  # noqa: E402
-from fake_cli import FakeCli  # type: ignore[import-not-found]  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
+
+from tests.fake_cli import FakeCli  # noqa: E402
 
 RELEASE = "gemini_companion_release_diff"
 SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
