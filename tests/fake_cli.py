@@ -21,7 +21,13 @@ JSON = {"Content-Type": "application/json", "Accept": "application/json, text/ev
 
 
 class FakeCli:
-    def __init__(self, environment: Mapping[str, str], version: str = "2025-06-18") -> None:
+    """Knows of no decision on a file outside of `folder`: the real one ignores a decision that it
+    does not await, and those of a CLI that is gone go to all that come later."""
+
+    def __init__(
+        self, environment: Mapping[str, str], version: str = "2025-06-18", folder: str = ""
+    ) -> None:
+        self._folder = folder
         self.port = int(environment["GEMINI_CLI_IDE_SERVER_PORT"])
         self.headers = {
             "Authorization": "Bearer " + environment["GEMINI_CLI_IDE_AUTH_TOKEN"],
@@ -62,7 +68,11 @@ class FakeCli:
         return self._pool.submit(post)
 
     def received(self, method: str) -> list[dict[str, Any]]:
-        return [params for name, params in self.notifications if name == method]
+        return [
+            params
+            for name, params in self.notifications
+            if name == method and params.get("filePath", self._folder).startswith(self._folder)
+        ]
 
     def context(self) -> list[dict[str, Any]]:
         """The open files of the newest context; none before the first came."""

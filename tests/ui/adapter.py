@@ -64,7 +64,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         """`cli = yield from self.connect()`: a CLI with a live stream and its first context."""
         host = plugin._host
         yield lambda: host.environment(self.window)
-        cli = FakeCli(host.environment(self.window))
+        cli = FakeCli(host.environment(self.window), folder=self.folder)
         self.clis.append(cli)
         yield cli.connected
         yield lambda: cli.received("ide/contextUpdate")
