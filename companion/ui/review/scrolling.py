@@ -23,11 +23,11 @@ INTERVAL = 33
 
 
 class Places(NamedTuple):
-    """How far each side is scrolled down, and how wide both are together, in pixels."""
+    """How far each side is scrolled down, and how wide they are, in pixels."""
 
     left: float
     right: float
-    width: float
+    widths: tuple[float, float]
 
 
 class Scrolling:
@@ -71,7 +71,7 @@ class Scrolling:
         now = _places(left, right)
         before = self._places.get(window.id(), now)
         if review is not None and review.comparison is not None and now != before:
-            if now.width != before.width:
+            if now.widths != before.widths:
                 self._reviews.widened(right)
             if left.is_valid() and now.right != before.right:
                 _align(right, left, review.comparison, from_new=True)
@@ -89,10 +89,10 @@ class Scrolling:
 
 
 def _places(left: sublime.View, right: sublime.View) -> Places:
+    down, width = right.viewport_position()[1], right.viewport_extent()[0]
     if not left.is_valid():
-        return Places(0.0, right.viewport_position()[1], right.viewport_extent()[0])
-    width = left.viewport_extent()[0] + right.viewport_extent()[0]
-    return Places(left.viewport_position()[1], right.viewport_position()[1], width)
+        return Places(0.0, down, (0.0, width))
+    return Places(left.viewport_position()[1], down, (left.viewport_extent()[0], width))
 
 
 def _align(

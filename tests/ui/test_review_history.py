@@ -1,0 +1,244 @@
+"""What happens to files beside their diffs: accepted edits undone, conflicts said and settled."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ui.review import conflicts, history, lookup, marks
+from GeminiCompanion.companion.ui.review.history import Edit, History
+
+from .adapter import text_of
+from .reviewing import ReviewCase, Steps
+
+
+def content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class HistoryCase(ReviewCase):
+    def accept(self, old: str, new: str, written: str | None = None) -> Steps:
+        """A proposal is accepted, and its CLI writes the file."""
+        yield from self.propose(old, new)
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.write("file.txt", new if written is None else written)
+
+    def choose(self, action: int) -> Steps:
+        """Of the newest edit: show it (0) or undo it (1)."""
+        panels = self.panels()
+        self.run_command("show_edits")
+        panels[0]["on_select"](0)
+        yield lambda: len(panels) == 2
+        panels[1]["on_select"](action)
+
+
+class Undoing(HistoryCase):
+    def test_file_and_open_tab_are_as_before_byte_for_byte(self) -> Steps:
+        old = "\ufeffone\r\ntwo\r\n"
+        tab = yield from self.open("file.txt", old)
+        before = text_of(tab)
+        yield from self.accept(old, "\ufeffone\n2\n", "\ufeffone\r\n2\r\n")
+        yield lambda: text_of(tab) != before
+        yield from self.choose(1)
+        yield lambda: content(self.path) == old.encode()
+        yield lambda: text_of(tab) == before
+        self.assertFalse(tab.is_dirty())
+
+    def test_a_file_that_was_new_is_removed(self) -> Steps:
+        self.cli = yield from self.connect()
+        self.path = os.path.join(self.folder, "new.txt")
+        right = yield from self.diff(self.cli, self.path, "text\n")
+        yield from self.until_computed(right)
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.write("new.txt", "text\n")
+        yield from self.choose(1)
+        yield lambda: not os.path.exists(self.path)
+
+    def test_a_file_that_somebody_changed_meanwhile_stays_and_three_texts_are_in_tabs(
+        self,
+    ) -> Steps:
+        told = self.told()
+        yield from self.accept("old\n", "new\n", "somebody's\n")
+        yield from self.choose(1)
+        yield lambda: any(history.CHANGED in each for each in told)
+        self.assertEqual(content(self.path), b"somebody's\n")
+        found = {
+            f"file.txt ({name})": text
+            for name, text in (
+                ("before the edit", "old\n"),
+                ("as accepted", "new\n"),
+                ("as it is now", "somebody's\n"),
+            )
+        }
+        self.assertEqual({name: self.tabs().get(name) for name in found}, found)
+
+    def test_unsaved_changes_in_a_tab_stay_and_nothing_is_undone(self) -> Steps:
+        told = self.told()
+        yield from self.accept("old\n", "new\n")
+        tab = yield from self.open("file.txt", "new\n")
+        tab.run_command("append", {"characters": "mine\n"})
+        yield from self.choose(1)
+        yield lambda: any(history.UNSAVED in each for each in told)
+        self.assertEqual(text_of(tab), "new\nmine\n")
+        self.assertEqual(content(self.path), b"new\n")
+        self.assertEqual(self.tabs()["file.txt (before the edit)"], "old\n")
+
+    def test_what_no_cli_has_written_needs_no_undoing(self) -> Steps:
+        told = self.told()
+        yield from self.accept("old\n", "new\n", "old\n")
+        yield from self.choose(1)
+        yield lambda: any(history.NOT_WRITTEN in each for each in told)
+        self.assertEqual(content(self.path), b"old\n")
+
+    def test_an_undone_edit_is_in_the_list_no_more(self) -> Steps:
+        yield from self.accept("old\n", "new\n")
+        count = len(self.mine())
+        yield from self.choose(1)
+        yield lambda: len(self.mine()) == count - 1
+
+    def mine(self) -> list[Edit]:
+        return [it for it in self.running().history._edits if it.path == self.path]
+
+
+class Showing(HistoryCase):
+    def test_before_and_after_are_shown_as_a_difference(self) -> Steps:
+        yield from self.accept("same\nold\n", "same\nnew\n")
+        yield from self.choose(0)
+        yield lambda: "file.txt (accepted edit)" in self.tabs()
+        text = self.tabs()["file.txt (accepted edit)"]
+        self.assertIn("\n same\n-old\n+new\n", text)
+
+    def test_without_any_that_is_said(self) -> None:
+        told: list[str] = []
+        History(self.running().companion, told.append).choose(self.window)
+        self.assertEqual(told, [history.NOTHING])
+
+
+class Limits(ReviewCase):
+    def edit(self, window_id: int, name: str, size: int = 0) -> Edit:
+        before = Original("", exists=True, data=b"x" * size)
+        return Edit(window_id, name, before, "", "", time.time())
+
+    def test_each_window_has_its_last_fifty(self) -> None:
+        found = History(self.running().companion, lambda sentence: None)
+        found.add(self.edit(2, "other"))
+        for number in range(history.MAX_EDITS + 5):
+            found.add(self.edit(1, str(number)))
+        self.assertEqual([it.path for it in found._edits][:2], ["other", "5"])
+        self.assertEqual(len(found._edits), history.MAX_EDITS + 1)
+
+    def test_the_oldest_make_way_for_large_ones(self) -> None:
+        self.replace(history, "MAX_BYTES", 100)
+        found = History(self.running().companion, lambda sentence: None)
+        for name in ("a", "b", "c"):
+            found.add(self.edit(1, name, 40))
+        self.assertEqual([it.path for it in found._edits], ["b", "c"])
+
+    def test_one_whose_bytes_are_not_known_is_not_offered(self) -> None:
+        found = History(self.running().companion, lambda sentence: None)
+        unknown = Original("", exists=True, note="The file cannot be read.")
+        found.add(Edit(1, "a", unknown, "", "", 0.0))
+        self.assertEqual(list(found._edits), [])
+
+
+class ConflictCase(ReviewCase):
+    def until_noted(self, right: sublime.View, note: str, is_so: bool = True) -> Steps:
+        yield lambda: (note in self.review(right).notes) == is_so
+
+    def take_over(self, right: sublime.View) -> Generator[Any, Any, None]:
+        """Accept, and choose to take the changes over where asked."""
+        panels = self.panels()
+        self.window.focus_view(right)
+        self.run_command("accept_diff")
+        yield lambda: panels
+        items = [item[0] for item in panels[0]["items"]]
+        count = right.change_count()
+        panels[0]["on_select"](items.index("Take over my changes"))
+        yield lambda: right.change_count() != count
+        yield from self.until_computed(right)
+
+
+class Noticing(ConflictCase):
+    def test_a_file_that_changes_on_disk_is_said_at_the_head_until_it_is_as_before(self) -> Steps:
+        told = self.told()
+        right = yield from self.propose("old\n", "new\n")
+        self.write("file.txt", "somebody's\n")
+        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+        self.assertTrue(any(conflicts.CHANGED_ON_DISK in each for each in told))
+        self.write("file.txt", "old\n")
+        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK, False)
+
+    def test_a_file_that_vanishes_is_said(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        os.remove(self.path)
+        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+
+    def test_a_file_that_becomes_a_folder_is_said(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        os.remove(self.path)
+        os.mkdir(self.path)
+        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+
+    def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:
+        tab = yield from self.open("file.txt", "old\n")
+        right = yield from self.propose("old\n", "new\n")
+        self.running().conflicts.look()
+        self.replace(self.running().windows, "look", lambda: None)
+        tab.run_command("append", {"characters": "mine\n"})
+        yield from self.until_noted(right, conflicts.UNSAVED)
+        tab.run_command("undo")
+        yield from self.until_noted(right, conflicts.UNSAVED, False)
+
+
+class TakingOver(ConflictCase):
+    def test_changes_on_disk_are_merged_as_one_edit_and_then_accepted(self) -> Steps:
+        old, new = "1\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n"
+        right = yield from self.propose(old, new)
+        self.write("file.txt", "one\n2\n3\n4\n5\n")
+        yield from self.take_over(right)
+        merged = "one\n2\n3\n4\nfive\n"
+        self.assertEqual(text_of(right), merged)
+        self.assertEqual(text_of(lookup.partner(right)), "one\n2\n3\n4\n5\n")
+        self.assertEqual(self.texts(right, marks.LINES), ["five\n"])
+        right.run_command("undo")
+        self.assertEqual(text_of(right), new)
+        right.run_command("redo")
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["content"], merged)
+
+    def test_unsaved_changes_of_another_tab_are_merged(self) -> Steps:
+        tab = yield from self.open("file.txt", "1\n2\n3\n")
+        right = yield from self.propose("1\n2\n3\n", "1\n2\nthree\n")
+        tab.run_command("insert", {"characters": "0\n"})
+        yield from self.take_over(right)
+        self.assertEqual(text_of(right), "0\n1\n2\nthree\n")
+
+    def test_lines_that_both_changed_stand_between_marks_and_are_asked_about(self) -> Steps:
+        right = yield from self.propose("1\n2\n3\n", "1\nproposed\n3\n")
+        self.write("file.txt", "1\nmine\n3\n")
+        yield from self.take_over(right)
+        self.assertRegex(text_of(right), r"^1\n<<<<<<<.*\nproposed\n=======\nmine\n>>>>>>>.*\n3\n$")
+        (region,) = right.get_regions(marks.CONFLICTS)
+        self.assertEqual(right.rowcol(region.a), (1, 0))
+        panels = self.panels()
+        self.run_command("accept_diff")
+        yield lambda: panels
+        self.assertIn("Marks of a conflict", panels[0]["placeholder"])
+        self.assertEqual(self.cli.received("ide/diffAccepted"), [])
+
+    def test_what_cannot_be_read_is_not_merged(self) -> Steps:
+        right = yield from self.propose("1\n2\n", "1\ntwo\n")
+        with open(self.path, "wb") as file:
+            file.write(b"\0\xff\xfe\0")
+        told = self.told()
+        present = Original("", exists=True, note="The file is binary; 4 bytes.")
+        self.running().conflicts.take_over(right, present)
+        yield lambda: any("binary" in each for each in told)
+        self.assertEqual(text_of(right), "1\ntwo\n")

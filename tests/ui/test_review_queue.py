@@ -1,0 +1,277 @@
+"""The diffs that wait, over all windows, and the words that go with a rejection."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Generator
+
+import sublime
+from GeminiCompanion.companion.ui.review import lookup, notes, queue, record
+
+from .reviewing import ReviewCase, Steps
+
+Views = Generator[Any, Any, "list[sublime.View]"]
+
+
+class QueueCase(ReviewCase):
+    def three(self) -> Views:
+        """Three diffs of one CLI, oldest first."""
+        self.cli = yield from self.connect()
+        found = []
+        for name in ("a", "b", "c"):
+            right = yield from self.diff(self.cli, self.write(name, "old\n"), f"new {name}\n")
+            yield from self.until_computed(right)
+            found.append(right)
+        return found
+
+    def another(self) -> Generator[Any, Any, tuple[sublime.Window, sublime.View]]:
+        """A window of its own with a diff."""
+        here = self.window
+        here.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        self.window = next(it for it in sublime.windows() if it.id() != here.id())
+        self.other_cli = yield from self.connect()
+        right = yield from self.diff(self.other_cli, self.write("other", "old\n"), "new\n")
+        other, self.window = self.window, here
+        here.bring_to_front()
+        return other, right
+
+    def close(self, other: sublime.Window) -> Steps:
+        other.run_command("close_window")
+        yield lambda: len(sublime.windows()) == 1
+
+    def until_shown(self, right: sublime.View) -> Steps:
+        yield lambda: right.window() and right.window().active_view() == right
+
+
+class Going(QueueCase):
+    def test_the_next_one_is_shown_and_after_the_last_the_first(self) -> Steps:
+        a, b, c = yield from self.three()
+        self.window.focus_view(a)
+        for expected in (b, c, a):
+            self.run_command("next_diff")
+            yield from self.until_shown(expected)
+        self.run_command("previous_diff")
+        yield from self.until_shown(c)
+
+    def test_one_in_another_window_is_gone_to(self) -> Steps:
+        self.cli = yield from self.connect()
+        here = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
+        self.window.focus_view(here)
+        other, there = yield from self.another()
+        self.run_command("next_diff")
+        yield from self.until_shown(there)
+        yield lambda: sublime.active_window() == other
+        yield from self.close(other)
+
+    def test_without_another_one_that_is_said(self) -> Steps:
+        told = self.told()
+        self.run_command("next_diff")
+        yield lambda: any(queue.NONE in each for each in told)
+        self.cli = yield from self.connect()
+        right = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
+        self.window.focus_view(right)
+        self.run_command("next_diff")
+        yield lambda: any(queue.ONLY in each for each in told)
+
+    def test_beyond_the_last_change_the_next_diff_is_shown(self) -> Steps:
+        a, b, _c = yield from self.three()
+        self.window.focus_view(a)
+        self.run_command("next_change")
+        yield from self.until_shown(b)
+
+
+class Accepting(QueueCase):
+    def test_three_are_decided_one_after_the_other(self) -> Steps:
+        views = yield from self.three()
+        self.window.focus_view(views[0])
+        for count in (1, 2, 3):
+            self.run_command("accept_and_next")
+            yield lambda: len(self.cli.received("ide/diffAccepted")) == count  # noqa: B023
+            rest = len(views) - count
+            yield lambda: len(list(lookup.diffs(self.window))) == rest  # noqa: B023
+            yield lambda: not rest or record.is_diff(self.window.active_view())  # noqa: B023
+
+    def test_the_next_one_may_be_in_another_window(self) -> Steps:
+        self.cli = yield from self.connect()
+        here = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
+        other, there = yield from self.another()
+        self.window.focus_view(here)
+        self.run_command("accept_and_next")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        yield lambda: sublime.active_window() == other and other.active_view() == there
+        yield from self.close(other)
+
+
+class Listing(QueueCase):
+    def test_the_list_has_all_windows_diffs_with_what_they_change_and_who_asks(self) -> Steps:
+        yield from self.three()
+        other, _there = yield from self.another()
+        panels = self.panels()
+        self.run_command("show_waiting")
+        items = panels[0]["items"]
+        self.assertEqual([item.trigger for item in items], ["a", "b", "c", "other"])
+        self.assertEqual(items[0].annotation, "+1 -1")
+        self.assertEqual(items[0].details[0], os.path.dirname(self.write("a", "old\n")))
+        self.assertIn("Gemini CLI", items[0].details[1])
+        self.assertIn("since ", items[0].details[2])
+        yield from self.close(other)
+
+    def test_a_highlighted_one_is_shown_and_leaving_the_list_brings_back_what_was_there(
+        self,
+    ) -> Steps:
+        typing = yield from self.open("typing.py", "x\n")
+        a, _b, c = yield from self.three()
+        self.window.focus_view(typing)
+        self.assertTrue(lookup.is_on_top(self.window, c))
+        panels = self.panels()
+        self.run_command("show_waiting")
+        panels[0]["on_highlight"](0)
+        self.assertTrue(lookup.is_on_top(self.window, a))
+        panels[0]["on_select"](-1)
+        self.assertTrue(lookup.is_on_top(self.window, c))
+        self.assertEqual(self.window.active_view(), typing)
+
+    def test_the_chosen_one_is_gone_to(self) -> Steps:
+        _a, b, _c = yield from self.three()
+        panels = self.panels()
+        self.run_command("show_waiting")
+        panels[0]["on_select"](1)
+        yield from self.until_shown(b)
+
+    def test_one_that_was_decided_meanwhile_is_not_gone_to_and_that_is_said(self) -> Steps:
+        a, b, _c = yield from self.three()
+        panels, told = self.panels(), self.told()
+        self.run_command("show_waiting")
+        self.run_command("reject_diff", id=self.review(b).id)
+        yield lambda: not b.is_valid()
+        panels[0]["on_select"](1)
+        yield lambda: any("decided already" in each for each in told)
+        self.assertTrue(record.is_diff(a))
+
+
+class NoteCase(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        sublime.set_clipboard("before")
+
+    def terminal(self, name: str) -> list[dict[str, Any]]:
+        """A view like one of Terminus; gives what is pasted into it."""
+        view = self.window.new_file()
+        view.set_name(name)
+        view.settings().set("terminus_view", True)
+        view.set_scratch(True)
+        pasted: list[dict[str, Any]] = []
+        run = sublime.View.run_command
+
+        def record_paste(on: sublime.View, command: str, args: Any = None) -> None:
+            if command == "terminus_paste_text":
+                pasted.append({"view": on.name(), **args})
+            else:
+                run(on, command, args)
+
+        self.replace(sublime.View, "run_command", record_paste)
+        return pasted
+
+    def select(self, right: sublime.View, first: int, last: int) -> None:
+        """The rows from `first` to `last`, from 0."""
+        end = right.line(right.text_point(last, 0)).end()
+        right.sel().clear()
+        right.sel().add(sublime.Region(right.text_point(first, 0), end))
+
+    def comment(self, right: sublime.View, text: str) -> None:
+        inputs = self.inputs()
+        self.window.focus_view(right)
+        self.run_command("comment")
+        inputs[0](text)
+
+
+class Rejecting(NoteCase):
+    def test_the_note_goes_into_the_prompt_of_the_cli_and_is_not_sent_off(self) -> Steps:
+        self.terminal("bash")
+        pasted = self.terminal("Gemini CLI")
+        yield from self.propose("a\n", "b\n")
+        inputs = self.inputs()
+        self.run_command("reject_with_note")
+        inputs[0](" Not like this. ")
+        yield from self.until_rejected()
+        expected = [{"view": "Gemini CLI", "text": "Not like this.", "bracketed": True}]
+        self.assertEqual(pasted, expected)
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_without_a_terminal_it_is_on_the_clipboard_and_that_is_said(self) -> Steps:
+        yield from self.propose("a\n", "b\n")
+        inputs, told = self.inputs(), self.told()
+        self.run_command("reject_with_note")
+        inputs[0]("Not like this.")
+        yield from self.until_rejected()
+        self.assertEqual(sublime.get_clipboard(), "Not like this.")
+        yield lambda: any(notes.COPIED in each for each in told)
+
+    def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:
+        yield from self.propose("a\n", "b\n")
+        inputs = self.inputs()
+        self.run_command("reject_with_note")
+        inputs[0]("  ")
+        yield from self.until_rejected()
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_a_note_on_a_diff_that_was_decided_meanwhile_is_on_the_clipboard_with_its_comments(
+        self,
+    ) -> Steps:
+        right = yield from self.propose("a\n", "b\nc\n")
+        self.select(right, 1, 1)
+        self.comment(right, "why?")
+        inputs, told = self.inputs(), self.told()
+        self.run_command("reject_with_note")
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        yield lambda: not right.is_valid()
+        inputs[0]("No.")
+        self.assertEqual(sublime.get_clipboard(), f"No.\n@{self.path}#L2: why?")
+        yield lambda: any(notes.DECIDED in each for each in told)
+        self.assertEqual(self.cli.received("ide/diffRejected"), [])
+
+
+class Commenting(NoteCase):
+    def test_comments_stand_beside_their_lines_and_go_with_the_note(self) -> Steps:
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        self.addCleanup(self.window.set_project_data, {})
+        lines = "".join(f"{row}\n" for row in range(20))
+        right = yield from self.propose("a\n", lines)
+        self.select(right, 9, 11)
+        self.comment(right, "three <lines>")
+        self.select(right, 0, 0)
+        self.comment(right, "one line")
+        key = "gemini_companion_comment_0"
+        self.assertEqual(self.texts(right, key), ["9\n10\n11"])
+        inputs = self.inputs()
+        self.run_command("reject_with_note")
+        inputs[0]("No.")
+        yield from self.until_rejected()
+        expected = "No.\n@file.txt#L10-12: three <lines>\n@file.txt#L1: one line"
+        self.assertEqual(sublime.get_clipboard(), expected)
+
+    def test_a_comment_moves_with_its_lines(self) -> Steps:
+        right = yield from self.propose("a\n", "1\n2\n3\n")
+        self.select(right, 1, 1)
+        self.comment(right, "here")
+        right.sel().clear()
+        right.sel().add(0)
+        right.run_command("insert", {"characters": "0\n"})
+        inputs = self.inputs()
+        self.run_command("reject_with_note")
+        inputs[0]("")
+        yield from self.until_rejected()
+        self.assertEqual(sublime.get_clipboard(), f"@{self.path}#L3: here")
+
+    def test_a_comment_on_a_diff_that_was_decided_meanwhile_is_on_the_clipboard(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        inputs, told = self.inputs(), self.told()
+        self.window.focus_view(right)
+        self.run_command("comment")
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+        inputs[0]("too late")
+        self.assertEqual(sublime.get_clipboard(), "too late")
+        yield lambda: any(notes.DECIDED in each for each in told)

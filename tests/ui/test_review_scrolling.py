@@ -1,0 +1,130 @@
+"""Both sides scroll together, and of many changes those in sight have links."""
+
+from __future__ import annotations
+
+import sublime
+from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review.lookup import partner
+
+from .reviewing import LINES, ReviewCase, Steps, changed
+
+ADDED = "".join(f"added {row}\n" for row in range(60))
+
+
+class ScrollingCase(ReviewCase):
+    def scroll(self, view: sublime.View, row: int) -> None:
+        """Put the row, from 0, at the top."""
+        view.set_viewport_position((0.0, self.height(view, row)), animate=False)
+
+    def above(self, view: sublime.View, row: int) -> float:
+        """How far the row stands below the top of what can be seen."""
+        return self.height(view, row) - view.viewport_position()[1]
+
+    def until_level(self, left: sublime.View, old: int, right: sublime.View, new: int) -> Steps:
+        yield lambda: abs(self.above(left, old) - self.above(right, new)) < 1
+
+
+class Together(ScrollingCase):
+    def insertion(self) -> str:
+        """60 lines more below line 300."""
+        return "".join(LINES[:300]) + ADDED + "".join(LINES[300:])
+
+    def test_the_left_side_follows_the_right_one_and_the_other_way_round(self) -> Steps:
+        right = yield from self.propose("".join(LINES), self.insertion())
+        left = partner(right)
+        self.window.focus_view(right)
+        self.scroll(right, 700)
+        yield from self.until_level(left, 640, right, 700)
+        self.assertGreater(self.above(left, 641), 0)
+        self.scroll(left, 100)
+        yield from self.until_level(left, 100, right, 100)
+        self.assertLess(right.viewport_position()[1], self.height(right, 101))
+
+    def test_within_added_lines_the_other_side_stands_in_the_room_for_them(self) -> Steps:
+        right = yield from self.propose("".join(LINES), self.insertion())
+        left = partner(right)
+        yield lambda: self.height(left, 300) == self.height(right, 360)
+        self.window.focus_view(right)
+        for row in (310, 330, 350):
+            self.scroll(right, row)
+            yield from self.until_level(left, 299, right, 299)
+            yield from self.until_level(left, 300, right, 360)
+
+    def test_within_lines_that_were_taken_away_the_right_side_does_so(self) -> Steps:
+        right = yield from self.propose(self.insertion(), "".join(LINES))
+        left = partner(right)
+        yield lambda: self.height(left, 360) == self.height(right, 300)
+        self.window.focus_view(left)
+        self.scroll(left, 330)
+        yield from self.until_level(left, 360, right, 300)
+
+    def test_a_pair_that_is_not_on_top_is_looked_at_no_more(self) -> Steps:
+        right = yield from self.propose("".join(LINES), self.insertion())
+        followed = self.running().scrolling._followed
+        self.assertEqual(followed.get(self.window.id()), right)
+        group, _ = self.window.get_view_index(right)
+        self.window.focus_group(group)
+        cover = self.window.new_file()
+        cover.set_scratch(True)
+        yield lambda: self.window.id() not in followed
+        before = partner(right).viewport_position()
+        self.scroll(right, 500)
+        cover.close()
+        self.window.focus_view(right)
+        yield lambda: followed.get(self.window.id()) == right
+        self.scroll(right, 501)
+        yield lambda: partner(right).viewport_position() != before
+
+    def test_a_decided_pair_is_looked_at_no_more(self) -> Steps:
+        yield from self.propose("".join(LINES), self.insertion())
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+        yield lambda: self.window.id() not in self.running().scrolling._followed
+
+
+class Many(ScrollingCase):
+    def many(self) -> str:
+        """Every tenth line is another one."""
+        return changed(LINES, **{f"_{row}": f"new {row}\n" for row in range(10, 900, 10)})
+
+    def rows(self, right: sublime.View) -> list[int]:
+        return [right.rowcol(each.a)[0] for each in right.get_regions(marks.LINKS)]
+
+    def test_of_more_than_fifty_changes_only_those_in_sight_have_links(self) -> Steps:
+        right = yield from self.propose("".join(LINES), self.many())
+        self.assertGreater(len(self.review(right).comparison.changes), marks.MAX_LINKS)
+        for row in (9, 449):
+            self.scroll(right, max(row - 5, 0))
+            yield lambda: row in self.rows(right)  # noqa: B023
+            visible = right.visible_region()
+            for each in self.rows(right):
+                self.assertTrue(visible.contains(right.text_point(each, 0)))
+
+    def test_in_one_view_links_come_into_sight_as_well(self) -> Steps:
+        self.set("diff_layout", "inline")
+        right = yield from self.propose("".join(LINES), self.many())
+        self.window.focus_view(right)
+        self.scroll(right, 444)
+        yield lambda: 449 in self.rows(right)
+        self.assertNotIn(9, self.rows(right))
+
+    def test_of_fifty_all_have_links(self) -> Steps:
+        rows = {f"_{row}": "x\n" for row in range(10, 510, 10)}
+        right = yield from self.propose("".join(LINES), changed(LINES, **rows))
+        self.assertEqual(len(self.rows(right)), 50)
+
+
+class Wide(ScrollingCase):
+    def test_wrapped_lines_are_measured_anew_when_the_views_are_wider(self) -> Steps:
+        self.set("diff_word_wrap", True)
+        long = "word " * 60 + "\n"
+        right = yield from self.propose("a\n" + long + "b\n", "a\nshort\nb\n")
+        left = partner(right)
+        yield lambda: self.height(left, 2) == self.height(right, 2)
+        before = self.height(left, 2)
+        layout = self.window.layout()
+        cells = layout["cells"]
+        layout["cols"][cells[-1][0]] = 0.9
+        self.window.set_layout(layout)
+        yield lambda: self.height(left, 2) != before
+        yield lambda: self.height(left, 2) == self.height(right, 2)
