@@ -50,7 +50,7 @@ class Running:
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
         self.status = Status()
-        looks = (self.conflicts.look, self.status.look)
+        looks = (self.conflicts.look, self.status.look, self.scrolling.look)
         self.windows = Windows(self.companion, self.editor, self.files, self.reviews, looks)
         self.companion.start()
         self.windows.start()

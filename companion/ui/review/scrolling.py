@@ -14,7 +14,7 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import queues
-from .lookup import is_on_top, partner
+from .lookup import diffs, is_on_top, partner
 from .record import waiting
 from .reviews import Reviews
 
@@ -44,6 +44,15 @@ class Scrolling:
         right = view if waiting(view) is not None else partner(view)
         if waiting(right) is not None:
             self.follow(right)
+
+    def look(self) -> None:
+        """Follow the pairs on top; to be called now and then, for one comes to the top in more ways
+        than by being activated."""
+        for window in sublime.windows():
+            if window.id() not in self._followed:
+                on_top = (each for each in diffs(window) if self._is_in_sight(window, each))
+                for right in on_top:
+                    self.follow(right)
 
     def follow(self, right: sublime.View) -> None:
         """Scroll both sides together for as long as they are on top."""
