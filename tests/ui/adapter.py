@@ -27,11 +27,14 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         self.clis: list[FakeCli] = []
 
     def tearDown(self) -> Generator[Any, Any, None]:
-        for cli in self.clis:
-            cli.close()
         for diff in list(lookup.diffs(self.window)):
             diff.close()
         yield lambda: not list(lookup.diffs(self.window))
+        for cli in self.clis:
+            # It is heard of after the last decision: else the CLI of a later test would be told it.
+            if not cli.stream_ended.is_set():
+                yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
+            cli.close()
         # Edits that nobody decided on stay in tabs of their own.
         yield 20
         yield lambda: not self.tabs() or self.close_tabs()

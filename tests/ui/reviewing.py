@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Callable, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.review import lookup, record
 from GeminiCompanion.companion.ui.review.reviews import Review
 from GeminiCompanion.companion.ui.running import Running
 
@@ -27,20 +25,6 @@ def changed(lines: list[str], **rows: str) -> str:
 
 
 class ReviewCase(AdapterTestCase):
-    def tearDown(self) -> Steps:
-        """The CLIs are told of what nobody decided on, and are heard of after that: else those of
-        later tests would be told."""
-        for right in list(lookup.diffs(self.window)):
-            its = record.waiting(right)
-            right.close()
-            for cli in self.clis:
-                if its is not None and cli.headers["Mcp-Session-Id"] == its.session_id:
-                    yield lambda: cli.stream_ended.is_set() or cli.received("ide/diffRejected")  # noqa: B023
-        for cli in self.clis:
-            if not cli.stream_ended.is_set():
-                yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
-        yield from super().tearDown()
-
     def running(self) -> Running:
         found = plugin._host.running
         self.assertIsNotNone(found)

@@ -77,7 +77,7 @@ class Reviews:
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
         self._reviews: dict[str, Review] = {}
-        # Whether a caret was moved that is not followed yet.
+        # Whether a caret was moved that is not followed yet; the worker's own.
         self._is_following = False
 
     def begin(self, right: sublime.View, original: str) -> None:
@@ -167,11 +167,12 @@ class Reviews:
         """The caret of a view is elsewhere; on the worker."""
         if not self._is_following and waiting(view) is not None:
             self._is_following = True
-            queues.on_ui_thread(partial(self._follow, view), CARET_AT_REST)
+            queues.on_worker(partial(self._follow, view), CARET_AT_REST)
 
     def _follow(self, view: sublime.View) -> None:
+        """On the worker."""
         self._is_following = False
-        self.draw_links(view)
+        queues.on_ui_thread(partial(self.draw_links, view))
 
     def _compute(self, right: sublime.View, review: Review) -> None:
         if review.is_computing:
