@@ -35,6 +35,7 @@ class FakeCli:
         }
         self.notifications: list[tuple[str, dict[str, Any]]] = []
         self.stream_ended = threading.Event()
+        self.is_closed = False
         # What broke the stream off; None while it lives and after a graceful end.
         self.stream_error: Exception | None = None
         self._stream_began = threading.Event()
@@ -88,6 +89,7 @@ class FakeCli:
 
     def close(self) -> None:
         """Leave as the CLI does: without a word."""
+        self.is_closed = True
         if self._stream is not None and self._stream.sock is not None:
             with contextlib.suppress(OSError):
                 self._stream.sock.shutdown(2)

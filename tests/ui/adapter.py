@@ -32,7 +32,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         yield lambda: not list(lookup.diffs(self.window))
         for cli in self.clis:
             # It is heard of after the last decision: else the CLI of a later test would be told it.
-            if not cli.stream_ended.is_set():
+            if not cli.is_closed and not cli.stream_ended.is_set():
                 yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
             cli.close()
         # Edits that nobody decided on stay in tabs of their own.

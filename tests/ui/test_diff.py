@@ -513,6 +513,8 @@ class Orphans(AdapterTestCase):
 
     def orphan(self, path: str) -> Generator[Any, Any, Any]:
         """`cli, right = ...`"""
+        # The only one: of several each has a number in the tab's name.
+        yield from self.until_connected(0)
         cli = yield from self.connect()
         right = yield from self.diff(cli, path, "1\n")
         cli.close()

@@ -239,6 +239,7 @@ class Lifecycle(AdapterTestCase):
         self.window.run_command("new_window")
         yield lambda: len(own_files()) == before + 1
         new = next(it for it in sublime.windows() if it.id() != self.window.id())
+        yield lambda: plugin._host.environment(new)
         tokens = {
             plugin._host.environment(window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
             for window in (self.window, new)
