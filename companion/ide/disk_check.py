@@ -54,8 +54,10 @@ class DiskCheck:
         # What a text's file was like at the last look: one that nobody touched is not read again.
         self._seen: dict[int, Stamp] = {}
         self._notified: set[int] = set()
-        # Texts that could not be given back yet.
+        # Texts that could not be given back yet, and those that are being given back: the editor
+        # may be busy for longer than it is to the next look.
         self._overdue: set[int] = set()
+        self._returning: set[int] = set()
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -87,6 +89,9 @@ class DiskCheck:
             asyncio.ensure_future(self._look_at(number, is_last))
 
     async def _look_at(self, number: int, is_last: bool = False) -> None:
+        if number not in self._book:
+            # It was forgotten before its turn came.
+            return
         entry = self._book[number]
         seen = () if is_last else self._seen.get(number, ())
         try:
@@ -99,7 +104,7 @@ class DiskCheck:
         if is_there:
             self._forget(number)
         elif entry.comes_back:
-            if is_last:
+            if is_last and number not in self._returning:
                 await self._return(number, entry)
         elif is_there is not None:
             self._seen[number] = touched
@@ -107,12 +112,15 @@ class DiskCheck:
 
     async def _return(self, number: int, entry: Entry) -> None:
         self._overdue.add(number)
+        self._returning.add(number)
         try:
             await self._give_back(entry)
         except EditorError as error:
             logger.warning("a text could not be given back yet: %s", error)
         else:
             self._forget(number)
+        finally:
+            self._returning.discard(number)
 
     def _judge(self, number: int, entry: Entry, touched: Stamp) -> None:
         """A file that is something else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import threading
 import time
@@ -31,6 +32,8 @@ class DiskCheckTestCase(unittest.TestCase):
         self.said: list[str] = []
         self.returned: list[str | None] = []
         self.refusal = ""
+        # The editor is done with a text once this is set.
+        self.free: asyncio.Event | None = None
         self.check = DiskCheck(
             self.book,
             self.give_back,
@@ -43,6 +46,8 @@ class DiskCheckTestCase(unittest.TestCase):
         if self.refusal:
             raise EditorError(self.refusal)
         self.returned.append(entry.text)
+        if self.free is not None:
+            await self.free.wait()
 
     def write(self, data: bytes) -> None:
         with open(self.path, "wb") as file:
@@ -267,3 +272,28 @@ class WhatComesBack(DiskCheckTestCase):
         self.refusal = ""
         await self.check.look()
         self.assertEqual((self.returned, self.texts()), (["mine\n"], []))
+
+    @in_loop
+    async def test_an_editor_that_is_busy_gets_a_text_once(self) -> None:
+        self.free = asyncio.Event()
+        self.begin()
+        await self.clock.advance(3)
+        await until(lambda: self.returned)
+        looking = asyncio.ensure_future(self.check.look())
+        await until(lambda: looking.done() or len(self.returned) > 1)
+        self.free.set()
+        await until(lambda: not self.texts())
+        self.assertEqual(self.returned, ["mine\n"])
+
+    @in_loop
+    async def test_a_text_that_is_forgotten_before_its_look_costs_nothing(self) -> None:
+        self.begin()
+        failed: list[object] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, context: failed.append(context))
+        self.check.look_soon()
+        for number in self.book.of(TOLD):
+            self.book.forget(number)
+        await self.clock.advance(3)
+        gc.collect()
+        self.assertEqual((failed, self.returned), ([], []))
