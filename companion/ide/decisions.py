@@ -174,12 +174,10 @@ class Book:
         entry = self._entries.get(number)
         if entry is not None and entry.state == TOLD:
             self._entries[number] = replace(entry, state=DECIDED)
-        elif entry is None and decision.text is None:
-            self._add(
-                Entry(
-                    decision.session_id, decision.path, DECIDED, decision.at, decided_at=decision.at
-                )
-            )
+        elif entry is None and not decision.text:
+            # Of these nothing was left to be done (`tell`), but to be heard.
+            path, text, at = decision.path, decision.text, decision.at
+            self._add(Entry(decision.session_id, path, DECIDED, at, text=text, decided_at=at))
 
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text: it comes back

@@ -735,6 +735,19 @@ class Decisions(WithoutServer):
                 self.assertEqual(len(back.received("ide/diffRejected")), again)
 
     @in_loop
+    async def test_an_acceptance_without_a_text_that_went_out_then_is_told_again_too(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.diffs.accept(session.id, PATH, "")
+        await self.clock.advance(0)
+        self.leave(session)
+        await self.clock.advance(GRACE + 1)
+        _, back = self.connect()
+        await self.clock.advance(0)
+        self.assertEqual(back.received("ide/diffAccepted"), [{"filePath": PATH, "content": ""}])
+
+    @in_loop
     async def test_a_decision_on_a_proposal_that_is_just_replaced_closes_the_newer_one(
         self,
     ) -> None:
