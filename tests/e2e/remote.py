@@ -17,6 +17,8 @@ from typing import Any
 
 import sublime
 
+from headless import clicks
+from headless import proposals as proposals_of
 from headless.host import current
 
 
@@ -25,7 +27,7 @@ def window() -> sublime.Window:
 
 
 # Seconds for what is sure to happen, on a busy machine.
-PATIENCE = 90
+PATIENCE = 15
 
 
 def _wait(condition: Any, what: str) -> None:
@@ -228,6 +230,81 @@ def _window() -> Any:
 
 def _question() -> Any:
     return _window().question
+
+
+def head(path: str, number: int = 0) -> str:
+    """What stands at the head of the proposal, links too, once its changes are known."""
+    view = _diffs(path)[number]
+    _wait(lambda: " seen" in _head(view), "no changes at the head")
+    return _head(view)
+
+
+def _head(view: sublime.View) -> str:
+    state = current().views[view.id()]
+    shown = [it.content for it in state.phantoms if it.key == "gemini_companion_diff"]
+    words = [link.text for link in clicks.links(state) if link.where == "phantom"]
+    return " ".join([*words, *(line for content in shown for line in proposals_of.plain(content))])
+
+
+def in_sight(path: str) -> list[list[str]]:
+    """The lines that can be seen of the file, and of the proposal."""
+    view = _diff(path)
+    if view is None:
+        return []
+    left = next(each for each in window().views() if each.name().endswith("(on disk)"))
+    return [each.substr(each.visible_region()).split("\n") for each in (left, view)]
+
+
+def review(name: str, path: str, number: int = 0) -> None:
+    """Run a command for the diff, whatever has the keyboard."""
+    _wait(lambda: len(_diffs(path)) > number, "no such diff")
+    record = _diffs(path)[number].settings().get("gemini_companion_diff_record")
+    window().run_command("gemini_companion_" + name, {"id": record["id"]})
+
+
+def click(path: str, text: str, number: int = 0) -> None:
+    """Click a link at the head of the proposal."""
+    clicks.click(current(), current().views[_diffs(path)[number].id()], text)
+
+
+def retype(path: str, old: str, new: str) -> None:
+    """Put the caret behind a text in the proposal, take it away and type another one."""
+    view = _diff(path)
+    if view is not None:
+        region = view.find(old, 0, sublime.LITERAL)
+        view.sel().clear()
+        view.sel().add(region)
+        view.run_command("insert", {"characters": new})
+
+
+def focus(path: str) -> None:
+    """Put the keyboard into the tab of the file."""
+    view = window().find_open_file(path)
+    if view is not None:
+        window().focus_view(view)
+
+
+def type_in_panel(text: str) -> None:
+    """Answer an input panel."""
+    _wait(_question, "no input panel")
+    current().ui(_window().answer, -1, text)
+
+
+def clipboard() -> str:
+    return sublime.get_clipboard()
+
+
+def open_terminal() -> None:
+    """A tab like one of Terminus', in which Gemini CLI runs."""
+    view = window().new_file()
+    view.set_name("Gemini CLI")
+    view.settings().set("terminus_view", True)
+
+
+def question() -> list[str]:
+    """The items of the quick panel that is open, the first line of each."""
+    _wait(_question, "no question")
+    return [_question().rows(at)[0] for at in range(_question().count())]
 
 
 def origin(name: str) -> str | None:
