@@ -70,9 +70,9 @@ def rows_of_change(view: Any, first: int, last: int) -> Tuple[int, int]:
     return max(end, view.text.point(first, 0)), view.text.point(first, 0)
 
 
-def plain(content: str) -> List[str]:
-    """The lines of a phantom without its links."""
-    reader = _Plain()
+def plain(content: str, with_links: bool = True) -> List[str]:
+    """The lines of a phantom, without the links before their words, or without any."""
+    reader = _Plain(with_links)
     reader.feed(content)
     reader.close()
     lines = [" ".join(line.split()) for line in "".join(reader.found).split("\n")]
@@ -80,8 +80,9 @@ def plain(content: str) -> List[str]:
 
 
 class _Plain(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, with_links: bool) -> None:
         super().__init__(convert_charrefs=True)
+        self._with_links = with_links
         self.found: List[str] = []
         self._in_link = False
 
@@ -91,7 +92,8 @@ class _Plain(HTMLParser):
             self.found.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if not self._in_link:
+        line = "".join(self.found).rpartition("\n")[2]
+        if not self._in_link or (self._with_links and line.strip()):
             self.found.append(data)
 
     def handle_endtag(self, tag: str) -> None:
@@ -128,6 +130,6 @@ def _beside(view: Any) -> Tuple[Tuple[int, str], ...]:
     for key in (LINKS, COMMENTS):
         marks = view.marks.get(key)
         for region, content in zip(marks.regions, marks.annotations) if marks is not None else ():
-            words = " ".join(plain(content))
+            words = " ".join(plain(content, with_links=False))
             found.append((view.text.rowcol(min(region))[0], "[%s]" % words))
     return tuple(found)

@@ -26,9 +26,7 @@ class Reviewing:
             self._compared = (proposal.old, proposal.new)
             self.sides = Sides(proposal.old, proposal.new)
         more = "   (%d more waiting: w)" % others if others else ""
-        number = self.sides.hunk_at(proposal.caret) + 1
-        at = ["change %d of %d" % (number, len(self.sides.hunks))] if number else []
-        said = ["Proposed: %s%s" % (proposal.path, more), *proposal.said, *at]
+        said = ["Proposed: %s%s" % (proposal.path, more), *proposal.said]
         lines = [cut(line, width) for line in said] + [""]
         height = max(1, room - len(lines))
         how = Picture(

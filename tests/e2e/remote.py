@@ -27,7 +27,7 @@ def window() -> sublime.Window:
 
 
 # Seconds for what is sure to happen, on a busy machine.
-PATIENCE = 15
+PATIENCE = 90
 
 
 def _wait(condition: Any, what: str) -> None:
@@ -242,8 +242,12 @@ def head(path: str, number: int = 0) -> str:
 def _head(view: sublime.View) -> str:
     state = current().views[view.id()]
     shown = [it.content for it in state.phantoms if it.key == "gemini_companion_diff"]
-    words = [link.text for link in clicks.links(state) if link.where == "phantom"]
-    return " ".join([*words, *(line for content in shown for line in proposals_of.plain(content))])
+    return " ".join(line for content in shown for line in proposals_of.plain(content))
+
+
+def says(path: str, words: str) -> bool:
+    """Whether the words stand at the head of the proposal."""
+    return words in head(path)
 
 
 def in_sight(path: str) -> list[list[str]]:
