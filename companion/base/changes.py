@@ -30,6 +30,10 @@ MAX_ROW = 4000
 # The share of equal code points from which one row counts as another one that was changed.
 ALIKE = 0.6
 
+# Code points, and rows, that are handled in one call: of more, a call would hold up other threads.
+PIECE = 1024 * 1024
+ROWS = 64 * 1024
+
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 Range = Tuple[int, int, int, int]
@@ -71,8 +75,15 @@ def rows_of(text: str) -> list[str]:
     >>> rows_of("one\\r\\ntwo")
     ['one\\r\\n', 'two']
     """
-    *ended, last = text.split("\n")
-    return [row + "\n" for row in ended] + ([last] if last else [])
+    rows: list[str] = []
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + PIECE) + 1 or len(text)
+        *ended, last = text[start:end].split("\n")
+        rows += [row + "\n" for row in ended]
+        rows += [last] if last else []
+        start = end
+    return rows
 
 
 def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
@@ -104,7 +115,7 @@ def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change
         parts += new[change.new_start : change.new_end]
         at = change.old_end
     parts += old[at:]
-    return "".join(parts)
+    return "".join(["".join(parts[it : it + ROWS]) for it in range(0, len(parts), ROWS)])
 
 
 def changed_characters(
@@ -143,8 +154,8 @@ def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[
     """Rows that stand once on either side and in the same order on both: the longest such row of
     pairs of an old and a new row. Source: Bram Cohen's "patience diff"."""
     old_start, old_end, new_start, new_end = part
-    in_old = Counter(old[old_start:old_end])
-    in_new = Counter(new[new_start:new_end])
+    in_old = _counted(old, old_start, old_end)
+    in_new = _counted(new, new_start, new_end)
     places = {new[at]: at for at in range(new_start, new_end) if in_new[new[at]] == 1}
     pairs = [
         (at, places[old[at]])
@@ -152,6 +163,14 @@ def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[
         if in_old[old[at]] == 1 and old[at] in places
     ]
     return _longest_rising(pairs)
+
+
+def _counted(rows: Sequence[str], start: int, end: int) -> Counter[str]:
+    """How often each row stands there."""
+    found: Counter[str] = Counter()
+    for at in range(start, end, ROWS):
+        found.update(rows[at : min(at + ROWS, end)])
+    return found
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -186,7 +205,7 @@ def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Chang
     """The changes of a part without anchors; one for all of it where looking would take long."""
     old_start, old_end, new_start, new_end = part
     before, after = old[old_start:old_end], new[new_start:new_end]
-    in_new = Counter(after)
+    in_new = _counted(new, new_start, new_end)
     if sum(in_new[row] for row in before) + len(before) > MAX_PAIRS:
         return [Change(*part)]
     matcher = SequenceMatcher(None, before, after, autojunk=False)

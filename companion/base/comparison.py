@@ -12,9 +12,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Iterator, Sequence, Tuple
+from typing import Any, Iterator, Sequence, Tuple
 
-from .changes import Change, Span, changed_characters, changes_between, counts, rows_of
+from .changes import ROWS, Change, Span, changed_characters, changes_between, counts, rows_of
 
 # Changes of a text up to which changed characters are told; of more, whole rows are.
 MAX_DETAILED = 2000
@@ -50,12 +50,21 @@ class Filler:
 @dataclass(frozen=True)
 class Comparison:
     """`old` and `new` with the changes between them, in their order. `keys` has a name for each
-    change, which stays the same for as long as its rows do, wherever they stand."""
+    change, which stays the same for as long as its rows do, wherever they stand. Changes whose keys
+    are `dropped` have the old rows on the new side, too: they are listed, and change nothing."""
 
     old: Side
     new: Side
     changes: tuple[Change, ...]
     keys: tuple[str, ...]
+    dropped: frozenset[str] = frozenset()
+
+    @property
+    def in_force(self) -> Sequence[Change]:
+        """Those that are not dropped."""
+        if not self.dropped:
+            return self.changes
+        return [it for it, key in zip(self.changes, self.keys) if key not in self.dropped]
 
     # Each step of scrolling looks these up: made with the first.
     @cached_property
@@ -76,15 +85,15 @@ class Comparison:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many rows are added and how many removed."""
-        return counts(self.changes)
+        return counts(self.in_force)
 
     def old_regions(self) -> list[Region]:
         """Those of the rows that are taken away."""
-        return [self.old.region(it.old_start, it.old_end) for it in self.changes if it.removed]
+        return [self.old.region(it.old_start, it.old_end) for it in self.in_force if it.removed]
 
     def new_regions(self) -> list[Region]:
         """Those of the rows that are brought in."""
-        return [self.new.region(it.new_start, it.new_end) for it in self.changes if it.added]
+        return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
 
     def old_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
         """What the old side needs for equal rows to stand at equal heights, at these changes."""
@@ -150,6 +159,7 @@ def comparison_of(
     new_rows: Sequence[str],
     changes: tuple[Change, ...],
     keys: tuple[str, ...] = (),
+    dropped: frozenset[str] = frozenset(),
 ) -> Comparison:
     """The same for texts whose changes are known; `keys` are those of the changes, where they have
     names already."""
@@ -165,6 +175,7 @@ def comparison_of(
         Side(new_rows, new_starts, tuple(after)),
         changes,
         keys or tuple(_keys(old_rows, new_rows, changes)),
+        dropped,
     )
 
 
@@ -173,18 +184,27 @@ def _keys(
 ) -> Iterator[str]:
     times: dict[str, int] = {}
     for change in changes:
-        parts = (
-            old_rows[change.old_start : change.old_end],
-            new_rows[change.new_start : change.new_end],
-        )
-        texts = ("".join(rows).encode("utf-8", "surrogatepass") for rows in parts)
-        name = hashlib.sha256(b"\0".join(texts)).hexdigest()[:KEY_LENGTH]
+        digest = hashlib.sha256()
+        _add_rows(digest, old_rows, change.old_start, change.old_end)
+        digest.update(b"\0")
+        _add_rows(digest, new_rows, change.new_start, change.new_end)
+        name = digest.hexdigest()[:KEY_LENGTH]
         times[name] = times.get(name, 0) + 1
         yield name if times[name] == 1 else f"{name}-{times[name]}"
 
 
+def _add_rows(digest: Any, rows: Sequence[str], start: int, end: int) -> None:
+    for at in range(start, end, ROWS):
+        text = "".join(rows[at : min(at + ROWS, end)])
+        digest.update(text.encode("utf-8", "surrogatepass"))
+
+
 def _starts(rows: Sequence[str]) -> Sequence[int]:
-    return [0, *accumulate(map(len, rows))]
+    starts = [0]
+    for at in range(0, len(rows), ROWS):
+        lengths = map(len, rows[at : at + ROWS])
+        starts += list(accumulate(lengths, initial=starts.pop()))
+    return starts
 
 
 def _regions(spans: Sequence[Span], starts: Sequence[int]) -> list[Region]:

@@ -7,16 +7,56 @@ order.
 
 from __future__ import annotations
 
-from typing import Sequence
+from dataclasses import dataclass
+from typing import Optional, Sequence, Tuple
 
-from .changes import Change, common_start
-from .comparison import Comparison, comparison_of
+from .changes import Change, common_start, with_changes
+from .comparison import Comparison, compare, comparison_of
 
+# Code points of a text from which not all of it is shown.
+LARGE = 2 * 1024 * 1024
 # Rows shown before and after a change.
 CONTEXT = 10
 # Rows of one change, and code points of one row, that are shown: of more, a part.
 MAX_CHANGE = 2000
 MAX_ROW = 4000
+
+
+# A comparison as it is drawn; and the text that is accepted in place of the one that is shown, None
+# where that is the new text as it came.
+Compared = Tuple[Comparison, Optional[str]]
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Two large texts, and what is shown of them. Changes have the same keys in both."""
+
+    whole: Comparison
+    shown: Comparison
+
+    @property
+    def size(self) -> int:
+        """Code points of both texts."""
+        return self.whole.old.starts[-1] + self.whole.new.starts[-1]
+
+    def against(self, old: str) -> Digest:
+        """The same new text, compared with another old one."""
+        return digest_of(old, with_changes(self.whole.new.rows, (), ()))
+
+    def without(self, dropped: frozenset[str]) -> Compared:
+        """The same where the changes of these keys are dropped."""
+        if not dropped:
+            return self.shown, None
+        whole = self.whole
+        chosen = [it for it, key in zip(whole.changes, whole.keys) if key not in dropped]
+        text = with_changes(whole.old.rows, whole.new.rows, chosen)
+        return _with_dropped(self.shown, dropped), text
+
+
+def digest_of(old: str, new: str) -> Digest:
+    """Takes as long as `compare`."""
+    whole = compare(old, new)
+    return Digest(whole, digest(whole))
 
 
 def digest(whole: Comparison) -> Comparison:
@@ -40,6 +80,22 @@ def digest(whole: Comparison) -> Comparison:
         at = change.old_end
     equal = _between(whole.old.rows[at:], CONTEXT, 0)
     return comparison_of(old + equal, new + equal, tuple(changes), whole.keys)
+
+
+def _with_dropped(shown: Comparison, dropped: frozenset[str]) -> Comparison:
+    old = shown.old.rows
+    new: list[str] = []
+    changes: list[Change] = []
+    at = 0
+    for change, key in zip(shown.changes, shown.keys):
+        new += old[at : change.old_start]
+        start, at = len(new), change.old_end
+        if key in dropped:
+            new += old[change.old_start : change.old_end]
+        else:
+            new += shown.new.rows[change.new_start : change.new_end]
+        changes.append(Change(change.old_start, change.old_end, start, len(new)))
+    return comparison_of(old, [*new, *old[at:]], tuple(changes), shown.keys, dropped)
 
 
 def _between(rows: Sequence[str], after: int, before: int) -> list[str]:

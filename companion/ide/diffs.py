@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Awaitable, Callable, Iterable, TypeVar
 from weakref import WeakValueDictionary
 
+from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
 from ..base.log import logger
 from .decisions import DECIDED, OPEN, TOLD, Book
@@ -70,7 +71,9 @@ class Diffs(Desk):
         self._delivery.supersede(session, path)
         is_whole = not isinstance(content, TruncatedString)
         # Before the editor is asked: the user may decide before its answer is here.
-        number = self._book.open(session.id, path, content if is_whole else None, session.client)
+        # A large one is not edited: there is nothing to outlive the editor.
+        is_to_last = is_whole and len(content) <= LARGE
+        number = self._book.open(session.id, path, content if is_to_last else None, session.client)
         live = frozenset(each.id for each in self._sessions if not self._sessions.is_absent(each))
         proposal = Proposal(
             session.id,

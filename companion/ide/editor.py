@@ -17,9 +17,9 @@ class Proposal:
     `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
     the CLI uses it as the key of the answer (docs/protocol.md 1.2). `content` has `\\n` line ends.
     `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
-    `is_whole`, `content` is the proposed text, else its beginning, which is not to be edited; it
-    `may_be_edited` where it is shown again as the user had it. `client` names the CLI to the user;
-    `opened_at` is in seconds since the epoch.
+    `is_whole`, `content` is the proposed text, of up to 64 MiB, else its beginning, which is not to
+    be edited; it `may_be_edited` where it is shown again as the user had it. `client` names the CLI
+    to the user; `opened_at` is in seconds since the epoch.
     """
 
     session_id: str
@@ -35,7 +35,8 @@ class Proposal:
 @dataclass(frozen=True)
 class ClosedDiff:
     """A diff that was closed for its CLI: `text` as the user left it, with `\\n` line ends, None
-    where the view held only its beginning; `is_edited` says whether the user may have changed it.
+    where the view held only a part of the CLI's own text; `is_edited` says whether the user
+    may have changed it.
     """
 
     text: str | None

@@ -11,10 +11,9 @@ import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Callable, Generic, Mapping, Sequence, TypeVar
 
 from ..base.background import in_thread
-from ..base.comparison import Comparison, compare
 from ..base.merge import Merged, merged
 from . import file_content
 from .context import ContextStore, OpenFile
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     # At run time they would bring in aiohttp, whose import may hold up no thread of the editor.
     from .windows import Windows
     from .workspace import Workspace
+
+
+T = TypeVar("T")
 
 
 class Event(ABC):
@@ -203,20 +205,18 @@ class TextWithdrawn(Event):
 
 
 @dataclass(frozen=True)
-class ComparisonAsked(Event):
-    """`reply` is called on the companion's thread with the changes from one text to the other, both
-    with `\\n` line ends."""
+class ComparisonAsked(Event, Generic[T]):
+    """`reply` is called on the companion's thread with what `compute` gives on one of its own."""
 
-    old: str
-    new: str
-    reply: Callable[[Comparison], None]
+    compute: Callable[[], T]
+    reply: Callable[[T], None]
 
     def apply(self, windows: Windows) -> None:
         # The thread that compares holds the task for as long as it runs.
         asyncio.ensure_future(self._compare())
 
     async def _compare(self) -> None:
-        self.reply(await in_thread(partial(compare, self.old, self.new)))
+        self.reply(await in_thread(self.compute))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import hashlib
+import io
 import os
 import stat
 import time
@@ -16,8 +17,8 @@ from ..base.background import in_thread
 from ..base.log import logger
 from .editor import EditorError
 
-# Bytes from which only the beginning of a file is read into a view, and the bytes of that.
-LARGE = 2 * 1024 * 1024
+# Bytes from which only the beginning of a file is read, and the bytes of that.
+LARGE = 64 * 1024 * 1024
 BEGINNING = 64 * 1024
 # Bytes read at a time.
 CHUNK = 1024 * 1024
@@ -169,35 +170,42 @@ def _read(file: BinaryIO) -> Original:
 
 def _decode(data: bytes, whole: bool) -> Original:
     mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
-    decoder = codecs.getincrementaldecoder(encoding)()
     try:
         # UTF-8's mark stays the first character, as for the CLI (docs/protocol.md 2.17).
-        text = decoder.decode(data[0 if encoding == "utf-8" else len(mark) :], final=whole)
+        start = 0 if encoding == "utf-8" else len(mark)
+        text, ends = _text(data, start, encoding, whole)
     except UnicodeDecodeError:
         if b"\0" in data:
             note = f"The file is binary; {len(data)} bytes." if whole else "The file is binary."
             return Original("", exists=True, note=note, warning=note)
-        mark, encoding, text = b"", "", data.decode("latin-1")
-    warning, traits = "", _traits(text, whole)
+        mark, encoding = b"", ""
+        text, ends = _text(data, 0, "latin-1", whole)
+    warning, traits = "", ends
     if encoding != "utf-8":
         name = encoding[:6].upper() or "an encoding other than UTF-8"
         warning, traits = f"The file is in {name}.", (name,) + traits
     elif mark:
         traits = ("BOM",) + traits
-    return Original(unix(text), exists=True, warning=warning, traits=traits)
+    return Original(text, exists=True, warning=warning, traits=traits)
 
 
-def _traits(text: str, whole: bool) -> tuple[str, ...]:
-    """Of line ends."""
-    windows, all_ends = text.count("\r\n"), text.count("\n")
+def _text(data: bytes, start: int, encoding: str, whole: bool) -> tuple[str, tuple[str, ...]]:
+    """The text with `\\n` line ends, and what its own ones were like. Decoded bit by bit, for a
+    large one would hold up every other thread. Raises UnicodeDecodeError."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
+    bounds = range(start, len(data), CHUNK)
+    parts = [decoder.decode(data[at : at + CHUNK]) for at in bounds]
+    text = "".join([*parts, decoder.decode(b"", final=whole)])
+    newlines = decoder.newlines or ()
+    ends = (newlines,) if isinstance(newlines, str) else newlines
     found = []
-    if windows:
-        found.append("CRLF" if windows == all_ends else "mixed line ends")
-    if text.count("\r") > windows:
+    if "\r\n" in ends:
+        found.append("mixed line ends" if "\n" in ends else "CRLF")
+    if "\r" in ends:
         found.append("CR")
-    if whole and text and not text.endswith(("\n", "\r")):
+    if whole and text and not text.endswith("\n"):
         found.append("no final line end")
-    return tuple(found)
+    return text, tuple(found)
 
 
 def unix(text: str) -> str:

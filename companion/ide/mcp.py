@@ -24,7 +24,7 @@ from ..base.jsonrpc import (
     kind,
     quote,
 )
-from ..base.large_json import TruncatedString
+from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
 from ..base.log import logger
 from .editor import EditorError
 from .sessions import Session
@@ -109,6 +109,9 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
     if content is None:
         return _NOTHING_CLOSED
     # The CLI parses this text as JSON and takes the member `content` (docs/protocol.md 1.1).
+    if len(content) > PIECE:
+        large = encode_in_pieces({"content": content}).decode("ascii")
+        return encode_in_pieces({"content": _text(large)})
     text = quote(f'{{"content":{quote(content)}}}')
     return b'{"content":[{"type":"text","text":%b}]}' % text.encode("ascii")
 

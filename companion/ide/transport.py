@@ -30,11 +30,10 @@ from ..base.jsonrpc import (
     Request,
     RpcError,
     encode,
-    encode_notification,
     encode_result,
     messages,
 )
-from ..base.large_json import PIECE
+from ..base.large_json import PIECE, encode_in_pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import mcp
@@ -45,8 +44,8 @@ METHODS = ("POST", "GET", "DELETE")
 # Bytes of a request body: an openDiff of any file passes; a refusal would end the CLI's connection
 # for good (docs/protocol.md 3.30). The API's are smaller, for it writes what it is sent.
 MAX_BODY = 256 * 1024 * 1024
-# Bytes of a body from which long strings are truncated: the editor does not show more.
-LARGE = 2 * 1024 * 1024
+# Bytes of a body from which long strings are truncated: no larger text is compared.
+LARGE = 64 * 1024 * 1024
 # Bytes of the large bodies that are read at a time, as far as they are held in memory.
 MAX_MEMORY = 64 * 1024 * 1024
 # Names under which a client on this machine, or in a container on it, knows a loopback server.
@@ -276,7 +275,8 @@ def _frame(event: Event | None) -> bytes:
     """The bytes of one event; a comment, which clients skip, where there is none."""
     if event is None:
         return b": keep-alive\n\n"
-    message = encode_notification(*event.value.notification())
+    method, params = event.value.notification()
+    message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 
 

@@ -10,12 +10,13 @@ from typing import Callable, TypeVar
 
 import sublime
 
+from ..base.digest import Digest
 from ..base.log import logger
 from ..ide import file_content
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from ..ide.sessions import CLI
 from . import queues, settings, texts
-from .review import decisions, lookup, opening, restoring
+from .review import decisions, large, lookup, opening, restoring
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 
@@ -55,7 +56,8 @@ class SublimeEditor(Editor):
 
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
         present = await file_content.in_time(file_content.read, proposal.path)
-        await self._ask(partial(self._open, window_id, proposal, present))
+        digest = await large.digest_for(proposal, present)
+        await self._ask(partial(self._open, window_id, proposal, present, digest))
 
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
@@ -85,15 +87,24 @@ class SublimeEditor(Editor):
         message = "Gemini Companion: " + sentence
         queues.on_ui_thread(lambda: sublime.status_message(message))
 
-    def _open(self, window_id: int, proposal: Proposal, present: file_content.Original) -> None:
+    def _open(
+        self,
+        window_id: int,
+        proposal: Proposal,
+        present: file_content.Original,
+        digest: Digest | None,
+    ) -> None:
         window = sublime.Window(window_id)
         if not window.is_valid():
             raise EditorError(WINDOW_CLOSED)
         take_focus = settings.of(window).focus_diff
         keyboard = self.keyboard_in(window)
-        view = opening.open_diff(window, proposal, present, keyboard, take_focus)
+        if self.reviews is None or not self.reviews.has_room_for(digest):
+            digest = None
+        shown = large.shown(proposal, present, digest)
+        view = opening.open_diff(window, *shown, keyboard, take_focus, digest is not None)
         if self.reviews is not None:
-            self.reviews.begin(view, present.text)
+            self.reviews.begin(view, present.text, digest)
         if self.scrolling is not None:
             self.scrolling.follow(view)
         if not take_focus:
@@ -107,6 +118,8 @@ class SublimeEditor(Editor):
     ) -> ClosedDiff | None:
         window = sublime.Window(window_id)
         view = lookup.find(window, session_id, path)
+        review = self.reviews.of(view) if self.reviews is not None and view is not None else None
+        text = review.text if review is not None else None
         claimed = decisions.claim(view) if view is not None else None
         if claimed is None:
             return None
@@ -115,6 +128,10 @@ class SublimeEditor(Editor):
             decisions.close(claimed, keyboard)
         else:
             decisions.put_away(claimed, keyboard, CLOSED)
+        if self.reviews is not None:
+            self.reviews.forget_ended()
+        if text is not None:
+            return ClosedDiff(text, is_edited=True)
         return ClosedDiff(claimed.text, claimed.is_edited)
 
     def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:

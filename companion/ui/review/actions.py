@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any, Callable
 
 import sublime
 
-from ...ide.events import DiffAccepted, DiffRejected, FileAsked
+from ...base.comparison import Comparison
+from ...base.digest import Digest
+from ...ide.events import ComparisonAsked, DiffAccepted, DiffRejected, FileAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
 from .. import queues, settings
 from ..editor import SublimeEditor
-from . import decisions, pair
+from . import decisions, large, pair
+from .changes import FORGOTTEN, ask_whether_to_reject
 from .conflicts import Conflicts
 from .decisions import ClaimedDiff
 from .history import Edit, History
 from .lookup import partner, path_of
 from .record import is_diff, waiting
-from .reviews import Reviews
+from .reviews import LOST, Reviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -83,36 +87,91 @@ class Actions:
         then: Callable[[], None],
         present: Original,
     ) -> None:
+        record = waiting(view)
+        if record is None:
+            return
         found = decisions.doubts(view, present)
+        review = self._reviews.of(view)
+        if record.has_drops and (review is None or review.digest is None):
+            found.append(LOST)
         if not found:
             self._accept_now(view, present, then)
             return
 
         def answer(index: int) -> None:
             if index == 0 and is_diff(view):
-                pair.show_original(view, present)
-                self._reviews.begin(view, present.text)
+                self._compare_again(view, present)
                 pair.show(window, view)
             elif index == 1:
                 self._accept_now(view, present, then)
-            elif index == 2:
+            elif index == 2 and record.is_whole:
                 self._conflicts.take_over(view, present)
 
         sentence = " ".join(found)
+        merge = [
+            "Take over my changes",
+            "What you changed in the file is merged into the proposal.",
+        ]
         items = [
             ["See the difference", sentence],
             ["Accept all the same", "Gemini CLI writes the text over the file."],
-            ["Take over my changes", "What you changed in the file is merged into the proposal."],
+            *([merge] if record.is_whole else []),
             ["Go back", "Nothing is sent, nothing is changed."],
         ]
         window.show_quick_panel(items, answer, placeholder=sentence)
         self._editor.tell(sentence)
 
+    def _compare_again(self, view: sublime.View, present: Original) -> None:
+        """Show what the proposal changes of the file as it is now."""
+        record, review = waiting(view), self._reviews.of(view)
+        digest = review.digest if review is not None else None
+        if record is None or (record.is_compared and present.note):
+            self._editor.tell(present.note)
+        elif record.is_whole or not record.is_compared:
+            pair.show_original(view, present)
+            self._reviews.begin(view, present.text)
+        elif digest is None:
+            self._editor.tell(FORGOTTEN)
+        else:
+
+            def reply(again: Digest) -> None:
+                """On the companion's thread."""
+                queues.on_ui_thread(partial(self._show_again, view, digest, present, again))
+
+            compute = partial(digest.against, present.text)
+            self._companion.post(ComparisonAsked(compute, reply))
+
+    def _show_again(
+        self, view: sublime.View, before: Digest, present: Original, digest: Digest
+    ) -> None:
+        review = self._reviews.of(view)
+        if review is not None and review.digest is before:
+            large.show_anew(view, digest)
+            pair.show_original(view, large.shown_original(present, digest), is_digest=True)
+            self._reviews.begin(view, present.text, digest)
+
     def _accept_now(self, view: sublime.View, present: Original, then: Callable[[], None]) -> None:
+        review = self._reviews.of(view)
+        if review is None or review.digest is None:
+            self._accept_settled(view, present, then)
+            return
+
+        def do(comparison: Comparison) -> None:
+            if comparison.keys and len(comparison.dropped) == len(comparison.keys):
+                ask_whether_to_reject(view, self.reject)
+            else:
+                self._accept_settled(view, present, then)
+
+        # What was dropped a moment ago is to be missing.
+        self._reviews.with_comparison(view, do)
+
+    def _accept_settled(
+        self, view: sublime.View, present: Original, then: Callable[[], None]
+    ) -> None:
         claimed = self._decide(view, accept=True)
         if claimed is not None:
             record = claimed.record
-            if claimed.text is not None:
+            if record.is_whole and claimed.text is not None:
                 edit = Edit(
                     record.window_id,
                     record.path,
@@ -151,11 +210,13 @@ class Actions:
 
     def _decide(self, view: sublime.View, accept: bool) -> ClaimedDiff | None:
         """Gives the diff, None where somebody else has decided."""
+        review = self._reviews.of(view)
+        text = review.text if review is not None else None
         claimed = self._claim(view) if self._can_decide() else None
         if claimed is None:
             return None
         if accept:
-            self._tell_accepted(claimed)
+            self._tell_accepted(claimed if text is None else replace(claimed, text=text))
             close = decisions.close
         else:
             self._tell_rejected(claimed)
@@ -163,6 +224,7 @@ class Actions:
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views within an event that closes one may close others (docs/sublime.md 4.5).
         queues.on_ui_thread(partial(close, claimed, keyboard))
+        queues.on_ui_thread(self._reviews.forget_ended)
         return claimed
 
     def _can_decide(self) -> bool:

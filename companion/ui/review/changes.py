@@ -14,6 +14,7 @@ from .reviews import Reviews
 from .sight import caret_row, current, show_change
 
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
+FORGOTTEN = "The whole proposal was forgotten at the restart: no change of it can be dropped."
 NO_CHANGE = "The proposal has no such change any more."
 NO_CHANGES = "The proposal changes nothing."
 
@@ -52,7 +53,9 @@ class Changes:
 
         def do(comparison: Comparison) -> None:
             number = self._number(right, comparison, key)
-            if number is not None:
+            if number is not None and right.is_read_only():
+                self._drop_of_large(right, comparison.keys[number])
+            elif number is not None:
                 self._put_back(right, comparison, comparison.changes[number])
 
         self._reviews.with_comparison(right, do)
@@ -86,18 +89,32 @@ class Changes:
         texts.pending.put(right, text, region)
         self._reviews.refresh(right)
         if len(comparison.changes) == 1:
-            self._ask_whether_to_reject(right)
+            ask_whether_to_reject(right, self._reject)
 
-    def _ask_whether_to_reject(self, right: sublime.View) -> None:
-        window = right.window()
-        if window is None:
-            return
-        items = [
-            ["Reject the proposal", "Gemini CLI is told that the file stays as it is."],
-            ["Go on editing", "Undo brings the changes back."],
-        ]
-        window.show_quick_panel(
-            items,
-            lambda index: self._reject(right) if index == 0 else None,
-            placeholder=ALL_DROPPED,
-        )
+    def _drop_of_large(self, right: sublime.View, key: str) -> None:
+        """The same where the view has the changed parts only; or take that back."""
+        review = self._reviews.of(right)
+        if review is None or review.digest is None:
+            self._tell(FORGOTTEN)
+        else:
+            review.dropped ^= {key}
+            self._reviews.refresh(right)
+            if len(review.dropped) == len(review.digest.shown.keys):
+                ask_whether_to_reject(right, self._reject)
+
+
+def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], None]) -> None:
+    """No change of the proposal is left."""
+    window = right.window()
+    if window is None:
+        return
+    undo = "Take back" if right.is_read_only() else "Undo"
+    items = [
+        ["Reject the proposal", "Gemini CLI is told that the file stays as it is."],
+        ["Go on editing", f"{undo} brings the changes back."],
+    ]
+    window.show_quick_panel(
+        items,
+        lambda index: reject(right) if index == 0 else None,
+        placeholder=ALL_DROPPED,
+    )

@@ -56,7 +56,7 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
         return []
     found = []
     if present.digest != record.file_digest:
-        found.append("The file has changed on disk since the diff was opened.")
+        found.append(_what_changed(present))
     if any(_is_dirty(window, record.path) for window in sublime.windows()):
         found.append("The file has unsaved changes in another tab, which will conflict.")
     if view.size() == 0 and not record.was_empty:
@@ -71,6 +71,14 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
 def _has_conflicts(view: sublime.View) -> bool:
     lines = (view.substr(view.line(each)) for each in view.get_regions(marks.CONFLICTS))
     return any(line.startswith(START) for line in lines)
+
+
+def _what_changed(present: Original) -> str:
+    if not present.exists:
+        return "The file is gone since the diff was opened."
+    if present.note and not present.digest:
+        return "The file has changed since the diff was opened. " + present.note
+    return "The file has changed on disk since the diff was opened."
 
 
 def _is_dirty(window: sublime.Window, path: str) -> bool:

@@ -18,26 +18,34 @@ from .record import DiffRecord
 PHANTOM = "gemini_companion_diff"
 GONE = "Gemini CLI is gone; a decision waits for the next one."
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
+DIGEST = (
+    "Too large to be edited here: only the changed parts are shown. Accepted, it is written whole,"
+    " without the changes that you drop."
+)
 
 
 @dataclass(frozen=True)
 class Summary:
     """How many lines a proposal adds and removes, how many changes it has, how many of them the
-    user has seen, and the number, from 0, of the one that is before their eyes."""
+    user has seen, the number, from 0, of the one that is before their eyes, and how many are
+    dropped though they are still listed."""
 
     added: int
     removed: int
     changes: int
     seen: int
     current: int | None = None
+    dropped: int = 0
 
     def text(self) -> str:
         if not self.changes:
-            return "no changes"
+            return "nothing changes"
         changes = "1 change" if self.changes == 1 else f"{self.changes} changes"
         if self.current is not None:
             changes = f"change {self.current + 1} of {self.changes}"
-        return f"+{self.added} -{self.removed}, {changes}, {self.seen} of {self.changes} seen"
+        dropped = f", {self.dropped} dropped" if self.dropped else ""
+        seen = f"{self.seen} of {self.changes} seen"
+        return f"+{self.added} -{self.removed}, {changes}, {seen}{dropped}"
 
 
 def draw(
@@ -51,8 +59,7 @@ def draw(
     view.set_name(f"{os.path.basename(record.path)} ({_state(record)})")
     left = partner(view)
     rows = [_first(record, summary, not left.is_valid()), _second(record)]
-    rows += [html.escape(note) for note in ([] if record.is_whole else [PART])]
-    rows += [html.escape(note) for note in notes]
+    rows += [html.escape(note) for note in (*_of_part(record), *notes)]
     _show(view, rows)
     if left.is_valid():
         state = html.escape(record.original_state[:1].upper() + record.original_state[1:])
@@ -95,6 +102,12 @@ def _show(view: sublime.View, rows: Sequence[str]) -> None:
     erase(view)
     body = f'<body id="gemini-companion">{"<br>".join(rows)}</body>'
     view.add_phantom(PHANTOM, sublime.Region(0), body, sublime.LAYOUT_BLOCK)
+
+
+def _of_part(record: DiffRecord) -> list[str]:
+    if record.is_whole:
+        return []
+    return [DIGEST if record.is_compared else PART]
 
 
 def origin(record: DiffRecord) -> list[str]:

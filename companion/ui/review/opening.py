@@ -21,11 +21,13 @@ def open_diff(
     original: Original,
     keyboard: sublime.View | None,
     take_focus: bool,
+    is_digest: bool = False,
 ) -> sublime.View:
     """Show the proposal beside the original, and give its view. A diff of the same session and path
     makes way for it, and so does one whose CLI is gone.
 
     `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
+    Of a digest both texts are the changed parts only.
     """
     others = list(diffs(window))
     older = [view for view in others if _makes_way(waiting(view), proposal)]
@@ -33,7 +35,7 @@ def open_diff(
         before = keyboard.id() if keyboard is not None else 0
         window.settings().set(decisions.FOCUS_BEFORE, before)
     with ExitStack() as undo:
-        right = pair.create(window, proposal, original, undo)
+        right = pair.create(window, proposal, original, is_digest, undo)
         # From here on it is whole; whatever failed before has left nothing behind.
         undo.pop_all()
     stamp(right)

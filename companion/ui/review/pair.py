@@ -11,17 +11,21 @@ import sublime
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import settings, texts
-from . import head
+from . import head, large
 from .layout import make_room, take_room_back
 from .lookup import diffs, is_on_top, partner
 from .record import DiffRecord, OriginalRecord, digest, read, update, write, write_original
 
 
 def create(
-    window: sublime.Window, proposal: Proposal, original: Original, undo: ExitStack
+    window: sublime.Window,
+    proposal: Proposal,
+    original: Original,
+    is_digest: bool,
+    undo: ExitStack,
 ) -> sublime.View:
     """Open both views, and give the right one; it is no diff before it is stamped. `undo` gets what
-    takes them away again."""
+    takes them away again. Of a digest both texts are the changed parts only."""
     if not list(diffs(window)):
         undo.callback(take_room_back, window)
     kind = settings.of(window).diff_layout
@@ -33,16 +37,20 @@ def create(
         left = _new_view(window, left_group)
         undo.callback(left.close)
     texts.fill(right, proposal.content, proposal.path)
-    record = _record(window, proposal, left, right)
+    record = _record(window, proposal, left, right, is_digest)
     if left.is_valid():
         write_original(left, OriginalRecord(record.id, right.id()))
     dress(right, record)
-    show_original(right, original)
+    show_original(right, original, is_digest)
     return right
 
 
 def _record(
-    window: sublime.Window, proposal: Proposal, left: sublime.View, right: sublime.View
+    window: sublime.Window,
+    proposal: Proposal,
+    left: sublime.View,
+    right: sublime.View,
+    is_digest: bool,
 ) -> DiffRecord:
     shown = digest(proposal.content)
     return DiffRecord(
@@ -56,6 +64,7 @@ def _record(
         saved_digest=shown,
         was_empty=not proposal.content,
         is_whole=proposal.is_whole,
+        is_compared=is_digest,
         client=proposal.client,
         opened_at=float(proposal.opened_at),
     )
@@ -75,8 +84,9 @@ def dress(right: sublime.View, record: DiffRecord) -> None:
     head.draw(right, record)
 
 
-def show_original(right: sublime.View, original: Original) -> None:
+def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:
     """Fill the left side, where there is one, and compare the right one with it, from now on."""
+    original = large.beginning(original)
     record, left = read(right), partner(right)
     if record is None:
         return
@@ -88,16 +98,16 @@ def show_original(right: sublime.View, original: Original) -> None:
         left.set_read_only(True)
     said = ". ".join(it for it in (state, original.note) if it)
     update(right, record, file_digest=original.digest, original_state=said)
-    compare(right, original)
+    compare(right, original, is_digest)
 
 
-def compare(right: sublime.View, original: Original) -> None:
+def compare(right: sublime.View, original: Original, is_digest: bool = False) -> None:
     """Compare the proposal with this text, from now on."""
     record = read(right)
     if record is None:
         return
     # Where either side is not all there, every line would count as changed.
-    compared = record.is_whole and not original.note
+    compared = (record.is_whole or is_digest) and not original.note
     if compared:
         right.set_reference_document(original.text)
     head.draw(right, update(right, record, is_compared=compared))

@@ -47,6 +47,8 @@ class DiffRecord:
     # Whether the view holds the whole proposal, and whether it is compared with the left side.
     is_whole: bool = True
     is_compared: bool = False
+    # Whether changes are dropped of a proposal of which the view has only the changed parts.
+    has_drops: bool = False
     # Whether its CLI is gone.
     is_orphaned: bool = False
     # Whether the editor brought it back, and its text may be older than the saved one.

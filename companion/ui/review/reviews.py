@@ -12,16 +12,21 @@ from typing import Callable, Sequence
 
 import sublime
 
-from ...base.comparison import Comparison
+from ...base.comparison import Comparison, compare
+from ...base.digest import Compared, Digest
 from ...ide.events import ComparisonAsked, FileAsked
 from ...ide.file_content import Original, Stamp
 from ...ide.service import Companion
 from .. import queues, texts
-from . import head, pair, sight
+from . import head, large, pair, sight
 from .links import link
 from .lookup import diffs, partner, with_id
 from .marks import MAX_LINKS, Marks
-from .record import waiting
+from .record import update, waiting
+
+# Code points of large texts that are held for all diffs: of more, only the beginning is shown.
+MAX_HELD = 256 * 1024 * 1024
+LOST = "What you dropped was forgotten at the restart: accepted, the whole proposal is written."
 
 # Milliseconds without a keystroke in a proposal after which its changes are computed again.
 AT_REST = 200
@@ -41,7 +46,11 @@ class Comment:
 @dataclass
 class Review:
     """One diff. `comparison` is that of the proposal as of `change_count`, None until the first one
-    is there. `seen` has the keys of the changes that the user wants."""
+    is there. `seen` has the keys of the changes that the user wants.
+
+    Of large texts the views have a `digest`; `dropped` are the keys of the changes that the user
+    does not want, and `text` is the whole new text without those that are dropped in `comparison`,
+    None where none is."""
 
     id: str
     path: str
@@ -54,11 +63,22 @@ class Review:
     comments: list[Comment] = field(default_factory=list)
     # The number, from 0, of the change that is before the user's eyes.
     current: int | None = None
+    digest: Digest | None = None
+    dropped: frozenset[str] = frozenset()
+    text: str | None = None
     # What has to be said at the head, and the stamp of the file at the last look, if there was one.
     notes: list[str] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
     # What is to be done once the comparison is that of the text as it is.
     pending: list[Callable[[Comparison], None]] = field(default_factory=list)
+
+    def is_current(self, right: sublime.View) -> bool:
+        """Whether the comparison is that of the proposal as it is."""
+        if self.comparison is None:
+            return False
+        if self.digest is not None:
+            return self.comparison.dropped == self.dropped
+        return self.change_count == right.change_count()
 
     @property
     def summary(self) -> head.Summary | None:
@@ -67,7 +87,12 @@ class Review:
             return None
         added, removed = comparison.counts
         seen = len(self.seen.intersection(comparison.keys))
-        return head.Summary(added, removed, len(comparison.changes), seen, self.current)
+        dropped = len(comparison.dropped)
+        return head.Summary(added, removed, len(comparison.changes), seen, self.current, dropped)
+
+
+def _compared(old: str, new: str) -> Compared:
+    return compare(old, new), None
 
 
 class Reviews:
@@ -80,19 +105,22 @@ class Reviews:
         # Whether a caret was moved that is not followed yet; the worker's own.
         self._is_following = False
 
-    def begin(self, right: sublime.View, original: str) -> None:
-        """Review the proposal against this text, from now on."""
+    def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
+        """Review the proposal against this text, from now on; of large texts the views show the
+        digest."""
+        self.forget_ended()
         record = waiting(right)
         if record is None or not record.is_compared:
             return
-        ended = [id for id in self._reviews if with_id(id) is None]
-        for id in ended:
-            del self._reviews[id]
-        review = Review(record.id, record.path, original, Marks(partner(right), right))
         older = self._reviews.get(record.id)
+        review = Review(record.id, record.path, original, Marks(partner(right), right))
+        review.digest = digest
         if older is not None:
             review.seen, review.comments = older.seen, older.comments
             review.notes, review.pending = older.notes, older.pending
+            review.dropped = older.dropped.intersection(digest.shown.keys if digest else ())
+        elif record.has_drops:
+            review.notes.append(LOST)
         self._reviews[record.id] = review
         self._compute(right, review)
 
@@ -102,6 +130,17 @@ class Reviews:
         reviews, self._reviews = self._reviews, {}
         for review in reviews.values():
             review.marks.erase_between()
+
+    def forget_ended(self) -> None:
+        """Hold nothing of diffs that are decided."""
+        for id in [id for id in self._reviews if with_id(id) is None]:
+            del self._reviews[id]
+
+    def has_room_for(self, digest: Digest | None) -> bool:
+        """Whether the texts of one more large diff can be held."""
+        self.forget_ended()
+        digests = [digest, *(review.digest for review in self._reviews.values())]
+        return sum(it.size for it in digests if it is not None) <= MAX_HELD
 
     def resume(self, window: sublime.Window) -> None:
         """Review the diffs that came back with the window."""
@@ -141,7 +180,7 @@ class Reviews:
     def refresh(self, view: sublime.View) -> None:
         """Compute the changes again, if the text is another."""
         review = self.of(view)
-        if review is not None and review.change_count != view.change_count():
+        if review is not None and not review.is_current(view):
             self._compute(view, review)
 
     def with_comparison(self, view: sublime.View, work: Callable[[Comparison], None]) -> None:
@@ -150,7 +189,7 @@ class Reviews:
         review = self.of(view)
         if review is None:
             return
-        if review.comparison is not None and review.change_count == view.change_count():
+        if review.comparison is not None and review.is_current(view):
             work(review.comparison)
             return
         review.pending.append(work)
@@ -161,6 +200,8 @@ class Reviews:
         review = self.of(view)
         if review is not None:
             review.seen.add(key)
+            review.dropped -= {key}
+            self.refresh(view)
             self.draw_head(view)
 
     def moved(self, view: sublime.View) -> None:
@@ -181,22 +222,29 @@ class Reviews:
         review.is_computing = True
         count = right.change_count()
 
-        def reply(comparison: Comparison) -> None:
+        def reply(compared: Compared) -> None:
             """On the companion's thread."""
-            queues.on_ui_thread(partial(self._computed, right, review, count, comparison))
+            queues.on_ui_thread(partial(self._computed, right, review, count, compared))
 
-        self._companion.post(ComparisonAsked(review.original, texts.text_of(right), reply))
+        if review.digest is not None:
+            compute = partial(review.digest.without, review.dropped)
+        else:
+            compute = partial(_compared, review.original, texts.text_of(right))
+        self._companion.post(ComparisonAsked(compute, reply))
 
     def _computed(
-        self, right: sublime.View, review: Review, count: int, comparison: Comparison
+        self, right: sublime.View, review: Review, count: int, compared: Compared
     ) -> None:
         review.is_computing = False
         if self.of(right) is not review:
             return
-        review.comparison, review.change_count = comparison, count
-        if right.change_count() != count:
+        comparison, text = compared
+        if review.digest is not None:
+            count = _show_dropped(right, review, comparison)
+        review.comparison, review.change_count, review.text = comparison, count, text
+        if not review.is_current(right):
             # Keystrokes that come now are waited for, unless somebody waits for this.
-            if review.pending:
+            if review.pending or review.digest is not None:
                 self._compute(right, review)
             return
         self._draw(right, review, comparison)
@@ -258,18 +306,30 @@ class Reviews:
         numbers: Sequence[int] = range(len(comparison.changes))
         if len(numbers) > MAX_LINKS:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
-        review.marks.draw_links([self._links(review, comparison, it) for it in numbers])
+        review.marks.draw_links([_links(review, comparison, it) for it in numbers])
 
-    def _links(self, review: Review, comparison: Comparison, number: int) -> tuple[int, str]:
-        """The point of a change in the proposal, and what stands there."""
-        key = comparison.keys[number]
-        parts = [
-            f"{number + 1} of {len(comparison.changes)}",
-            "seen" if key in review.seen else link("Keep", "keep_change", id=review.id, change=key),
-            link("Drop", "drop_change", id=review.id, change=key),
-        ]
-        if number == review.current:
-            # The head may be out of sight.
-            parts += head.decision_links(review.id)
-        point = comparison.new.starts[comparison.new_row(number)]
-        return point, " &nbsp; ".join(parts)
+
+def _show_dropped(right: sublime.View, review: Review, comparison: Comparison) -> int:
+    """Gives the change count of the view then."""
+    record = waiting(right)
+    if review.digest is not None and record is not None:
+        large.show_dropped(right, review.comparison or review.digest.shown, comparison)
+        update(right, record, has_drops=bool(comparison.dropped))
+    return right.change_count()
+
+
+def _links(review: Review, comparison: Comparison, number: int) -> tuple[int, str]:
+    """The point of a change in the proposal, and what stands there."""
+    key = comparison.keys[number]
+    keep, drop = (
+        link(name, command, id=review.id, change=key)
+        for name, command in (("Keep", "keep_change"), ("Drop", "drop_change"))
+    )
+    parts = ["seen" if key in review.seen else keep, drop]
+    if key in comparison.dropped:
+        parts = [link("Take back", "drop_change", id=review.id, change=key)]
+    if number == review.current:
+        # The head may be out of sight.
+        parts += head.decision_links(review.id)
+    point = comparison.new.starts[comparison.new_row(number)]
+    return point, " &nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

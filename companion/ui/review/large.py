@@ -1,0 +1,75 @@
+"""Texts that are too large to be shown whole: the views have the parts that differ, or, where these
+are not known, the beginning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import sublime
+
+from ...base.background import in_thread
+from ...base.comparison import Comparison
+from ...base.digest import LARGE, Digest, digest_of
+from ...base.large_json import TRUNCATED_TO
+from ...ide.editor import Proposal
+from ...ide.file_content import CUT, Original
+from .. import texts
+
+PARTS = "only the changed parts"
+TOO_LARGE = "The file is too large to be shown whole; only its beginning is."
+
+
+async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
+    """What is shown in place of the two texts, computed on a thread of its own; None where they can
+    be shown whole, or cannot be compared."""
+    # What is shown again has been edited here, so it is to be edited here again.
+    can_be = proposal.is_whole and not proposal.may_be_edited and not original.note
+    if not can_be or max(len(proposal.content), len(original.text)) <= LARGE:
+        return None
+    return await in_thread(partial(digest_of, original.text, proposal.content))
+
+
+def shown(
+    proposal: Proposal, original: Original, digest: Digest | None
+) -> tuple[Proposal, Original]:
+    """The two as far as the views show them."""
+    if digest is not None:
+        content = "".join(digest.shown.new.rows)
+        return replace(proposal, content=content, is_whole=False), shown_original(original, digest)
+    if len(proposal.content) > LARGE:
+        proposal = replace(proposal, content=proposal.content[:TRUNCATED_TO], is_whole=False)
+    return proposal, beginning(original)
+
+
+def shown_original(original: Original, digest: Digest) -> Original:
+    text = "".join(digest.shown.old.rows)
+    return replace(original, text=text, traits=(*original.traits, PARTS))
+
+
+def beginning(original: Original) -> Original:
+    """The file, or the beginning of a large one."""
+    if len(original.text) <= LARGE:
+        return original
+    traits, text = (*original.traits, CUT), original.text[:TRUNCATED_TO]
+    return replace(original, text=text, note=TOO_LARGE, traits=traits)
+
+
+def show_anew(right: sublime.View, digest: Digest) -> None:
+    """Let the right view show the digest."""
+    right.set_read_only(False)
+    texts.replace(right, "".join(digest.shown.new.rows))
+    right.set_read_only(True)
+
+
+def show_dropped(right: sublime.View, before: Comparison, after: Comparison) -> None:
+    """The view shows `before`: let it show `after`, which has other changes dropped."""
+    right.set_read_only(False)
+    for number in reversed(range(len(after.keys))):
+        key = after.keys[number]
+        if (key in before.dropped) != (key in after.dropped):
+            old, new = before.changes[number], after.changes[number]
+            region = sublime.Region(*before.new.region(old.new_start, old.new_end))
+            text = "".join(after.new.rows[new.new_start : new.new_end])
+            texts.pending.put(right, text, region)
+    right.set_read_only(True)

@@ -1,0 +1,222 @@
+"""Proposals that are too large to be shown whole, and those that are strange in another way."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion.companion.base.digest import LARGE
+from GeminiCompanion.companion.ide import transport
+from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.record import is_diff
+
+from .adapter import text_of
+from .test_changes import ReviewCase
+
+Steps = Generator[Any, Any, None]
+LINES = [f"line {number} of a file that is large\n" for number in range(1, 80_001)]
+OLD = "".join(LINES)
+LAST = {73_999: "changed\n", 79_000: "again\n", 10: "first\n"}
+
+
+def proposal(rows: dict[int, str]) -> str:
+    return "".join(rows.get(row, line) for row, line in enumerate(LINES))
+
+
+class LargeCase(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.questions: list[tuple[list[Any], Any, str]] = []
+
+        def ask(window: Any, items: Any, on_select: Any, *_: Any, placeholder: str = "") -> None:
+            self.questions.append((list(items), on_select, placeholder))
+
+        patch = mock.patch.object(sublime.Window, "show_quick_panel", ask)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def accepted(self) -> Generator[Any, Any, Any]:
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        return self.cli.received("ide/diffAccepted")[0]["content"]
+
+    def drop(self, right: sublime.View, number: int) -> Steps:
+        review = self.review(right)
+        self.run_command("drop_change", id=review.id, change=review.comparison.keys[number])
+        yield lambda: review.is_current(right)
+
+
+class Digests(LargeCase):
+    def test_a_change_far_down_stands_on_both_sides_and_only_with_its_surroundings(self) -> Steps:
+        self.assertGreater(len(OLD), LARGE)
+        right = yield from self.propose(OLD, proposal({73_999: "changed\n"}))
+        self.assertEqual(self.texts(right, marks.LINES), ["changed\n"])
+        self.assertEqual(self.texts(partner(right), marks.LINES), [LINES[73_999]])
+        self.assertTrue(text_of(right).startswith("... 73,989 lines ...\nline 73990 "))
+        self.assertLess(right.size(), 2000)
+        self.assertTrue(right.is_read_only())
+        self.assertTrue(right.visible_region().contains(right.sel()[0].b))
+
+    def test_nothing_dropped_leaves_the_text_to_the_cli(self) -> Steps:
+        yield from self.propose(OLD, proposal(LAST))
+        content = yield from self.accepted()
+        self.assertEqual(content, "")
+
+    def test_what_is_dropped_is_missing_in_the_whole_text_that_is_accepted(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        before = text_of(right)
+        yield from self.drop(right, 1)
+        self.assertEqual(self.texts(right, marks.LINES), ["first\n", "again\n"])
+        self.assertIn(LINES[73_999], text_of(right))
+        self.assertNotEqual(text_of(right), before)
+        self.assertEqual(self.review(right).summary.dropped, 1)
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
+
+    def test_a_drop_is_taken_back_by_a_second_one(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        before = text_of(right)
+        for _ in range(2):
+            yield from self.drop(right, 1)
+        self.assertEqual(text_of(right), before)
+        content = yield from self.accepted()
+        self.assertEqual(content, "")
+
+    def test_what_is_dropped_right_before_accepting_is_missing_too(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        review = self.review(right)
+        for number in (0, 2):
+            self.run_command("drop_change", id=review.id, change=review.comparison.keys[number])
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({73_999: "changed\n"}))
+
+    def test_accepted_in_the_terminal_it_is_written_without_what_was_dropped(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        yield from self.drop(right, 0)
+        answer = self.cli.call("closeDiff", filePath=self.path, suppressNotification=True)
+        yield answer.done
+        text = proposal({73_999: "changed\n", 79_000: "again\n"})
+        self.write("file.txt", text)
+        told = json.loads(answer.result()["content"][0]["text"])
+        self.assertTrue(told == {"content": text})
+
+    def test_a_drop_of_everything_asks_whether_that_is_a_rejection(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        for number in range(3):
+            yield from self.drop(right, number)
+        items, answer, _ = self.questions.pop()
+        self.assertEqual(items[0][0], "Reject the proposal")
+        answer(-1)
+        self.run_command("accept_diff")
+        yield lambda: self.questions
+        self.assertEqual(self.cli.received("ide/diffAccepted"), [])
+        self.questions.pop()[1](0)
+        yield lambda: self.cli.received("ide/diffRejected")
+
+    def test_after_a_restart_a_forgotten_drop_is_asked_about(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        yield from self.drop(right, 1)
+        sublime.run_command("gemini_companion_restart")
+        yield from self.until_computed(right)
+        self.run_command("drop_change")
+        self.assertTrue(is_diff(right))
+        self.run_command("accept_diff")
+        yield lambda: self.questions
+        self.assertIn("forgotten", self.questions.pop()[2])
+
+    def test_a_file_that_changed_is_compared_anew(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        yield from self.drop(right, 1)
+        self.write("file.txt", proposal({10: "first\n"}))
+        self.run_command("accept_diff")
+        yield lambda: self.questions
+        _, answer, sentence = self.questions.pop()
+        self.assertIn("changed on disk", sentence)
+        answer(0)
+        yield lambda: self.texts(right, marks.LINES) == ["again\n"]
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
+
+    def test_a_proposal_too_large_to_be_compared_is_shown_in_its_beginning(self) -> Steps:
+        with mock.patch.object(transport, "LARGE", 0x40000):
+            self.cli = yield from self.connect()
+            path = self.write("file.txt", "old\n")
+            right = yield from self.diff(self.cli, path, OLD)
+        self.assertTrue(OLD.startswith(text_of(right)))
+        self.assertTrue(right.is_read_only())
+        content = yield from self.accepted()
+        self.assertEqual(content, "")
+
+
+class Strange(LargeCase):
+    def test_of_a_proposal_equal_to_the_file_the_head_says_that_nothing_changes(self) -> Steps:
+        for text in ("same\n", OLD):
+            right = yield from self.propose(text, text)
+            self.assertEqual(self.review(right).summary.text(), "nothing changes")
+            self.run_command("drop_change")
+            self.run_command("reject_diff")
+            yield lambda right=right: not right.is_valid()
+
+    def test_an_empty_proposal_for_a_large_file_is_accepted_as_such(self) -> Steps:
+        right = yield from self.propose(OLD, "")
+        self.assertEqual(text_of(right), "")
+        self.assertIn("more lines of this change", text_of(partner(right)))
+        content = yield from self.accepted()
+        self.assertEqual(content, "")
+
+    def test_of_a_line_of_two_megabytes_the_part_that_differs_is_shown(self) -> Steps:
+        row = "x" * 1_200_000
+        right = yield from self.propose(f"{row}old{row}\n", f"{row}new{row}\n")
+        self.assertIn("new", text_of(right))
+        self.assertIn("old", text_of(partner(right)))
+        self.assertLess(right.size(), 10_000)
+
+    def test_beside_a_binary_file_the_beginning_of_a_large_proposal_is_shown(self) -> Steps:
+        self.cli = yield from self.connect()
+        path = os.path.join(self.folder, "a.bin")
+        with open(path, "wb") as file:
+            file.write(b"\xff\0" * 80)
+        right = yield from self.diff(self.cli, path, OLD)
+        self.assertTrue(OLD.startswith(text_of(right)))
+        self.assertIn("binary", text_of(partner(right)))
+        self.assertTrue(right.is_read_only())
+
+    def test_a_file_that_vanishes_is_asked_about_and_compared_as_a_new_one(self) -> Steps:
+        for old, new in (("old\n", "new\n"), (OLD, proposal(LAST))):
+            right = yield from self.propose(old, new)
+            os.remove(self.path)
+            self.run_command("accept_diff")
+            yield lambda: self.questions
+            _, answer, sentence = self.questions.pop()
+            self.assertIn("gone", sentence)
+            answer(0)
+            yield (
+                lambda right=right: (
+                    partner(right).name() == "file.txt (new file)"
+                    or (partner(right).name().startswith("file.txt (new file,"))
+                )
+            )
+            self.assertEqual(text_of(partner(right)), "")
+            self.run_command("reject_diff")
+            yield lambda right=right: not right.is_valid()
+
+    def test_a_file_that_becomes_a_folder_is_asked_about_and_loses_no_proposal(self) -> Steps:
+        for old, new in (("old\n", "new\n"), (OLD, proposal(LAST))):
+            right = yield from self.propose(old, new)
+            before = text_of(right)
+            os.remove(self.path)
+            os.mkdir(self.path)
+            self.run_command("accept_diff")
+            yield lambda: self.questions
+            _, answer, sentence = self.questions.pop()
+            self.assertIn("a folder", sentence)
+            answer(0)
+            self.assertEqual(text_of(right), before)
+            self.assertTrue(is_diff(right))
+            self.run_command("reject_diff")
+            yield lambda right=right: not right.is_valid()
+            os.rmdir(self.path)
