@@ -8,8 +8,10 @@ from typing import Any, Generator
 from unittest import mock
 
 import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.ide import transport
+from GeminiCompanion.companion.ide.events import UnwrittenAsked
 from GeminiCompanion.companion.ui.review import marks
 from GeminiCompanion.companion.ui.review.lookup import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
@@ -42,7 +44,20 @@ class LargeCase(ReviewCase):
     def accepted(self) -> Generator[Any, Any, Any]:
         self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
-        return self.cli.received("ide/diffAccepted")[0]["content"]
+        content = self.cli.received("ide/diffAccepted")[0]["content"]
+        self.write("file.txt", content)
+        yield from self.until_told()
+        return content
+
+    def until_told(self) -> Steps:
+        """Until the companion knows that the text went out whole."""
+        answers: list[Any] = []
+
+        def is_told() -> bool:
+            plugin._host.companion.post(UnwrittenAsked(self.window.id(), answers.append))
+            return () in answers
+
+        yield is_told
 
     def drop(self, right: sublime.View, number: int) -> Steps:
         review = self.review(right)
