@@ -167,15 +167,45 @@ class TwoClis(session.Session):
 
 
 class Giants(session.Session):
+    def ask_for_large(self, path: str, proposal: str) -> str:
+        """Gives what the right side of the diff shows."""
+        self.ask_on(self.cli, path, "write_file", content=proposal)
+        self.editor.do("wait_for", "title", f"{os.path.basename(path)} (proposed)", path)
+        return str(self.editor.do("proposal", path))
+
     def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
         path = self.write("a.txt", b"old\n")
         proposal = ("y" * 1100 + "\n") * 5000
-        self.ask_on(self.cli, path, "write_file", content=proposal)
-        self.editor.do("wait_for", "title", "a.txt (proposed)", path)
-        self.assertLess(len(self.editor.do("proposal", path)), 70_000)
+        self.assertIn("more lines of this change", self.ask_for_large(path, proposal))
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "size", len(proposal), path)
         self.assertEqual(self.read(path), proposal.encode())
+
+    def test_a_change_in_line_74000_is_seen_on_both_sides_and_accepted(self) -> None:
+        lines = [f"{number:07} of a file of three megabytes\n" for number in range(1, 80_001)]
+        path = self.write("b.txt", "".join(lines).encode())
+        proposal = "".join([*lines[:73_999], "changed\n", *lines[74_000:]])
+        shown = self.ask_for_large(path, proposal)
+        self.assertIn("changed\n", shown)
+        self.assertLess(len(shown), 2000)
+        left = self.editor.do("named", "b.txt (on disk, only the changed parts)")
+        self.assertIn(lines[73_999], left)
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertTrue(self.read(path) == proposal.encode())
+
+    def test_what_is_dropped_of_a_large_proposal_is_not_written(self) -> None:
+        lines = [f"{number:07} of a file of three megabytes\n" for number in range(1, 80_001)]
+        path = self.write("c.txt", "".join(lines).encode())
+        proposal = ["first\n", *lines[1:73_999], "changed\n", *lines[74_000:]]
+        shown = self.ask_for_large(path, "".join(proposal))
+        self.editor.do("command", "gemini_companion_next_change")
+        self.editor.do("command", "gemini_companion_drop_change")
+        expected = shown.replace("changed\n", lines[73_999])
+        self.editor.do("wait_for", "proposal", expected, path)
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertTrue(self.read(path) == "".join(["first\n", *lines[1:]]).encode())
 
 
 def mount(folder: str, size: int) -> bool:

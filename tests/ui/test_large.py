@@ -17,7 +17,7 @@ from GeminiCompanion.companion.ui.review.lookup import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
 
 from .adapter import text_of
-from .test_changes import ReviewCase
+from .reviewing import ReviewCase
 
 Steps = Generator[Any, Any, None]
 LINES = [f"line {number} of a file that is large\n" for number in range(1, 80_001)]
@@ -174,7 +174,7 @@ class Strange(LargeCase):
             self.assertEqual(self.review(right).summary.text(), "nothing changes")
             self.run_command("drop_change")
             self.run_command("reject_diff")
-            yield lambda right=right: not right.is_valid()
+            yield from self.until_rejected()
 
     def test_an_empty_proposal_for_a_large_file_is_accepted_as_such(self) -> Steps:
         right = yield from self.propose(OLD, "")
@@ -217,7 +217,7 @@ class Strange(LargeCase):
             )
             self.assertEqual(text_of(partner(right)), "")
             self.run_command("reject_diff")
-            yield lambda right=right: not right.is_valid()
+            yield from self.until_rejected()
 
     def test_a_file_that_becomes_a_folder_is_asked_about_and_loses_no_proposal(self) -> Steps:
         for old, new in (("old\n", "new\n"), (OLD, proposal(LAST))):
@@ -233,5 +233,5 @@ class Strange(LargeCase):
             self.assertEqual(text_of(right), before)
             self.assertTrue(is_diff(right))
             self.run_command("reject_diff")
-            yield lambda right=right: not right.is_valid()
+            yield from self.until_rejected()
             os.rmdir(self.path)
