@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -116,6 +117,35 @@ def status(stage: Stage) -> None:
     stage.show()
 
 
+def review(stage: Stage) -> None:
+    """A change is seen, the next one is dropped, the rest is accepted."""
+    stage.open()
+    cli = stage.connect()
+    stage.propose(cli)
+    right = next(it for it in stage.window.views() if it.settings().get("gemini_companion_diff"))
+    id = right.settings().get("gemini_companion_diff_record")["id"]
+    head = partial(shown_at_head, stage, right)
+    steps = (
+        ("", "change 1 of 2, 0 of 2 seen"),
+        ("keep_change", "1 of 2 seen"),
+        ("next_change", "change 2 of 2"),
+        ("drop_change", "1 of 1 seen"),
+    )
+    for command, words in steps:
+        if command:
+            stage.window.run_command("gemini_companion_" + command, {"id": id})
+        wait(lambda words=words: words in head())
+        stage.show(2.0)
+    stage.window.run_command("gemini_companion_accept_diff", {"id": id})
+    wait(lambda: not right.is_valid())
+    stage.show(2.0)
+
+
+def shown_at_head(stage: Stage, view: Any) -> str:
+    state = stage.editor.views[view.id()]
+    return " ".join(it.content for it in state.phantoms if it.key == "gemini_companion_diff")
+
+
 class Picture(NamedTuple):
     """How a scene is played, in which scheme, and the size of the window in pixels."""
 
@@ -129,6 +159,7 @@ PICTURES: Dict[str, Picture] = {
     "diff": Picture(diff),
     "status": Picture(status),
     "gone": Picture(gone),
+    "review": Picture(review),
 }
 
 

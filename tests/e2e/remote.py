@@ -262,7 +262,7 @@ def in_sight(path: str) -> list[list[str]]:
 def review(name: str, path: str, number: int = 0) -> None:
     """Run a command for the diff, whatever has the keyboard."""
     _wait(lambda: len(_diffs(path)) > number, "no such diff")
-    record = _diffs(path)[number].settings().get("gemini_companion_diff_record")
+    record: Any = _diffs(path)[number].settings().get("gemini_companion_diff_record")
     window().run_command("gemini_companion_" + name, {"id": record["id"]})
 
 
