@@ -123,8 +123,8 @@ def review(stage: Stage) -> None:
     cli = stage.connect()
     stage.propose(cli)
     right = next(it for it in stage.window.views() if it.settings().get("gemini_companion_diff"))
-    id = right.settings().get("gemini_companion_diff_record")["id"]
-    head = partial(shown_at_head, stage, right)
+    record: Any = right.settings().get("gemini_companion_diff_record")
+    id = record["id"]
     steps = (
         ("", "change 1 of 2, 0 of 2 seen"),
         ("keep_change", "1 of 2 seen"),
@@ -134,16 +134,17 @@ def review(stage: Stage) -> None:
     for command, words in steps:
         if command:
             stage.window.run_command("gemini_companion_" + command, {"id": id})
-        wait(lambda words=words: words in head())
+        wait(partial(says, stage, right, words))
         stage.show(2.0)
     stage.window.run_command("gemini_companion_accept_diff", {"id": id})
     wait(lambda: not right.is_valid())
     stage.show(2.0)
 
 
-def shown_at_head(stage: Stage, view: Any) -> str:
+def says(stage: Stage, view: Any, words: str) -> bool:
+    """Whether the words stand at the head of the proposal."""
     state = stage.editor.views[view.id()]
-    return " ".join(it.content for it in state.phantoms if it.key == "gemini_companion_diff")
+    return any(words in it.content for it in state.phantoms if it.key == "gemini_companion_diff")
 
 
 class Picture(NamedTuple):
