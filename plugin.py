@@ -132,13 +132,13 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         running = _host.running
         if running is not None:
             running.files.changed(view)
-            running.reviews.moved(view)
+            running.resting.moved(view)
 
     def on_modified_async(self, view: sublime.View) -> None:
         running = _host.running
         if running is not None:
             running.edits.modified(view)
-            running.reviews.modified(view)
+            running.resting.modified(view)
             running.conflicts.modified(view)
 
     def on_pre_close(self, view: sublime.View) -> None:

@@ -22,6 +22,7 @@ from .review.history import History
 from .review.notes import Notes
 from .review.queue import Queue
 from .review.record import DiffRecord
+from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.status import Status
@@ -38,6 +39,7 @@ class Running:
         self.companion = Companion(self.editor, os.getppid(), state_path)
         self.files = Files(self.companion, self.editor)
         self.reviews = self.editor.reviews = Reviews(self.companion)
+        self.resting = Resting(self.reviews)
         tell = self.editor.tell
         self.history = History(self.companion, tell)
         self.conflicts = Conflicts(self.companion, self.reviews, tell)

@@ -28,11 +28,6 @@ from .record import update, waiting
 MAX_HELD = 256 * 1024 * 1024
 LOST = "What you dropped was forgotten at the restart: accepted, the whole proposal is written."
 
-# Milliseconds without a keystroke in a proposal after which its changes are computed again.
-AT_REST = 200
-# And those after which what stands beside the caret is shown.
-CARET_AT_REST = 50
-
 
 @dataclass(frozen=True)
 class Comment:
@@ -102,8 +97,6 @@ class Reviews:
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
         self._reviews: dict[str, Review] = {}
-        # Whether a caret was moved that is not followed yet; the worker's own.
-        self._is_following = False
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text, from now on; of large texts the views show the
@@ -166,17 +159,6 @@ class Reviews:
         record = waiting(right)
         return self._reviews.get(record.id) if record is not None else None
 
-    def modified(self, view: sublime.View) -> None:
-        """The text of a view is another; on the worker."""
-        if waiting(view) is not None:
-            count = view.change_count()
-            queues.on_worker(partial(self._if_at_rest, view, count), AT_REST)
-
-    def _if_at_rest(self, view: sublime.View, count: int) -> None:
-        """On the worker."""
-        if view.is_valid() and view.change_count() == count:
-            queues.on_ui_thread(partial(self.refresh, view))
-
     def refresh(self, view: sublime.View) -> None:
         """Compute the changes again, if the text is another."""
         review = self.of(view)
@@ -203,17 +185,6 @@ class Reviews:
             review.dropped -= {key}
             self.refresh(view)
             self.draw_head(view)
-
-    def moved(self, view: sublime.View) -> None:
-        """The caret of a view is elsewhere; on the worker."""
-        if not self._is_following and waiting(view) is not None:
-            self._is_following = True
-            queues.on_worker(partial(self._follow, view), CARET_AT_REST)
-
-    def _follow(self, view: sublime.View) -> None:
-        """On the worker."""
-        self._is_following = False
-        queues.on_ui_thread(partial(self.draw_links, view))
 
     def _compute(self, right: sublime.View, review: Review) -> None:
         if review.is_computing:

@@ -1,0 +1,48 @@
+"""When the user comes to rest in a proposal, its review follows: changes, links, the caret's place.
+
+Sublime tells of keystrokes and carets on its worker, where all of this runs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import sublime
+
+from .. import queues
+from .record import waiting
+from .reviews import Reviews
+
+# Milliseconds without a keystroke after which the changes are computed again.
+TEXT_AT_REST = 200
+# And those after which what stands beside the caret is shown.
+CARET_AT_REST = 50
+
+
+class Resting:
+    """Follows the proposals of one companion."""
+
+    def __init__(self, reviews: Reviews) -> None:
+        self._reviews = reviews
+        # Whether a caret was moved that is not followed yet.
+        self._is_following = False
+
+    def modified(self, view: sublime.View) -> None:
+        """The text of a view is another."""
+        if waiting(view) is not None:
+            count = view.change_count()
+            queues.on_worker(partial(self._if_at_rest, view, count), TEXT_AT_REST)
+
+    def _if_at_rest(self, view: sublime.View, count: int) -> None:
+        if view.is_valid() and view.change_count() == count:
+            queues.on_ui_thread(partial(self._reviews.refresh, view))
+
+    def moved(self, view: sublime.View) -> None:
+        """The caret of a view is elsewhere."""
+        if not self._is_following and waiting(view) is not None:
+            self._is_following = True
+            queues.on_worker(partial(self._follow, view), CARET_AT_REST)
+
+    def _follow(self, view: sublime.View) -> None:
+        self._is_following = False
+        queues.on_ui_thread(partial(self._reviews.draw_links, view))
