@@ -15,8 +15,9 @@ import sublime_plugin
 
 # Sublime reloads this file alone (docs/sublime.md 1.6); without this a new plugin.py would run on
 # old modules.
-for _name in [name for name in sys.modules if name.startswith(f"{__package__}.companion")]:
-    del sys.modules[_name]
+# A copy first: the worker may import modules of the last load at this moment.
+for _name in [name for name in list(sys.modules) if name.startswith(f"{__package__}.companion")]:
+    sys.modules.pop(_name, None)
 
 from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionAcceptAndNextCommand,

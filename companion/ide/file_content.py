@@ -1,4 +1,5 @@
-"""The present content of a file, read from disk to be shown beside a proposal; writes nothing."""
+"""The present content of a file, read from disk to be shown beside a proposal; and put back as it
+was, where the user undoes an edit that they accepted. Nothing else here writes."""
 
 from __future__ import annotations
 

@@ -67,6 +67,7 @@ class Host:
 
     def quit(self) -> None:
         """The editor quits and its API is gone."""
+        self._wanted = False
         running, self.running = self.running, None
         if running is not None:
             running.quit()
