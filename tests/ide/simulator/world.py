@@ -14,9 +14,9 @@ from .faults import Faults
 from .loop import Endless, VirtualLoop
 from .network import Network
 
-FOLDERS = ("/work/one", "/work/two", "/work/three")
+FOLDERS = ("/home/ann/one", "/home/ann/two", "/home/ann/three")
 # The folder that is added to windows and taken out again.
-MORE = "/work/more"
+MORE = "/home/ann/more"
 # Seconds in which everything comes to rest, and those after the last start.
 REST, LAST = 90.0, 12.0
 
