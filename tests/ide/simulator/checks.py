@@ -151,10 +151,23 @@ class Ledger:
 
     def _rejected(self, cli: Any, proposal: Proposal) -> None:
         if _is_open(self.world, proposal) and not self._is_excused(proposal.at):
-            self.violate("rejected while open", f"{cli}: {proposal.text!r}")
+            if None in [text for _, text in proposal.decisions]:
+                # After a restart, a window with the folders of before has shown it again, while it
+                # still stands in its own window, whose folders are others now.
+                self.counts["shown twice"] += 1
+            else:
+                self.violate("rejected while open", f"{cli}: {proposal.text!r}")
         texts = [text for at, text in proposal.decisions if not self._is_excused(at)]
         if texts and None not in texts and not self.discarded & set(texts):
-            self.violate("rejected though accepted", f"{cli}: {texts!r}")
+            if self._went_elsewhere(cli, texts):
+                self.counts["nobody knows whose"] += 1
+            else:
+                self.violate("rejected though accepted", f"{cli}: {texts!r}")
+
+    def _went_elsewhere(self, cli: Any, texts: list[str | None]) -> bool:
+        """Whether another CLI was there first when the one that asked was gone, and was told in its
+        place: which of them has come back, nobody can know."""
+        return any(number != cli.number and text in texts for number, text in self._handed)
 
     def handed_over(self, cli: Any, waiter: Any, content: str | None, wire: Any = None) -> None:
         """An answer to closeDiff arrived."""
