@@ -101,12 +101,9 @@ class Book:
         """The picture of the book that is saved; `adopt` takes it."""
         return tuple(self._entries.values())
 
-    def adopt(self, entries: Iterable[Entry], after_session: int) -> list[int]:
-        """Have the entries of another book, as no session's; gives their numbers. Only sessions
-        with a larger ordinal may be those of their CLIs."""
-        return [
-            self._add(replace(entry, event_id=0, after_session=after_session)) for entry in entries
-        ]
+    def adopt(self, entries: Iterable[Entry]) -> list[int]:
+        """Have the entries of another book, as no session's; gives their numbers."""
+        return [self._add(replace(entry, event_id=0)) for entry in entries]
 
     def _add(self, entry: Entry) -> int:
         number = next(self._numbers)
@@ -169,15 +166,20 @@ class Book:
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
         return [self._entries.pop(each) for each in told[: max(len(told) - MAX_TOLD, 0)]]
 
-    def take_back(self, number: int, decision: Decision) -> None:
-        """Nobody is sure to have heard of the decision: it is to be told again."""
+    def take_back(
+        self, number: int, decision: Decision, session_id: str, event_id: int = 0
+    ) -> None:
+        """Nobody is sure that the session has read the decision: it is to be told again, under that
+        event id where the session goes on."""
         entry = self._entries.get(number)
-        if entry is not None and entry.state == TOLD:
-            self._entries[number] = replace(entry, state=DECIDED)
-        elif entry is None and not decision.text:
+        if entry is None and not decision.text:
             # Of these nothing was left to be done (`tell`), but to be heard.
             path, text, at = decision.path, decision.text, decision.at
-            self._add(Entry(decision.session_id, path, DECIDED, at, text=text, decided_at=at))
+            entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at)
+            number = self._add(entry)
+        if entry is not None and entry.state == TOLD:
+            again = replace(entry, state=DECIDED, session_id=session_id, event_id=event_id)
+            self._entries[number] = again
 
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text: it comes back
@@ -186,14 +188,22 @@ class Book:
             self._entries[number], state=TOLD, text=text, decided_at=time.time(), comes_back=True
         )
 
+    def copy_edited(self, number: int) -> int | None:
+        """An open proposal is about to be decided without the user: what they typed into it is to
+        come back, whatever becomes of the proposal. Gives the number of that; None for none."""
+        entry = self._entries[number]
+        if not entry.text or not entry.is_edited:
+            return None
+        copy = self._add(entry)
+        self.hand_over(copy, entry.text)
+        return copy
+
     def reject_open(self) -> list[int]:
         """Reject all that waits for the user, whose window is gone; gives the numbers. What the
         user typed is to come back."""
         numbers = self.of(OPEN)
         for number in numbers:
-            entry = self._entries[number]
-            if entry.text and entry.is_edited:
-                self.hand_over(self._add(entry), entry.text)
+            self.copy_edited(number)
             self.decide(number, None)
         return numbers
 

@@ -40,14 +40,22 @@ class Delivery:
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
-        # One timer, however many proposals are settled; and the moment of the last one.
+        # The moment at which something was settled last, by session and path; and one timer,
+        # however many there are.
+        self._settled: dict[tuple[str, str], float] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._settled_at = 0.0
         self._is_stopped = False
 
     def stop(self) -> None:
         """The window closes: what its own sessions do not take goes to nobody from here."""
         self._is_stopped = True
+
+    def hand_on(self) -> None:
+        """The next companion takes the sessions over: what a broken stream may not have brought
+        waits there, and a CLI that has it says so where it resumes."""
+        for session in self._sessions:
+            for decision, event in session.unconfirmed():
+                self._book.take_back(event.number, decision, session.id, event.id)
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
         """Take up the sessions of before. `event_ids` are those under which the decisions, by their
@@ -84,11 +92,12 @@ class Delivery:
         """The decision went out whole, or is not to be told any more."""
         if number not in self._book:
             return
+        entry = self._book[number]
         if self._book.tell(number):
             self._tell(CROWDED)
         if number in self._book:
             self._on_told(number)
-        self.pass_on_soon()
+        self.settled(entry.session_id, entry.path)
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
@@ -107,15 +116,18 @@ class Delivery:
 
     def supersede(self, session: Session, path: str) -> None:
         """The session proposes something else for the path: what was decided before and never told
-        would decide on that."""
+        would decide on that. What another session asked for waits until this is settled."""
+        for each in self._sessions:
+            for decision, number in each.recall(path):
+                self._book.queue(number, decision.session_id, 0)
         session.forget(path)
         for number in self._book.of(DECIDED, session.id, path):
             self.told(number)
 
     def session_ended(self, session: Session) -> None:
         """Its decisions wait for the CLI to come back as another session."""
-        for decision, number in session.unconfirmed():
-            self._book.take_back(number, decision)
+        for decision, event in session.unconfirmed():
+            self._book.take_back(event.number, decision, session.id)
         for number, entry in self._book:
             if entry.session_id == session.id and entry.state != TOLD:
                 self._book.leave_session(number, session.newest_then)
@@ -124,20 +136,28 @@ class Delivery:
         for number in decided:
             self._tell_away(number)
 
-    def pass_on_soon(self) -> None:
-        """A proposal was settled, and a decision on its path may have waited for that; until its
-        CLI knows, it would take that one for it."""
+    def settled(self, session_id: str, path: str) -> None:
+        """A proposal was, and a decision on its path may have waited for that; until its CLI knows,
+        it would take that one for it."""
         loop = asyncio.get_running_loop()
-        self._settled_at = loop.time()
+        self._settled[session_id, path] = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(SETTLED, self._pass_on_settled)
+
+    def was_settled(self, session: Session, path: str) -> bool:
+        """Whether a proposal of the session for the path was, so shortly before that its CLI may
+        not know yet."""
+        at = self._settled.get((session.id, path))
+        return at is not None and asyncio.get_running_loop().time() - at < SETTLED
 
     def _pass_on_settled(self) -> None:
         self._timer = None
         self.pass_on()
         loop = asyncio.get_running_loop()
-        rest = self._settled_at + SETTLED - loop.time()
-        if rest > 0:
+        now = loop.time()
+        self._settled = {it: at for it, at in self._settled.items() if now - at < SETTLED}
+        if self._settled:
+            rest = max(self._settled.values()) + SETTLED - now
             self._timer = loop.call_later(rest, self._pass_on_settled)
 
     def pass_on(self) -> None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any, Awaitable, Callable, Iterable, TypeVar
+from typing import Any, Awaitable, Callable, TypeVar
 from weakref import WeakValueDictionary
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
-from ..base.log import logger
-from .decisions import DECIDED, OPEN, TOLD, Book
+from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
@@ -31,11 +30,7 @@ MAX_WINDOW_DIFFS = 256
 
 
 class Diffs(Desk):
-    """`on_change` is called whenever the book has changed.
-
-    More than twenty methods, most of a few lines: each of them can come between the steps of every
-    other, and they are right only side by side.
-    """
+    """`on_change` is called whenever the book has changed."""
 
     def __init__(
         self,
@@ -84,7 +79,7 @@ class Diffs(Desk):
             client=self._sessions.label(session),
             opened_at=self._book[number].opened_at,
         )
-        await self._in_turn(session.id, partial(self._open, session, number, proposal))
+        await self.in_turn(session.id, partial(self._open, session, number, proposal))
 
     def _check(self, session: Session, path: str) -> None:
         if len(path) > MAX_PATH:
@@ -134,18 +129,19 @@ class Diffs(Desk):
             # The user has decided, and the CLI was not told; or there is no diff.
             return self._delivery.hand_out(session, path)
         work = partial(self._close, session, number, path, decided)
-        return await self._in_turn(self._book[number].session_id, work)
+        return await self.in_turn(self._book[number].session_id, work)
 
     def _to_close(self, session: Session, path: str) -> int | None:
         """The session's open diff for the path; or that of one which is gone: the CLI may have
         opened it as another session, before it lost its connection. Where several sessions have
-        the path open, nobody knows which of them it was."""
+        the path open, or decided, nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
-        if own or self._book.of(DECIDED, session.id, path):
+        is_decided = self._book.of(DECIDED, session.id, path)
+        if own or is_decided or self._delivery.was_settled(session, path):
             return own[-1] if own else None
         others = self._book.of(OPEN, path=path)
-        owners = {self._book[it].session_id for it in others}
-        return others[-1] if len(owners) == 1 and self._is_gone(others[-1]) else None
+        owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
+        return others[-1] if others and len(owners) == 1 and self._is_gone(others[-1]) else None
 
     def _is_gone(self, number: int) -> bool:
         session = self._sessions.find(self._book[number].session_id)
@@ -173,11 +169,11 @@ class Diffs(Desk):
             self._disk.watch(number)
         else:
             self._book.forget(number)
-        self._delivery.pass_on_soon()
+        self._delivery.settled(entry.session_id, entry.path)
         self._on_change()
         return closed.text
 
-    async def _in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work after what the session asked for before, in the task that asks. Nobody but
         `stop` cancels that, even where its client leaves: half a diff must not stay behind."""
         turn = self._turns.get(session_id)
@@ -221,79 +217,6 @@ class Diffs(Desk):
         known = self._book.of(OPEN, session_id, path)
         if known and self._book.edit(known[0], text):
             self._on_change()
-
-    def reconcile(self, diffs: Iterable[tuple[str, str]]) -> None:
-        """The editor has these diffs, with the texts of its own last session. What is open in the
-        book is shown again, as the user had it last; or rejected, where nobody knows that any
-        more."""
-        present = set(diffs)
-        for session_id, path in present:
-            if self._sessions.find(session_id) is None:
-                self._editor.set_orphaned(self._window_id, session_id, True)
-            if not self._book.of(OPEN, session_id, path):
-                work = partial(self._close_stale, session_id, path)
-                asyncio.ensure_future(self._restore(session_id, work))
-        for number in self._book.of(OPEN):
-            entry = self._book[number]
-            if (entry.session_id, entry.path) in present:
-                work = partial(self._catch_up, number, entry.text)
-            elif entry.text is not None:
-                work = partial(self._show_again, number)
-            else:
-                self.reject(entry.session_id, entry.path)
-                continue
-            asyncio.ensure_future(self._restore(entry.session_id, work))
-
-    async def _restore(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await self._in_turn(session_id, work)
-        except EditorError as error:
-            logger.warning("a diff could not be restored: %s", error)
-
-    async def _close_stale(self, session_id: str, path: str) -> None:
-        """The editor came back with a diff that the book has not, or has decided. One whose CLI
-        nobody knows is the user's to decide."""
-        is_decided = self._book.of(DECIDED, session_id, path) or self._book.of(
-            TOLD, session_id, path
-        )
-        if is_decided or self._sessions.find(session_id) is not None:
-            await self._editor.close_diff(self._window_id, session_id, path, decided=False)
-            if not is_decided:
-                self.reject(session_id, path)
-
-    async def _catch_up(self, number: int, saved: str | None) -> None:
-        if self._book.is_open(number):
-            entry = self._book[number]
-            text = await self._editor.restore_text(
-                self._window_id, entry.session_id, entry.path, saved
-            )
-            if text is not None:
-                self.edited(entry.session_id, entry.path, text)
-
-    async def _show_again(self, number: int) -> None:
-        if not self._book.is_open(number):
-            return
-        entry = self._book[number]
-        # Nobody is gone for good yet: no other diff has to make way.
-        all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
-        text = entry.text or ""
-        proposal = Proposal(
-            entry.session_id,
-            entry.path,
-            text,
-            all_ids,
-            may_be_edited=True,
-            opened_at=entry.opened_at,
-        )
-        try:
-            await self._editor.open_diff(self._window_id, proposal)
-        except EditorError:
-            if self._book.is_open(number):
-                self.reject(entry.session_id, entry.path)
-            raise
-        session = self._sessions.find(entry.session_id)
-        if session is None or session.stream is None:
-            self.mark(entry.session_id, orphaned=True)
 
     def mark(self, session_id: str, orphaned: bool) -> None:
         """Show whether the session's diffs wait for a CLI that is there."""

@@ -127,7 +127,7 @@ class DiffsRestored(_WindowEvent):
     diffs: Sequence[tuple[str, str]]
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.diffs.reconcile(self.diffs)
+        workspace.restored_diffs.reconcile(self.diffs)
 
 
 @dataclass(frozen=True)

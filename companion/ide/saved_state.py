@@ -59,7 +59,10 @@ class SavedSession:
 class SavedWorkspace:
     """A window's endpoint. `folders`, and with several such the editor's `window_id`, say which
     window gets it back; `proposals` is the picture of its book; `saved_at` is in seconds since the
-    epoch. An empty `token` is one that could not be read."""
+    epoch. An empty `token` is one that could not be read.
+
+    The sessions are in the order in which they began: the ordinal of each is its place here, from
+    1, and `after_session` of the proposals speaks of that."""
 
     folders: tuple[str, ...]
     port: int
@@ -79,13 +82,15 @@ class SavedWorkspace:
         CLI looks for it; what the user typed into it comes back."""
         rest, wanted = [], []
         for entry in self.proposals:
+            # Elsewhere there are other sessions.
+            moved = replace(entry, after_session=0)
             if not is_wanted(entry) or (entry.state == OPEN and not entry.is_edited):
                 rest.append(entry)
             elif entry.state == OPEN:
                 rest.append(replace(entry, text=None))
-                wanted.append(replace(entry, state=TOLD, comes_back=True, decided_at=time.time()))
+                wanted.append(replace(moved, state=TOLD, comes_back=True, decided_at=time.time()))
             else:
-                wanted.append(entry)
+                wanted.append(moved)
         return replace(self, proposals=tuple(rest)), tuple(wanted)
 
 
@@ -313,7 +318,7 @@ def _entry(members: _Members) -> Entry:
         text,
         members.get("decided_at", _moment, time.time()),
         members.get("event_id", _natural, 0),
-        0,
+        members.get("after_session", _natural, 0),
         members.get("comes_back", _flag, False),
     )
 

@@ -115,12 +115,18 @@ class Session:
         was there is ended, for the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
         if self.stream is not None:
             self.stream.end()
-        known = last_event_id is not None and 0 <= last_event_id <= self._last_id
-        self.stream = Stream(self, last_event_id if known and last_event_id else self._delivered)
+        unread = [event for _, event in self.unconfirmed()]
+        if last_event_id and 0 < last_event_id <= self._last_id:
+            position = last_event_id
+        else:
+            # It says of nothing that it has seen it: what may have been lost is told again.
+            position = min([self._delivered, *(event.id - 1 for event in unread)])
+        self.stream = Stream(self, position)
         # What the client has seen was delivered, whatever became of the stream that brought it.
-        self.delivered(self.stream.position)
-        if known:
-            self._unconfirmed = [it for it in self._unconfirmed if it[1].id > self.stream.position]
+        self.delivered(position)
+        now = asyncio.get_running_loop().time()
+        self._unconfirmed = [(now, event) for event in unread if event.id > position]
+        self._broke_at = 0.0
         return self.stream
 
     def after(self, id: int) -> Event | None:
@@ -151,11 +157,11 @@ class Session:
         self.stream = None
         self._broke_at = 0.0 if in_order else asyncio.get_running_loop().time()
 
-    def unconfirmed(self) -> list[tuple[Decision, int]]:
-        """The decisions, with their numbers, that went out so shortly before the stream broke that
+    def unconfirmed(self) -> list[tuple[Decision, Event]]:
+        """The decisions, with their events, that went out so shortly before the stream broke that
         the client may not have read them, and was not heard of since."""
         return [
-            (event.value, event.number)
+            (event.value, event)
             for at, event in self._unconfirmed
             if at > self._broke_at - READ and self._broke_at and isinstance(event.value, Decision)
         ]
@@ -183,6 +189,22 @@ class Session:
             or event.value.path != path
             or event.number in but
         )
+
+    def recall(self, path: str) -> list[tuple[Decision, int]]:
+        """Do not tell of decisions on the path for which another session asked, unless it happens
+        at this moment; gives them with their numbers."""
+        position = self.stream.position if self.stream is not None else self._delivered
+        recalled = [
+            (event.value, event.number)
+            for event in self._waiting()
+            if event.id > position
+            and isinstance(event.value, Decision)
+            and event.value.path == path
+            and event.value.session_id != self.id
+        ]
+        numbers = {number for _, number in recalled}
+        self._events = deque(event for event in self._events if event.number not in numbers)
+        return recalled
 
     def untold(self) -> list[int]:
         """The decisions that no stream brought, by their numbers."""

@@ -20,7 +20,8 @@ from .diffs import Diffs
 from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
-from .saved_state import SavedSession, SavedWorkspace
+from .restored_diffs import RestoredDiffs
+from .saved_state import SavedWorkspace
 from .sessions import Session, Sessions
 from .status import Status
 from .transport import Endpoint
@@ -32,9 +33,9 @@ class Workspace:
 
     Its parts: `sessions`; `context`, what the user looks at, and `updates`, which tells of it;
     `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
-    `delivery`, who is told of decisions. Here they are put together, which takes a method more than
-    the twenty. `on_change` is called whenever something has changed that
-    outlives the companion.
+    `restored_diffs`, those of before a restart; `delivery`, who is told of decisions. Here they are
+    put together, which takes a method more than the twenty. `on_change` is called whenever
+    something has changed that outlives the companion.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Workspace:
         self._wanted_port = 0
         self._closed = asyncio.Event()
         # Those of the end, for whoever takes over; None while the window is served.
-        self._sessions_at_end: tuple[SavedSession, ...] | None = None
+        self._sessions_at_end: tuple[Session, ...] | None = None
         self.context = ContextStore()
         self.book = book = Book()
         self.sessions = sessions = Sessions(
@@ -63,6 +64,7 @@ class Workspace:
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
+        self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
         """Be the endpoint of before, for CLIs that still know it: same port where it can be had,
@@ -70,13 +72,13 @@ class Workspace:
         token = saved.token or self.advertisement.token
         self.advertisement = replace(self.advertisement, token=token)
         self._wanted_port = saved.port
-        numbers = self.adopt(saved.proposals, len(saved.sessions))
+        numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
 
-    def adopt(self, entries: Iterable[Entry], after_session: int = 0) -> list[int]:
+    def adopt(self, entries: Iterable[Entry]) -> list[int]:
         """Have what is in another book; gives the numbers."""
-        numbers = self.book.adopt(entries, after_session)
+        numbers = self.book.adopt(entries)
         for number in numbers:
             if self.book[number].comes_back:
                 self._disk.watch(number)
@@ -86,13 +88,13 @@ class Workspace:
         """`now` is in seconds since the epoch."""
         sessions = self._sessions_at_end
         if sessions is None:
-            sessions = tuple(session.saved() for session in self.sessions)
+            sessions = tuple(self.sessions)
         return SavedWorkspace(
             self.advertisement.folders,
             self.advertisement.port or self._wanted_port,
             self.advertisement.token,
-            sessions,
-            self.book.entries(),
+            tuple(session.saved() for session in sessions),
+            tuple(_placed(entry, sessions) for entry in self.book.entries()),
             now,
             self.window_id,
         )
@@ -146,7 +148,8 @@ class Workspace:
         """Stop serving. Diffs without a decision are rejected, and what the user typed into them is
         to come back; unless somebody takes over."""
         if not reject:
-            self._sessions_at_end = tuple(session.saved() for session in self.sessions)
+            self._sessions_at_end = tuple(self.sessions)
+            self.delivery.hand_on()
         self.updates.stop()
         self.delivery.stop()
         self._disk.stop()
@@ -230,3 +233,9 @@ class Workspace:
         if self._sessions_at_end is None:
             self._session_absent(session)
             self.delivery.session_ended(session)
+
+
+def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
+    """With the ordinal that its `after_session` has among the sessions that are saved."""
+    before = sum(session.ordinal <= entry.after_session for session in sessions)
+    return replace(entry, after_session=before)

@@ -56,7 +56,7 @@ class DiskCheckTestCase(unittest.TestCase):
     def accept(self, text: str, at: float, path: str = "", comes_back: bool = False) -> int:
         """A text of which a CLI was told at that moment; gives its number."""
         entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at)
-        (number,) = self.book.adopt([replace(entry, comes_back=comes_back)], 0)
+        (number,) = self.book.adopt([replace(entry, comes_back=comes_back)])
         return number
 
     def texts(self) -> list[str | None]:

@@ -47,10 +47,10 @@ ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 class Reader:
     """A CLI that reads its stream: `messages` are those that came, `ended` whether it ended."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, last_event_id: int | None = None) -> None:
         self.messages: list[Any] = []
         self.ended = False
-        self._stream = session.attach(None)
+        self._stream = session.attach(last_event_id)
         self._task = asyncio.ensure_future(self._read())
 
     def contexts(self) -> list[list[str]]:
@@ -99,8 +99,8 @@ class WithoutServer(FilesTestCase):
         session = self.workspace.sessions.open(VERSION)
         return session, self.read(session)
 
-    def read(self, session: Session) -> Reader:
-        reader = Reader(session)
+    def read(self, session: Session, last_event_id: int | None = None) -> Reader:
+        reader = Reader(session, last_event_id)
         self.workspace._stream_began(session)
         return reader
 
@@ -348,7 +348,7 @@ class Decisions(WithoutServer):
         saved = self.workspace.saved(time.time())
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
-        self.workspace.diffs.reconcile([])
+        self.workspace.restored_diffs.reconcile([])
         await self.clock.advance(0)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
 
@@ -362,7 +362,7 @@ class Decisions(WithoutServer):
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
         self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
-        self.workspace.diffs.reconcile([(session.id, PATH)])
+        self.workspace.restored_diffs.reconcile([(session.id, PATH)])
         # What is typed before the answer comes is not what was kept.
         self.workspace.diffs.edited(session.id, PATH, "typed just now\n")
         await self.clock.advance(0)
@@ -557,7 +557,7 @@ class Decisions(WithoutServer):
     @in_loop
     async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
         await self.begin()
-        self.workspace.diffs.reconcile([("unknown", PATH)])
+        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
         self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
 
     @in_loop
@@ -795,7 +795,7 @@ class Decisions(WithoutServer):
         session, reader = self.connect()
         self.editor.diffs[WINDOW, session.id, PATH] = "theirs\n"
         self.editor.diffs[WINDOW, "unknown", PATH] = "theirs\n"
-        self.workspace.diffs.reconcile([(session.id, PATH), ("unknown", PATH)])
+        self.workspace.restored_diffs.reconcile([(session.id, PATH), ("unknown", PATH)])
         await self.clock.advance(0)
         self.assertEqual(list(self.editor.diffs), [(WINDOW, "unknown", PATH)])
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])

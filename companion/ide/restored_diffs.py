@@ -1,0 +1,120 @@
+"""The diffs of one window after a restart: what the editor brought back, and what the book has."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Awaitable, Callable, Iterable
+
+from ..base.log import logger
+from .decisions import DECIDED, OPEN, TOLD, Book
+from .diffs import Diffs
+from .disk_check import DiskCheck
+from .editor import Editor, EditorError, Proposal
+from .sessions import Sessions
+
+
+class RestoredDiffs:
+    """Makes the editor's diffs those of the book; `diffs` does what the user decides meanwhile."""
+
+    def __init__(
+        self,
+        window_id: int,
+        editor: Editor,
+        book: Book,
+        sessions: Sessions,
+        diffs: Diffs,
+        disk: DiskCheck,
+    ) -> None:
+        self._window_id = window_id
+        self._editor = editor
+        self._book = book
+        self._sessions = sessions
+        self._diffs = diffs
+        self._disk = disk
+
+    def reconcile(self, present: Iterable[tuple[str, str]]) -> None:
+        """The editor has these diffs (session and path), with the texts of its own last session.
+        What is open in the book is shown again, as the user had it last; or rejected, where nobody
+        knows that any more."""
+        present = set(present)
+        for session_id, path in present:
+            if self._sessions.find(session_id) is None:
+                self._editor.set_orphaned(self._window_id, session_id, True)
+            if not self._book.of(OPEN, session_id, path):
+                self._begin(session_id, partial(self._settle_unknown, session_id, path))
+        for number in self._book.of(OPEN):
+            entry = self._book[number]
+            if (entry.session_id, entry.path) in present:
+                self._begin(entry.session_id, partial(self._catch_up, number, entry.text))
+            elif entry.text is not None:
+                self._begin(entry.session_id, partial(self._show_again, number))
+            else:
+                self._diffs.reject(entry.session_id, entry.path)
+
+    def _begin(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        asyncio.ensure_future(self._restore(session_id, work))
+
+    async def _restore(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._diffs.in_turn(session_id, work)
+        except EditorError as error:
+            logger.warning("a diff could not be restored: %s", error)
+
+    async def _settle_unknown(self, session_id: str, path: str) -> None:
+        """The editor came back with a diff that the book has not, or has decided. One whose CLI
+        nobody knows is the user's to decide."""
+        is_decided = self._book.of(DECIDED, session_id, path) or self._book.of(
+            TOLD, session_id, path
+        )
+        if is_decided or self._sessions.find(session_id) is not None:
+            await self._editor.close_diff(self._window_id, session_id, path, decided=False)
+            if not is_decided:
+                self._diffs.reject(session_id, path)
+        elif not self._book.of(OPEN, session_id, path):
+            text = await self._editor.restore_text(self._window_id, session_id, path, None)
+            if text is not None and not self._book.of(OPEN, session_id, path):
+                self._book.open(session_id, path, None)
+                # From now on it outlives the next restart as every other one does.
+                self._diffs.edited(session_id, path, text)
+
+    async def _catch_up(self, number: int, saved: str | None) -> None:
+        if self._book.is_open(number):
+            entry = self._book[number]
+            text = await self._editor.restore_text(
+                self._window_id, entry.session_id, entry.path, saved
+            )
+            if text is not None:
+                self._diffs.edited(entry.session_id, entry.path, text)
+
+    async def _show_again(self, number: int) -> None:
+        if not self._book.is_open(number):
+            return
+        entry = self._book[number]
+        # Nobody is gone for good yet: no other diff has to make way.
+        all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
+        proposal = Proposal(
+            entry.session_id,
+            entry.path,
+            entry.text or "",
+            all_ids,
+            may_be_edited=True,
+            opened_at=entry.opened_at,
+        )
+        try:
+            await self._editor.open_diff(self._window_id, proposal)
+        except EditorError:
+            self._give_up(number)
+            raise
+        session = self._sessions.find(entry.session_id)
+        if session is None or session.stream is None:
+            self._diffs.mark(entry.session_id, orphaned=True)
+
+    def _give_up(self, number: int) -> None:
+        """The proposal cannot be shown, so nobody can decide on it."""
+        if self._book.is_open(number):
+            entry = self._book[number]
+            copy = self._book.copy_edited(number)
+            if copy is not None:
+                self._disk.watch(copy)
+            self._diffs.reject(entry.session_id, entry.path)

@@ -1,0 +1,110 @@
+"""Which CLI is told of a decision where connections break, and where CLIs come back."""
+
+from __future__ import annotations
+
+import unittest
+
+from GeminiCompanion.companion.ide.decisions import DECIDED
+from GeminiCompanion.companion.ide.delivery import SETTLED
+from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session
+
+from ..support import in_loop
+from .test_workspace import PATH, WINDOW, WithoutServer
+
+REJECTED = {"filePath": PATH}
+
+
+class Delivery(WithoutServer):
+    async def propose(self, session: Session, text: str = "theirs\n") -> None:
+        await self.workspace.diffs.open_diff(session, PATH, text)
+
+    async def lose(self, session: Session) -> None:
+        """Its CLI goes away, and does not come back to it."""
+        self.leave(session)
+        await self.clock.advance(ABSENT + 1)
+
+    @in_loop
+    async def test_who_comes_back_to_a_session_without_an_id_is_told_what_was_lost(self) -> None:
+        await self.begin()
+        session, reader = self.connect()
+        await self.propose(session)
+        self.workspace.diffs.reject(session.id, PATH)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
+        for _ in range(2):
+            # It breaks off before the CLI has read anything, time and again.
+            self.leave(session)
+            await self.clock.advance(ABSENT - 1)
+            reader = self.read(session)
+            await self.clock.advance(0)
+            self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
+
+    @in_loop
+    async def test_what_another_asked_for_is_not_told_while_a_newer_proposal_waits(self) -> None:
+        await self.begin()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        await self.lose(gone)
+        back = self.workspace.sessions.open("2025-06-18")
+        # Its stream holds on: nothing of it is read yet.
+        stream = back.attach(None)
+        self.workspace._stream_began(back)
+        self.workspace.diffs.reject(gone.id, PATH)
+        again, reader = self.connect()
+        await self.propose(again)
+        told = await stream.next(0)
+        while told is not None:
+            self.assertNotEqual(told.value.notification()[0], "ide/diffRejected")
+            told = await stream.next(0)
+        self.assertEqual(reader.received("ide/diffRejected"), [])
+        self.assertEqual(len(self.workspace.book.of(DECIDED)), 1)
+
+    @in_loop
+    async def test_where_another_decision_waits_the_diff_of_one_that_is_gone_stays_open(
+        self,
+    ) -> None:
+        await self.begin()
+        one, _ = self.connect()
+        two, _ = self.connect()
+        await self.propose(one)
+        await self.propose(two)
+        self.leave(one)
+        await self.lose(two)
+        self.workspace.diffs.accept(one.id, PATH, "mine\n")
+        back, _ = self.connect()
+        self.assertIsNone(await self.workspace.diffs.close_diff(back, PATH))
+        self.assertEqual(list(self.editor.diffs), [(WINDOW, one.id, PATH), (WINDOW, two.id, PATH)])
+
+    @in_loop
+    async def test_a_cli_that_does_not_know_yet_of_a_decision_closes_no_other_diff(self) -> None:
+        await self.begin()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        session, _ = self.connect()
+        await self.propose(session)
+        await self.lose(gone)
+        self.workspace.diffs.reject(session.id, PATH)
+        await self.clock.advance(SETTLED / 2)
+        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
+        self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
+
+    @in_loop
+    async def test_a_passed_on_rejection_that_was_lost_goes_to_no_earlier_session(self) -> None:
+        await self.begin()
+        _, earlier = self.connect()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        await self.lose(gone)
+        back, _ = self.connect()
+        self.workspace.diffs.reject(gone.id, PATH)
+        await self.clock.advance(0)
+        self.leave(back)
+        await self.clock.advance(GRACE + 1)
+        _, again = self.connect()
+        await self.clock.advance(SETTLED)
+        self.assertEqual(again.received("ide/diffRejected"), [REJECTED])
+        self.assertEqual(earlier.received("ide/diffRejected"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""The diffs of a window after a restart: nothing that the user typed is lost between the two."""
+
+from __future__ import annotations
+
+import time
+import unittest
+
+from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN
+from GeminiCompanion.companion.ide.delivery import SETTLED
+from GeminiCompanion.companion.ide.disk_check import LOOKS
+from GeminiCompanion.companion.ide.sessions import ABSENT
+from GeminiCompanion.companion.ide.workspace import Workspace
+
+from ..support import in_loop, until
+from .test_workspace import ACCEPTED, PATH, WINDOW, WithoutServer
+
+
+class RestoredDiffs(WithoutServer):
+    def restart(self) -> None:
+        saved = self.workspace.saved(time.time())
+        self.workspace.close(reject=False)
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+
+    @in_loop
+    async def test_a_diff_of_which_nobody_knows_is_in_the_book_from_then_on(self) -> None:
+        await self.begin()
+        self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
+        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
+        await self.clock.advance(0)
+        # So the editor reports what is typed, and it outlives the next restart.
+        self.assertEqual(self.editor.saved, {PATH: None})
+        self.workspace.diffs.edited("unknown", PATH, "mine\n")
+        (entry,) = self.workspace.saved(time.time()).proposals
+        self.assertEqual((entry.state, entry.text, entry.is_edited), (OPEN, "mine\n", True))
+
+    @in_loop
+    async def test_what_was_typed_into_a_diff_that_cannot_be_shown_again_comes_back(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+        self.workspace.diffs.edited(session.id, PATH, "mine\n")
+        self.restart()
+        self.editor.refusal = "no"
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            self.workspace.restored_diffs.reconcile([])
+            await self.clock.advance(0)
+        await self.clock.advance(LOOKS[-1] + 1)
+        await until(lambda: self.editor.returned)
+        self.assertEqual(self.editor.returned, [(WINDOW, PATH, "mine\n")])
+        (entry,) = self.workspace.book.entries()
+        self.assertEqual((entry.state, entry.text), (DECIDED, None))
+
+    @in_loop
+    async def test_what_a_broken_stream_may_not_have_brought_waits_after_a_restart(self) -> None:
+        for text, method in (("mine\n", "ide/diffAccepted"), (None, "ide/diffRejected")):
+            with self.subTest(text=text):
+                await self.begin()
+                session, reader = self.connect()
+                await self.clock.advance(0)
+                await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+                self.workspace.diffs._decide(session.id, PATH, text)
+                await self.clock.advance(0)
+                self.assertEqual(len(reader.received(method)), 1)
+                seen = session.saved().last_id - 1
+                self.leave(session)
+                self.workspace.close(reject=False)
+                saved = self.workspace.saved(time.time())
+                for last_event_id, again in ((seen, 1), (seen + 1, 0)):
+                    self.workspace = Workspace(WINDOW, (), self.editor)
+                    self.workspace.restore(saved)
+                    (restored,) = self.workspace.sessions
+                    reader = self.read(restored, last_event_id)
+                    await self.clock.advance(0)
+                    self.assertEqual(len(reader.received(method)), again)
+
+    @in_loop
+    async def test_who_came_back_before_a_restart_is_told_after_it(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+        self.leave(session)
+        await self.clock.advance(ABSENT + 1)
+        self.connect()
+        self.assertIsNone(self.workspace.sessions.find(session.id))
+        self.restart()
+        (back,) = self.workspace.sessions
+        reader = self.read(back)
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+
+
+if __name__ == "__main__":
+    unittest.main()
