@@ -108,6 +108,8 @@ class Ledger:
         if waiter is not None and note.wire.sent[note.event_id] < waiter.proposal.arrived:
             # It was under way already when its CLI went on to another proposal.
             self.counts["overtaken"] += 1
+        elif note.accepted and not content:
+            self.violate("accepted without a text", f"{cli}: {note.path}")
         elif content:
             proposal = self.origin.get(content)
             if proposal is None or proposal.path != note.path:
@@ -125,7 +127,7 @@ class Ledger:
                 )
             if waiter is None and proposal.cli is not cli:
                 self.counts["stray"] += 1
-        elif waiter is not None and not note.accepted:
+        elif waiter is not None:
             if any(self._is_for_another_session(note, it) for it in self.proposals):
                 self.counts["mixed up by the CLI"] += 1
             else:
@@ -195,7 +197,9 @@ class Ledger:
             ]
             if sure:
                 self.violate("handed out twice", f"{cli} got {text!r} by {sure[0]} and by {how}")
-            before.append((self.world.loop.now, how, wire))
+            # A kill while it was under way is one that came after it.
+            at = note.wire.sent[note.event_id] if note is not None else self.world.loop.now
+            before.append((at, how, wire))
 
     # ----- what must be true in the end
 

@@ -253,6 +253,9 @@ class Cli:
             world.note("{} gives up (Ctrl+C)", self)
             waiter.given_up = True
             waiter.proposal.given_up = True
+            if world.random.random() < 0.5:
+                # It goes on to something else, which may be another text for the path.
+                return "given up", None
         elif self.client is not None:
             await self._decide_here(waiter, world.random.random() < 0.5)
         # Without a connection the terminal's answer waits for the editor's.
