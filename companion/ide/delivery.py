@@ -119,7 +119,9 @@ class Delivery:
         would decide on that. What another session asked for waits until this is settled."""
         for each in self._sessions:
             for decision, number in each.recall(path):
-                self._book.queue(number, decision.session_id, 0)
+                # Another session may have been told of it: then it is done.
+                if number in self._book:
+                    self._book.queue(number, decision.session_id, 0)
         session.forget(path)
         for number in self._book.of(DECIDED, session.id, path):
             self.told(number)
@@ -144,11 +146,14 @@ class Delivery:
         if self._timer is None:
             self._timer = loop.call_later(SETTLED, self._pass_on_settled)
 
-    def was_settled(self, session: Session, path: str) -> bool:
-        """Whether a proposal of the session for the path was, so shortly before that its CLI may
-        not know yet."""
-        at = self._settled.get((session.id, path))
-        return at is not None and asyncio.get_running_loop().time() - at < SETTLED
+    def is_settling(self, path: str, session_id: str | None = None) -> bool:
+        """Whether a proposal for the path, of that session or of any, was settled so shortly before
+        that its CLI may not know yet."""
+        earliest = asyncio.get_running_loop().time() - SETTLED
+        return any(
+            at > earliest and it[1] == path and session_id in (None, it[0])
+            for it, at in self._settled.items()
+        )
 
     def _pass_on_settled(self) -> None:
         self._timer = None
@@ -223,7 +228,8 @@ class Delivery:
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
-        if self._book.of(OPEN, path=entry.path) or not is_sure or self._may_be_lost(entry.path):
+        is_free = not (self._book.of(OPEN, path=entry.path) or self.is_settling(entry.path))
+        if not is_free or not is_sure or self._may_be_lost(entry.path):
             return
         back = [
             session

@@ -137,7 +137,7 @@ class Diffs(Desk):
         the path open, or decided, nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
         is_decided = self._book.of(DECIDED, session.id, path)
-        if own or is_decided or self._delivery.was_settled(session, path):
+        if own or is_decided or self._delivery.is_settling(path, session.id):
             return own[-1] if own else None
         others = self._book.of(OPEN, path=path)
         owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
