@@ -226,10 +226,23 @@ class Ledger:
             self.violate("waits for nothing", f"{detail}; nobody decided and no diff is open")
         elif is_same:
             self.violate("decision missing", f"{detail}; decided: {proposal.decisions!r}")
+        elif self._another_waits(proposal):
+            self.counts["nobody knows which"] += 1
         elif not any(self._is_somewhere(text) for _, text in proposal.decisions if text):
             self.violate(
                 "decision missing in another session", f"{detail}; decided: {proposal.decisions!r}"
             )
+
+    def _another_waits(self, proposal: Proposal) -> bool:
+        """Whether a text that was accepted for another session waits for the same path: its CLI may
+        be the one that is back, and would take this decision for that one."""
+        handed = {text for _, text in self._handed}
+        return any(
+            (other.path, other.token) == (proposal.path, proposal.token)
+            and other.session_id != proposal.session_id
+            and any(text and text not in handed for _, text in other.decisions[-1:])
+            for other in self.proposals
+        )
 
     def check_texts(self) -> None:
         for proposal in self.proposals:
