@@ -23,6 +23,7 @@ ROOMS = {
 # a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
     "base/background": 1, "base/loop_thread": 2,
+    "ide/events": 1,
     "ide/transport": 2, "ide/file_content": 1, "ide/windows": 1,
     "agent/acp": 1, "agent/turn": 1,
     "api/dispatch": 1,

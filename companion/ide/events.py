@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Callable, Generic, Mapping, Sequence, TypeVar
 
 from ..base.background import in_thread
+from ..base.log import logger
 from ..base.merge import Merged, merged
 from . import file_content
 from .context import ContextStore, OpenFile
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+D = TypeVar("D")
+
+
+NOT_DONE = 'The edit could not be undone; "Gemini Companion: Show Log" tells more.'
+
+
+async def _done(work: Callable[[], D], instead: D) -> D:
+    """The boundary of work for the editor: a failure is logged, and `instead` comes of it."""
+    try:
+        return await in_thread(work)
+    except Exception:
+        logger.exception("work for the editor failed")
+        return instead
 
 
 class Event(ABC):
@@ -206,36 +220,37 @@ class TextWithdrawn(Event):
 
 @dataclass(frozen=True)
 class ComparisonAsked(Event, Generic[T]):
-    """`reply` is called on the companion's thread with what `compute` gives on one of its own."""
+    """`reply` is called on the companion's thread with what `compute` gives on one of its own, None
+    where it fails."""
 
     compute: Callable[[], T]
-    reply: Callable[[T], None]
+    reply: Callable[[T | None], None]
 
     def apply(self, windows: Windows) -> None:
         # The thread that compares holds the task for as long as it runs.
         asyncio.ensure_future(self._compare())
 
     async def _compare(self) -> None:
-        self.reply(await in_thread(self.compute))
+        self.reply(await _done(self.compute, None))
 
 
 @dataclass(frozen=True)
 class MergeAsked(Event):
     """`reply` is called on the companion's thread with `yours` and what `theirs` changed since
-    `base`; all have `\\n` line ends."""
+    `base`, None where that fails; all have `\\n` line ends."""
 
     base: str
     yours: str
     theirs: str
     names: tuple[str, str]
-    reply: Callable[[Merged], None]
+    reply: Callable[[Merged | None], None]
 
     def apply(self, windows: Windows) -> None:
         asyncio.ensure_future(self._merge())
 
     async def _merge(self) -> None:
         work = partial(merged, self.base, self.yours, self.theirs, *self.names)
-        self.reply(await in_thread(work))
+        self.reply(await _done(work, None))
 
 
 @dataclass(frozen=True)
@@ -252,7 +267,7 @@ class StampsAsked(Event):
         def look() -> dict[str, Stamp]:
             return {path: file_content.stamp(path) for path in self.paths}
 
-        self.reply(await in_thread(look))
+        self.reply(await _done(look, {}))
 
 
 @dataclass(frozen=True)
@@ -270,7 +285,8 @@ class FilePutBack(Event):
 
     async def _put_back(self) -> None:
         work = partial(file_content.put_back, self.path, self.before, self.after)
-        self.reply(*await in_thread(work))
+        instead: tuple[str, Original | None] = (NOT_DONE, None)
+        self.reply(*await _done(work, instead))
 
 
 @dataclass(frozen=True)

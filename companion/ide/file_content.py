@@ -8,8 +8,11 @@ import codecs
 import hashlib
 import io
 import os
+import secrets
+import shutil
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO, Callable, Optional, Tuple
@@ -115,14 +118,26 @@ def put_back(path: str, before: Original, after: str) -> tuple[str, Original | N
         if not before.exists:
             os.remove(path)
         elif before.data is not None:
-            with open(path, "r+b") as file:
-                file.write(before.data)
-                file.truncate()
+            _replace(os.path.realpath(path), before.data)
         else:
             return "The old text is not known whole; nothing was undone.", None
     except OSError as error:
         return f"The edit could not be undone: {path} ({error.strerror}).", None
     return "", None
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Write the file in one step: a full disk or a kill leaves the old one. Raises OSError."""
+    unfinished = f"{path}.{secrets.token_hex(8)}.unfinished"
+    try:
+        with open(unfinished, "xb") as file:
+            file.write(data)
+        shutil.copymode(path, unfinished)
+        os.replace(unfinished, path)
+    except OSError:
+        with suppress(OSError):
+            os.remove(unfinished)
+        raise
 
 
 def read_or_note(path: str) -> Original:

@@ -23,7 +23,7 @@ from .decisions import ClaimedDiff
 from .history import Edit, History
 from .lookup import partner, path_of
 from .record import is_diff, waiting
-from .reviews import LOST, Reviews
+from .reviews import FAILED, LOST, Reviews
 
 STOPPED = 'It has stopped. Run "Gemini Companion: Restart", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
@@ -134,8 +134,11 @@ class Actions:
             self._editor.tell(FORGOTTEN)
         else:
 
-            def reply(again: Digest) -> None:
+            def reply(again: Digest | None) -> None:
                 """On the companion's thread."""
+                if again is None:
+                    self._editor.tell(FAILED)
+                    return
                 queues.on_ui_thread(partial(self._show_again, view, digest, present, again))
 
             compute = partial(digest.against, present.text)

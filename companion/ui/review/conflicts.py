@@ -23,6 +23,7 @@ from .reviews import Review, Reviews
 YOURS, THEIRS = "proposal", "your changes"
 CHANGED_ON_DISK = "The file has changed on disk since the diff was opened."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
 MERGED = "Your changes are in the proposal now: look at it again, then accept."
 MARKED = "Your changes are in the proposal; {} in conflict, between marks: settle them first."
 
@@ -79,15 +80,18 @@ class Conflicts:
         self._companion.post(event)
 
     def _merge_made(
-        self, right: sublime.View, present: Original, count: int, found: Merged
+        self, right: sublime.View, present: Original, count: int, found: Merged | None
     ) -> None:
         """On the companion's thread."""
         queues.on_ui_thread(partial(self._show_merged, right, present, count, found))
 
     def _show_merged(
-        self, right: sublime.View, present: Original, count: int, found: Merged
+        self, right: sublime.View, present: Original, count: int, found: Merged | None
     ) -> None:
         if waiting(right) is None:
+            return
+        if found is None:
+            self._tell(NOT_MERGED)
             return
         if right.change_count() != count:
             # The user went on typing.

@@ -133,11 +133,22 @@ def digest(text: str) -> str:
 
 def _parse(stored: Any, kind: type[R]) -> R | None:
     types = _types(kind)
-    if not isinstance(stored, Mapping) or set(stored) != set(types):
+    if not isinstance(stored, Mapping):
         return None
-    if any(type(stored[name]) is not types[name] for name in types):
+    # Other versions may have written more of it, or less.
+    values = {name: stored[name] for name in types if name in stored}
+    if any(not _fits(value, types[name]) for name, value in values.items()):
         return None
-    return kind(**stored)
+    try:
+        return kind(**values)
+    except TypeError:
+        # What has no default is missing.
+        return None
+
+
+def _fits(value: Any, wanted: type) -> bool:
+    # Sublime may give a float without a fraction as a whole number.
+    return type(value) is wanted or (wanted is float and type(value) is int)
 
 
 def _types(kind: type[Any]) -> dict[str, type]:

@@ -26,6 +26,7 @@ from .record import update, waiting
 
 # Code points of large texts that are held for all diffs: of more, only the beginning is shown.
 MAX_HELD = 256 * 1024 * 1024
+FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" tells more.'
 LOST = "What you dropped was forgotten at the restart: accepted, the whole proposal is written."
 
 
@@ -193,7 +194,7 @@ class Reviews:
         review.is_computing = True
         count = right.change_count()
 
-        def reply(compared: Compared) -> None:
+        def reply(compared: Compared | None) -> None:
             """On the companion's thread."""
             queues.on_ui_thread(partial(self._computed, right, review, count, compared))
 
@@ -204,10 +205,15 @@ class Reviews:
         self._companion.post(ComparisonAsked(compute, reply))
 
     def _computed(
-        self, right: sublime.View, review: Review, count: int, compared: Compared
+        self, right: sublime.View, review: Review, count: int, compared: Compared | None
     ) -> None:
         review.is_computing = False
         if self.of(right) is not review:
+            return
+        if compared is None:
+            review.pending.clear()
+            review.notes.append(FAILED)
+            self.draw_head(right)
             return
         comparison, text = compared
         if review.digest is not None:
