@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Callable, Iterable, Mapping
 
-from .decisions import DECIDED, OPEN, TOLD, Book, Entry
+from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
 from .sessions import Event, Session, Sessions
 
@@ -175,15 +175,16 @@ class Delivery:
                 self._pass_on(number)
 
     def withdraw(self, path: str, text: str) -> bool:
-        """Turn an accepted text of which no CLI was told into a rejection; forget one that its CLI
-        did not write. False where there is neither."""
+        """Turn an accepted text of which no CLI was told, or may not have heard, into a rejection;
+        forget one that its CLI did not write. False where there is neither."""
         unwritten = [
             number
             for number, entry in self._book
             if (entry.path, entry.text) == (path, text) and self._is_unwritten(number)
         ]
+        unread = {event.number for _, event in self._unread()}
         for number in unwritten:
-            if self._book[number].state == TOLD:
+            if self._book[number].state == TOLD and number not in unread:
                 self._book.forget(number)
                 continue
             self._book.decide(number, None)
@@ -229,7 +230,7 @@ class Delivery:
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
         is_free = not (self._book.of(OPEN, path=entry.path) or self.is_settling(entry.path))
-        if not is_free or not is_sure or self._may_be_lost(entry.path):
+        if not is_free or not is_sure or any(it.path == entry.path for it, _ in self._unread()):
             return
         back = [
             session
@@ -240,10 +241,9 @@ class Delivery:
             self._queue(number, session)
             self._on_change()
 
-    def _may_be_lost(self, path: str) -> bool:
-        """Whether a session that may come back yet has perhaps not read a decision on the path."""
-        unread = [it for session in self._sessions for it, _ in session.unconfirmed()]
-        return any(it.path == path for it in unread)
+    def _unread(self) -> list[tuple[Decision, Event]]:
+        """What sessions that may come back yet have perhaps not read."""
+        return [each for session in self._sessions for each in session.unconfirmed()]
 
     def _tell_away(self, number: int) -> None:
         """Unless it found another session meanwhile. Where the window closes nobody is there."""

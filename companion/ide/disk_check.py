@@ -85,8 +85,12 @@ class DiskCheck:
         self._overdue.intersection_update(numbers)
 
     def _begin(self, number: int, is_last: bool = False) -> None:
-        if number in self._book and not self._is_stopped:
+        if self._has_text(number) and not self._is_stopped:
             asyncio.ensure_future(self._look_at(number, is_last))
+
+    def _has_text(self, number: int) -> bool:
+        """Not where the user has withdrawn it meanwhile: that is to be told as a rejection."""
+        return number in self._book and self._book[number].text is not None
 
     async def _look_at(self, number: int, is_last: bool = False) -> None:
         if number not in self._book:
@@ -99,7 +103,7 @@ class DiskCheck:
         except asyncio.TimeoutError:
             logger.warning("whether an accepted text was written cannot be seen: %s", entry.path)
             touched, is_there = None, None
-        if self._is_stopped or number not in self._book:
+        if self._is_stopped or not self._has_text(number):
             return
         if is_there:
             self._forget(number)

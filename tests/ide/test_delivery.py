@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import unittest
+from unittest import mock
 
 from GeminiCompanion.companion.ide.decisions import DECIDED
 from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session
 
 from ..support import in_loop
-from .test_workspace import PATH, WINDOW, WithoutServer
+from .test_workspace import DELIVERY, PATH, WINDOW, WithoutServer
 
 REJECTED = {"filePath": PATH}
 
@@ -104,6 +105,24 @@ class Delivery(WithoutServer):
         await self.clock.advance(SETTLED)
         self.assertEqual(again.received("ide/diffRejected"), [REJECTED])
         self.assertEqual(earlier.received("ide/diffRejected"), [])
+
+    @in_loop
+    async def test_a_text_withdrawn_that_may_be_unread_is_told_as_a_rejection(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.propose(session)
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.leave(session)
+        with mock.patch(DELIVERY + ".PATIENCE", 0.0):
+            self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
+        await self.clock.advance(GRACE + 1)
+        _, back = self.connect()
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
+        self.assertEqual(back.received("ide/diffAccepted"), [])
 
 
 if __name__ == "__main__":
