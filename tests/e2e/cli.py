@@ -22,6 +22,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 from contextlib import suppress
 from typing import Callable, Mapping
 
@@ -49,6 +50,8 @@ ALLOW, NO, ESCAPE, INTERRUPT = "1", "3", "\x1b", "\x03"
 QUIET = 0.05
 # Seconds in which keys that were taken can be seen, and how often they are pressed.
 TAKEN = 2.0
+# Seconds after which a line that still stands in the input is taken for one that nobody sends.
+STUCK = 10.0
 TRIES = 10
 ERASE_LINE = "\x15"
 ASKED = "/ide status"
@@ -113,7 +116,15 @@ class GeminiCli:
         def is_ready(screen: str) -> bool:
             return EMPTY_INPUT in input_area(screen) and "esc to cancel" not in screen
 
-        self.wait_until(is_ready, "waiting for a prompt", timeout)
+        end = time.monotonic() + timeout
+        while time.monotonic() < end - STUCK:
+            with suppress(TimeoutError):
+                self.wait_until(is_ready, "waiting for a prompt", STUCK)
+                return
+            if "esc to cancel" not in self.screen():
+                # A line that was completed, and not sent, stands there still.
+                self.press(ERASE_LINE)
+        self.wait_until(is_ready, "waiting for a prompt", STUCK)
 
     def wait_connected(self) -> None:
         """Ask for the status until it says so: the CLI connects in the background."""
