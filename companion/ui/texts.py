@@ -51,6 +51,15 @@ def text_of(view: sublime.View) -> str:
     return view.substr(sublime.Region(0, view.size()))
 
 
+def unsaved_view(path: str) -> sublime.View | None:
+    """A tab in which the file has unsaved changes; None where there is none."""
+    for window in sublime.windows():
+        view = window.find_open_file(path)
+        if view is not None and view.is_dirty():
+            return view
+    return None
+
+
 def replace(view: sublime.View, text: str) -> None:
     """Make it the text of a view of ours, as one edit that can be undone."""
     for name in MEDDLING:

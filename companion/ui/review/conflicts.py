@@ -62,7 +62,7 @@ class Conflicts:
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
-            self._set(right, review, UNSAVED, unsaved_view(review.path) is not None)
+            self._set(right, review, UNSAVED, texts.unsaved_view(review.path) is not None)
 
     def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge what the user changed in the file into the proposal, as one edit that can be
@@ -70,7 +70,7 @@ class Conflicts:
         review = self._reviews.of(right)
         if review is None:
             return
-        view = unsaved_view(review.path)
+        view = texts.unsaved_view(review.path)
         if view is None and present.note:
             self._tell(present.note)
             return
@@ -138,12 +138,3 @@ class Conflicts:
 
 def is_same_file(path: str, other: str) -> bool:
     return os.path.normcase(path) == os.path.normcase(other)
-
-
-def unsaved_view(path: str) -> sublime.View | None:
-    """A tab in which the file has unsaved changes; None where there is none."""
-    for window in sublime.windows():
-        view = window.find_open_file(path)
-        if view is not None and view.is_dirty():
-            return view
-    return None

@@ -57,7 +57,7 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
     found = []
     if present.digest != record.file_digest:
         found.append(_what_changed(present))
-    if any(_is_dirty(window, record.path) for window in sublime.windows()):
+    if texts.unsaved_view(record.path) is not None:
         found.append("The file has unsaved changes in another tab, which will conflict.")
     if view.size() == 0 and not record.was_empty:
         found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
@@ -79,11 +79,6 @@ def _what_changed(present: Original) -> str:
     if present.note and not present.digest:
         return "The file has changed since the diff was opened. " + present.note
     return "The file has changed on disk since the diff was opened."
-
-
-def _is_dirty(window: sublime.Window, path: str) -> bool:
-    view = window.find_open_file(path)
-    return view is not None and view.is_dirty()
 
 
 def claim(view: sublime.View) -> ClaimedDiff | None:

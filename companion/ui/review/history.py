@@ -94,7 +94,7 @@ class History:
 
     def undo(self, window: sublime.Window, edit: Edit) -> None:
         """Put the old text back, if the file is still what was accepted; else show the texts."""
-        if any(_is_dirty(each, edit.path) for each in sublime.windows()):
+        if texts.unsaved_view(edit.path) is not None:
             self._refuse(window, edit, UNSAVED, None)
             return
 
@@ -154,11 +154,6 @@ def _item(edit: Edit) -> sublime.QuickPanelItem:
     when = time.strftime("%H:%M:%S", time.localtime(edit.at))
     details = [os.path.dirname(edit.path)] + ([edit.client] if edit.client else [])
     return sublime.QuickPanelItem(os.path.basename(edit.path), details, when)
-
-
-def _is_dirty(window: sublime.Window, path: str) -> bool:
-    view = window.find_open_file(path)
-    return view is not None and view.is_dirty()
 
 
 def _load_again(window: sublime.Window, edit: Edit) -> None:
