@@ -66,7 +66,7 @@ class Agent(Listener):
         private_files.make_folder(options.state)
         self._limits = options.limits
         home = CliHome(os.path.join(options.state, "home"), options.trusts_workspaces)
-        self._conversations = Conversations(home.settings_folder, options.trusts_workspaces)
+        self._conversations = Conversations(home.settings_folder)
         self._runner = Runner(options.launch, home, self)
         self.account = Account(
             Store(options.state),

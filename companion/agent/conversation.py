@@ -57,14 +57,13 @@ class SessionInfo:
 class Conversation:
     """`workspace` is an absolute path; `recordings` the folder where the CLI keeps its own."""
 
-    def __init__(self, workspace: str, recordings: str, trusted: bool) -> None:
+    def __init__(self, workspace: str, recordings: str) -> None:
         self.id = secrets.token_hex(16)
         self.workspace = workspace
         self.turn: Turn | None = None
         self.created = self.last_used = datetime.now(timezone.utc)
         self._recordings = recordings
-        self._trusted = trusted
-        self._approvals = Approvals(trusted)
+        self._approvals = Approvals()
         self._session: Session | None = None
         self._recording = Recording(recordings, "")
         self._models = Models((), "")
@@ -133,7 +132,7 @@ class Conversation:
             self._recording = Recording(self._recordings, self._session.id)
             self._models = _models(result.get("models"))
             # The agent forgets what was approved, and so do we.
-            self._approvals = Approvals(self._trusted)
+            self._approvals = Approvals()
             self._was_lost |= self._has_history
             self._has_history = False
             if self._wanted_model:

@@ -16,12 +16,10 @@ MAX_CONVERSATIONS = 100
 
 
 class Conversations:
-    """`recordings` is the folder where the CLI keeps its own, `trusted` whether the CLI was told to
-    trust the workspaces."""
+    """`recordings` is the folder where the CLI keeps its own."""
 
-    def __init__(self, recordings: str, trusted: bool) -> None:
+    def __init__(self, recordings: str) -> None:
         self._recordings = recordings
-        self._trusted = trusted
         # The last used one is the last.
         self._by_id: dict[str, Conversation] = {}
 
@@ -77,7 +75,7 @@ class Conversations:
         known = [each for each in self if each.workspace == real]
         if known and not new:
             return known[-1]
-        return Conversation(real, self._recordings, self._trusted)
+        return Conversation(real, self._recordings)
 
     def remember(self, conversation: Conversation) -> None:
         """As the one that was used last."""

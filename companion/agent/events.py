@@ -86,8 +86,8 @@ class Diff:
 class ToolConfirmation:
     """The call waits for somebody to decide on it.
 
-    `command` is what would run or be written, in one line. `options` are the outcomes that the
-    agent offers for this call.
+    `command` is what would run or be written, in one line, `args` what is known of the arguments.
+    `options` are the outcomes that the agent offers for this call.
     """
 
     type: ClassVar[str] = "tool_confirmation"
@@ -96,6 +96,7 @@ class ToolConfirmation:
     display_name: str
     description: str
     command: str
+    args: Mapping[str, Any]
     options: tuple[Option, ...]
     diff: Diff | None = None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Mapping, Tuple
 
 from ..base import jsonrpc
 from . import events
@@ -20,6 +20,8 @@ ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
 MODIFY = "modify_with_editor"
 OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
+# What an approval is for: all edits, a tool of a server, or all tools of a server.
+Scope = Tuple[str, ...]
 
 
 @dataclass
@@ -52,6 +54,7 @@ class Question:
             call.display_name,
             call.title,
             call.command,
+            call.args,
             self.offered,
             call.diff,
         )
@@ -76,19 +79,35 @@ class Question:
 
 
 class Approvals:
-    """What the user approved once and for all, where the agent cannot keep it itself: it refuses
-    to for edits in folders that it was not told to trust."""
+    """What the user approved for good in one conversation.
 
-    def __init__(self, trusted: bool) -> None:
-        self._trusted = trusted
-        self._kinds: set[str] = set()
+    The agent is told to run such a call once, for what it would remember goes further: a tool of a
+    server would be approved for all conversations, and edits change the mode of the session
+    (docs/gemini-cli-acp.md 5.34, 5.35). What was approved of commands it remembers by itself.
+    """
+
+    def __init__(self) -> None:
+        self._scopes: set[Scope] = set()
 
     def covers(self, call: Call) -> bool:
-        return call.kind in self._kinds
+        return not self._scopes.isdisjoint(_scopes(call).values())
 
     def remember(self, call: Call, option: str) -> str:
         """What to tell the agent instead of the option."""
-        if option == ALWAYS and call.kind == "edit" and not self._trusted:
-            self._kinds.add(call.kind)
-            return ONCE
-        return option
+        scope = _scopes(call).get(option)
+        if scope is None:
+            return option
+        self._scopes.add(scope)
+        return ONCE
+
+
+def _scopes(call: Call) -> Mapping[str, Scope]:
+    """What each of the options would approve, beside this call."""
+    if call.kind == "edit":
+        return {ALWAYS: ("edits",)}
+    if not call.is_of_server:
+        return {}
+    # Two tools may have one name, as far as it can be read off the call's id: the title tells them
+    # apart.
+    tool = ("tool", call.name, call.title)
+    return {ALWAYS_TOOL: tool, ALWAYS_SERVER: ("server", call.server) if call.server else tool}

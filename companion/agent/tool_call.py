@@ -19,6 +19,9 @@ from .surrogates import clean
 READ_MANY = "read_many_files"
 RESOLVE_PROMPT = "resolve-prompt-"
 SHELL = "run_shell_command"
+# How the names of servers' tools begin, and the titles of their calls: "add (sums MCP Server)".
+OF_SERVER = "mcp_"
+SERVER_TITLE = re.compile(r".* \((?P<server>.+) MCP Server\)", re.DOTALL)
 # The names by which the CLI shows its own tools.
 DISPLAY_NAMES = {
     "read_file": "ReadFile",
@@ -63,10 +66,26 @@ class Call:
         return self.id.startswith(RESOLVE_PROMPT)
 
     @property
+    def is_of_server(self) -> bool:
+        """Whether the tool is one of a tool server."""
+        return self.name.startswith(OF_SERVER)
+
+    @property
+    def server(self) -> str:
+        """The tool server's name; "" where it is not known for certain: the CLI puts an argument
+        named "command" in the title's place, and arguments that are long are not told at all."""
+        found = SERVER_TITLE.fullmatch(self.title)
+        known = _members(self.text) if self.is_of_server else None
+        is_certain = known is not None and "command" not in known
+        return found.group("server") if found and is_certain else ""
+
+    @property
     def command(self) -> str:
         """What would run or be written, in one line."""
         if self.name == SHELL:
             line = self.title
+        elif self.is_of_server:
+            line = f"{self.name} {self.text}"
         elif self.diff is not None:
             line = f"{self.name} {self.diff.path}"
         else:
@@ -168,10 +187,15 @@ def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -
     if diff is not None:
         content = {"content": diff.new_text} if name == "write_file" else {}
         return {"file_path": diff.path, **content}
-    if name.startswith("mcp_"):
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+    if name.startswith(OF_SERVER):
+        return _members(text) or {}
     return {"file_path": path} if path else {}
+
+
+def _members(text: str) -> dict[str, Any] | None:
+    """Those of the object that the text holds as JSON; None where it holds none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

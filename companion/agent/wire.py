@@ -48,8 +48,8 @@ PROMPTS = {CHINESE: "是否执行工具调用: {}", ENGLISH: "Run the tool {}?"}
 def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
     """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
 
-    Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `options` and
-    `diff`, a result `args`, a completion `reason` and `usage`.
+    Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,
+    `options` and `diff`, a result `args`, a completion `reason` and `usage`.
     """
     language = language if language in STATUSES else CHINESE
     data = _DATA[event.body.type](event.body, language)
@@ -99,6 +99,7 @@ def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str
         "description": body.description or DESCRIPTIONS[language].format(body.name),
         "prompt": PROMPTS[language].format(body.name),
         "command": body.command,
+        "args": body.args,
         "options": [{"outcome": it.outcome, "label": it.label} for it in body.options],
         "diff": None
         if diff is None

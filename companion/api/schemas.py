@@ -270,6 +270,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "description": STRING,
             "prompt": STRING,
             "command": STRING,
+            "args": {"type": "object"},
             "options": many(record({"outcome": {"enum": list(OUTCOMES)}, "label": STRING})),
             "diff": {
                 "type": ["object", "null"],

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import unittest
+from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import AgentCase, of, on_loop, text  # noqa: E402
+from agent_case import HERE, AgentCase, of, on_loop, text  # noqa: E402
 from GeminiCompanion.companion.agent import events, failure  # noqa: E402
 from GeminiCompanion.companion.agent.events import (
     Content,
@@ -336,6 +337,81 @@ class Tools(AgentCase):
         self.assertFalse(of(ToolResult, story)[0].success)
         self.assertTrue(story[-1].success)
         self.assertFalse(os.path.exists(path))
+
+
+class Consent(AgentCase):
+    """The tools "add" and "say" of two servers, in a workspace that the CLI trusts."""
+
+    options = {"trusts_workspaces": True}
+    settings = {
+        "mcpServers": {
+            name: {"command": sys.executable, "args": [os.path.join(HERE, "tool_server.py")]}
+            for name in ("sums", "more_sums")
+        }
+    }
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.count = 0
+
+    async def asked(
+        self, tool: str, decide: str, session: str | None = None, **args: Any
+    ) -> tuple[ToolConfirmation | None, str]:
+        """The confirmation that a call of the tool asks for, and the conversation."""
+        self.count += 1
+        message = f"{self.id()} {self.count}."
+        self.model.will_play(message, [call(tool, **args)], ["Done."])
+        turn = await self.chat(message, session_id=session, new_session=session is None)
+        story = await self.rest(turn, decide)
+        self.assertEqual(text(story), "Done.")
+        confirmations = of(ToolConfirmation, story)
+        return (confirmations[0] if confirmations else None), turn.session_id
+
+    @on_loop
+    async def test_a_confirmation_shows_all_arguments_of_a_servers_tool(self) -> None:
+        asked, _session = await self.asked("mcp_sums_add", "cancel", a=1, b=[2, "x"])
+        assert asked is not None
+        self.assertEqual(asked.args, {"a": 1, "b": [2, "x"]})
+        self.assertEqual(asked.command, 'mcp_sums_add {"a":1,"b":[2,"x"]}')
+
+    @on_loop
+    async def test_arguments_that_the_cli_leaves_out_are_said_to_be_left_out(self) -> None:
+        asked, _session = await self.asked("mcp_sums_say", "cancel", text="x" * 600)
+        assert asked is not None
+        self.assertEqual(asked.args, {})
+        self.assertIn("omitted due to length with parameters: text", asked.command)
+
+    @on_loop
+    async def test_a_tool_approved_for_good_is_asked_about_in_every_other_conversation(
+        self,
+    ) -> None:
+        asked, session = await self.asked("mcp_sums_add", "proceed_always_tool", a=1)
+        self.assertIsNotNone(asked)
+        self.assertIsNone((await self.asked("mcp_sums_add", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_add", "cancel", a=3))[0])
+
+    @on_loop
+    async def test_a_server_approved_for_good_is_approved_with_all_its_tools_and_no_other(
+        self,
+    ) -> None:
+        asked, session = await self.asked("mcp_sums_add", "proceed_always_server", a=1)
+        self.assertIsNotNone(asked)
+        self.assertIsNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_more_sums_add", "cancel", session))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", a=2))[0])
+
+    @on_loop
+    async def test_commands_and_edits_approved_for_good_are_asked_about_elsewhere(self) -> None:
+        for tool, args in (
+            ("run_shell_command", {"command": "rm -f x; echo"}),
+            ("write_file", {"file_path": self.path("new.txt"), "content": "new"}),
+        ):
+            with self.subTest(tool):
+                asked, session = await self.asked(tool, "proceed_always", **args)
+                self.assertIsNotNone(asked)
+                self.assertIsNone((await self.asked(tool, "cancel", session, **args))[0])
+                self.assertIsNotNone((await self.asked(tool, "cancel", **args))[0])
 
 
 if __name__ == "__main__":
