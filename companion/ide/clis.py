@@ -1,0 +1,191 @@
+"""The CLIs that speak the companion's protocol: one row each. To support another one, add its row.
+
+Every value is a fact of the CLI's public source or documentation (docs/protocol.md 7). Pure: the
+environment and the user's home folder are given, and no file is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Mapping
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Names of environment variables, empty where the CLI has none: the server's port, the window's
+    folders, the bearer token, the editor's process."""
+
+    port: str
+    workspace: str
+    token: str = ""
+    pid: str = ""
+
+
+@dataclass(frozen=True)
+class DiscoveryForm:
+    """Where a CLI looks for discovery files, and what they look like.
+
+    `folder` has the parts of the path below the temp folder, or below the CLI's home folder where
+    `in_home`. `name` is the file's, with {pid} of the editor and {port}. `has_owner`: the file
+    names the editor and its process by members of their own, which other CLIs do not have.
+    """
+
+    folder: tuple[str, ...]
+    name: str
+    in_home: bool = False
+    has_owner: bool = False
+
+
+@dataclass(frozen=True)
+class Cli:
+    """One CLI. `id` is a short name that never changes, `name` what users call it, `command` what
+    they type.
+
+    `home_override` and `homes` are the folders that may be its home, with "~" for the user's home
+    folder and "$NAME" for a variable of the environment; without its variable, one does not count.
+    `enabled_key` and `asked_key` are paths into its settings file: whether it connects to editors,
+    and whether the user has been asked for that. `rejected` is the notification that tells it of a
+    rejection. `package` is its npm package, empty where there is none; `node` the oldest Node.js
+    that it runs on, 0 where nobody says. `discovery` is None where no public source tells of a
+    file. `site` tells users how to get it, `special` what is different about it.
+    """
+
+    id: str
+    name: str
+    command: str
+    package: str
+    node: int
+    site: str
+    variables: Variables
+    discovery: DiscoveryForm | None
+    home_override: str
+    homes: tuple[str, ...]
+    enabled_key: tuple[str, ...] = ("ide", "enabled")
+    asked_key: tuple[str, ...] = ("ide", "hasSeenNudge")
+    settings_name: str = "settings.json"
+    rejected: str = "ide/diffRejected"
+    special: str = ""
+
+    def possible_homes(self, environ: Mapping[str, str], user_home: str) -> list[str]:
+        """Folders that may be its home, the likeliest first; only one where the environment says
+        which."""
+        override = _filled_in(self.home_override, environ, user_home)
+        if override:
+            return [override]
+        found = [_filled_in(template, environ, user_home) for template in self.homes]
+        return [path for path in found if path]
+
+    def environment(self, port: int, workspace_path: str, token: str, pid: int) -> dict[str, str]:
+        """The variables that lead it to an endpoint; `token` is the endpoint's, `workspace_path`
+        its folders, joined by `os.pathsep`."""
+        values = (
+            (self.variables.port, str(port)),
+            (self.variables.workspace, workspace_path),
+            (self.variables.token, self.token(token)),
+            (self.variables.pid, str(pid)),
+        )
+        return {name: value for name, value in values if name}
+
+    def token(self, endpoint_token: str) -> str:
+        """Its own token for an endpoint. All CLIs introduce themselves by the name of the same
+        library (docs/protocol.md 7), so the token tells which of them is speaking."""
+        if self == GEMINI_CLI:
+            return endpoint_token
+        digest = hmac.new(endpoint_token.encode(), self.id.encode(), hashlib.sha256).digest()
+        return urlsafe_b64encode(digest).decode("ascii").rstrip("=")
+
+
+def _filled_in(template: str, environ: Mapping[str, str], user_home: str) -> str:
+    """The path of a template; empty where a value is missing."""
+    first, slash, rest = template.partition("/")
+    value = user_home if first == "~" else environ.get(first[1:], "")
+    return value and value + slash + rest
+
+
+GEMINI_CLI = Cli(
+    id="gemini",
+    name="Gemini CLI",
+    command="gemini",
+    package="@google/gemini-cli",
+    node=20,
+    site="https://github.com/google-gemini/gemini-cli",
+    variables=Variables(
+        port="GEMINI_CLI_IDE_SERVER_PORT",
+        workspace="GEMINI_CLI_IDE_WORKSPACE_PATH",
+        token="GEMINI_CLI_IDE_AUTH_TOKEN",
+        pid="GEMINI_CLI_IDE_PID",
+    ),
+    discovery=DiscoveryForm(("gemini", "ide"), "gemini-ide-server-{pid}-{port}.json"),
+    home_override="$GEMINI_CLI_HOME/.gemini",
+    homes=("~/.gemini",),
+)
+
+QWEN_CODE = Cli(
+    id="qwen",
+    name="Qwen Code",
+    command="qwen",
+    package="@qwen-code/qwen-code",
+    node=22,
+    site="https://github.com/QwenLM/qwen-code",
+    variables=Variables(port="QWEN_CODE_IDE_SERVER_PORT", workspace="QWEN_CODE_IDE_WORKSPACE_PATH"),
+    discovery=DiscoveryForm(("ide",), "{port}.lock", in_home=True, has_owner=True),
+    home_override="$QWEN_HOME",
+    homes=("~/.qwen",),
+    rejected="ide/diffClosed",
+    special="The token is in the discovery file only. A file whose editor is gone is removed by the"
+    ' CLI itself. Edits of files are asked about in the approval mode "default".',
+)
+
+LLXPRT = Cli(
+    id="llxprt",
+    name="LLxprt Code",
+    command="llxprt",
+    package="@vybestack/llxprt-code",
+    node=24,
+    site="https://github.com/vybestack/llxprt-code",
+    variables=Variables(
+        port="LLXPRT_CODE_IDE_SERVER_PORT",
+        workspace="LLXPRT_CODE_IDE_WORKSPACE_PATH",
+        token="LLXPRT_CODE_IDE_AUTH_TOKEN",
+    ),
+    discovery=DiscoveryForm(("llxprt", "ide"), "llxprt-ide-server-{pid}-{port}.json"),
+    home_override="$LLXPRT_CONFIG_HOME",
+    homes=(
+        "$XDG_CONFIG_HOME/llxprt-code",
+        "~/.config/llxprt-code",
+        "~/Library/Preferences/llxprt-code",
+        "$APPDATA/llxprt-code/Config",
+        "~/.llxprt",
+    ),
+    enabled_key=("ui", "ideMode"),
+    asked_key=("hasSeenIdeIntegrationNudge",),
+    rejected="ide/diffClosed",
+    special="It reads the file with the pid that it takes for the editor's, and of several windows"
+    " the one that the disk names first: open one window, and start it in a terminal of that.",
+)
+
+# Its source is not public. Its documentation names the variable for the port; the other names and
+# the settings are those of Gemini CLI, on which it is built, changed in the same way.
+IBM_BOB = Cli(
+    id="bob",
+    name="IBM Bob",
+    command="bob",
+    package="",
+    node=0,
+    site="https://bob.ibm.com/docs/shell",
+    variables=Variables(
+        port="BOB_SHELL_CLI_IDE_SERVER_PORT",
+        workspace="BOB_SHELL_CLI_IDE_WORKSPACE_PATH",
+        token="BOB_SHELL_CLI_IDE_AUTH_TOKEN",
+        pid="BOB_SHELL_CLI_IDE_PID",
+    ),
+    discovery=None,
+    home_override="",
+    homes=("~/.bob",),
+    special="No discovery file is known: it connects from terminals that have the variables.",
+)
+
+CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
