@@ -45,16 +45,19 @@ class Delivery:
         self._settled: dict[tuple[str, str], float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_stopped = False
+        self._sessions_at_end: tuple[Session, ...] = ()
 
     def stop(self) -> None:
         """The window closes: what its own sessions do not take goes to nobody from here."""
         self._is_stopped = True
+        self._sessions_at_end = tuple(self._sessions)
 
     def hand_on(self) -> None:
-        """The next companion takes the sessions over: what a broken stream may not have brought
-        waits there, and a CLI that has it says so where it resumes."""
-        for session in self._sessions:
-            for decision, event in session.unconfirmed():
+        """The next companion takes over the sessions of the end, whose streams have ended: what
+        their clients may not have read waits there under its event id. One that has it says so
+        where it resumes."""
+        for session in self._sessions_at_end:
+            for decision, event in session.unconfirmed(at_end=True):
                 self._book.take_back(event.number, decision, session.id, event.id)
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:

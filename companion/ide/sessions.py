@@ -157,13 +157,17 @@ class Session:
         self.stream = None
         self._broke_at = 0.0 if in_order else asyncio.get_running_loop().time()
 
-    def unconfirmed(self) -> list[tuple[Decision, Event]]:
+    def unconfirmed(self, at_end: bool = False) -> list[tuple[Decision, Event]]:
         """The decisions, with their events, that went out so shortly before the stream broke that
-        the client may not have read them, and was not heard of since."""
+        the client may not have read them, and was not heard of since. `at_end` of the companion
+        nobody is heard any more: then it is those before a stream that ended in order, too."""
+        end = self._broke_at
+        if at_end and not end:
+            end = asyncio.get_running_loop().time()
         return [
             (event.value, event)
             for at, event in self._unconfirmed
-            if at > self._broke_at - READ and self._broke_at and isinstance(event.value, Decision)
+            if end and at > end - READ and isinstance(event.value, Decision)
         ]
 
     def _waiting(self) -> list[Event]:

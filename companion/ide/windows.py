@@ -97,6 +97,8 @@ class Windows:
             workspace.close(reject=not self._saving.is_on)
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
+        for workspace in self:
+            workspace.delivery.hand_on()
         await self._saving.finish()
         self._workspaces = {}
         self._on_environments({})

@@ -146,10 +146,9 @@ class Workspace:
 
     def close(self, reject: bool = True) -> None:
         """Stop serving. Diffs without a decision are rejected, and what the user typed into them is
-        to come back; unless somebody takes over."""
+        to come back; unless somebody takes over: then `delivery.hand_on` comes last."""
         if not reject:
             self._sessions_at_end = tuple(self.sessions)
-            self.delivery.hand_on()
         self.updates.stop()
         self.delivery.stop()
         self._disk.stop()

@@ -65,6 +65,7 @@ class RestoredDiffs(WithoutServer):
                 seen = session.saved().last_id - 1
                 self.leave(session)
                 self.workspace.close(reject=False)
+                self.workspace.delivery.hand_on()
                 saved = self.workspace.saved(time.time())
                 for last_event_id, again in ((seen, 1), (seen + 1, 0)):
                     self.workspace = Workspace(WINDOW, (), self.editor)

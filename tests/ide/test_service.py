@@ -56,8 +56,8 @@ class ServiceTestCase(unittest.TestCase):
         self.editor = FakeEditor()
         self.companion = self.make()
 
-    def make(self) -> Companion:
-        companion = Companion(self.editor, PID)
+    def make(self, state_path: str | None = None) -> Companion:
+        companion = Companion(self.editor, PID, state_path)
         self.addCleanup(companion.stop)
         return companion
 
@@ -83,6 +83,56 @@ class ServiceTestCase(unittest.TestCase):
         path = os.path.join(self.temp, name)
         open(path, "w").close()
         return OpenFile(view_id, path)
+
+
+class StopAtADecision(ServiceTestCase):
+    """The companion stops right after the user has decided, and starts again."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.state_path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
+
+    def decide(self, decision: type[DiffAccepted] | type[DiffRejected], *text: str) -> None:
+        """`first` and `told` are the events of the CLI's stream, which ended in good order."""
+        self.companion = self.make(self.state_path)
+        self.start(1)
+        self.cli = self.client(1)
+        with self.cli.stream() as stream:
+            self.first = stream.next()
+            self.cli.tool("openDiff", filePath=PATH, newContent="theirs\n")
+            self.companion.post(decision(1, self.cli.session_id, PATH, *text))
+            self.companion.stop()
+            self.told = stream.next()
+            self.assertTrue(stream.ended())
+        self.companion = self.make(self.state_path)
+        self.start(1)
+
+    def methods_after(self, event: Any) -> list[str]:
+        """What the CLI is told that comes back to its stream having seen the event."""
+        last_event_id = {"Last_Event_ID": event.fields["id"]} if event is not None else {}
+        with self.cli.stream(**last_event_id) as stream:
+            methods = [stream.next().message["method"]]
+            while methods[-1] != "ide/contextUpdate":
+                methods.append(stream.next().message["method"])
+        return methods[:-1]
+
+    def test_a_cli_that_has_read_it_is_not_told_again(self) -> None:
+        self.decide(DiffAccepted, "mine\n")
+        self.assertEqual(self.methods_after(self.told), [])
+        self.assertEqual(self.methods_after(self.told), [])
+
+    def test_a_cli_that_lost_it_is_told_when_it_comes_back(self) -> None:
+        self.decide(DiffAccepted, "mine\n")
+        self.assertEqual(self.told.message["method"], "ide/diffAccepted")
+        self.assertEqual(self.methods_after(self.first), ["ide/diffAccepted"])
+
+    def test_a_rejection_is_told_again_as_well(self) -> None:
+        self.decide(DiffRejected)
+        self.assertEqual(self.methods_after(self.first), ["ide/diffRejected"])
+
+    def test_a_cli_that_says_of_nothing_that_it_has_it_is_told_of_all(self) -> None:
+        self.decide(DiffAccepted, "mine\n")
+        self.assertEqual(self.methods_after(None), ["ide/diffAccepted"])
 
 
 class StartAndStop(ServiceTestCase):
