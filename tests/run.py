@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
 import pytest
+import unittesting
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
+    # Of the milliseconds that a condition may take, a busy machine needs many.
+    with open(os.path.join(os.path.dirname(HERE), "unittesting.json"), encoding="utf-8") as file:
+        unittesting.TIMEOUT = json.load(file)["condition_timeout"]
     # With -O pytest warns that assert statements do nothing: these tests have none.
     options = ["-W", "ignore:assertions not in test modules"]
     # The fault handler wants a main thread's signals, and this thread is none.

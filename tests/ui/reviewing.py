@@ -37,12 +37,23 @@ class ReviewCase(AdapterTestCase):
         return found  # type: ignore[return-value]
 
     def until_computed(self, view: sublime.View) -> Steps:
-        yield (
-            lambda: (
-                self.review(view).comparison is not None
-                and self.review(view).change_count == view.change_count()
-            )
-        )
+        """Until the changes are those of the text as it is, and drawn."""
+
+        def is_computed() -> bool:
+            running = plugin._host.running
+            review = running.reviews.of(view) if running is not None else None
+            if review is None or review.change_count != view.change_count():
+                return False
+            return review.is_current(view)
+
+        yield is_computed
+        yield from self.until_drawn()
+
+    def until_drawn(self) -> Steps:
+        """Until all is drawn that is on its way to the UI thread by now: its queue is one line."""
+        drawn: list[None] = []
+        sublime.set_timeout(lambda: drawn.append(None))
+        yield lambda: drawn
 
     def propose(
         self, old: str, new: str, name: str = "file.txt"
