@@ -1,0 +1,194 @@
+"""A CLI's settings file: read, and made to let it connect to editors; knows no editor.
+
+A file that makes no sense is never touched. What is changed keeps its comments, its form, its mode
+and its links, and stands beside it as it was before (docs/protocol.md 5.48).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from ..base import commented_json
+from ..base.commented_json import Broken
+from .clis import Cli
+
+# A settings file is some lines; what is larger is something else.
+MAX_BYTES = 1 << 20
+BACKUP = ".before-gemini-companion"
+# Backups of one file; the oldest one is worth most, so none is replaced.
+MAX_BACKUPS = 99
+
+
+class CannotChange(Exception):
+    """The file stays as it is; the text is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """A settings file as it was read. `text` is None where there is no file; `problem` says what is
+    wrong with it, empty where nothing is; `values` are empty then. `unread` counts the commas
+    before closing brackets and byte order marks in it, at which these CLIs stop."""
+
+    path: str
+    text: str | None = None
+    values: Mapping[str, Any] | None = None
+    problem: str = ""
+    unread: int = 0
+
+    def value(self, key: tuple[str, ...]) -> Any:
+        """What stands under the names, one within the other; None where nothing does."""
+        found: Any = self.values
+        for name in key:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+
+@dataclass(frozen=True)
+class Change:
+    """What would be written, and where: to `path`, which leads to `target` where it is a link.
+    `before` is None where there is no file yet, and no backup then."""
+
+    path: str
+    target: str
+    before: bytes | None
+    after: bytes
+    lines: tuple[str, ...]
+
+
+def path_of(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
+    """The user's settings file of the CLI, whether it is there or not."""
+    paths = [
+        os.path.join(home, cli.settings_name) for home in cli.possible_homes(environ, user_home)
+    ]
+    return next((path for path in paths if os.path.lexists(path)), paths[0])
+
+
+def read(path: str) -> SettingsFile:
+    """What the file says. May wait for a disk."""
+    try:
+        data = _bytes(path)
+        text = data.decode("utf-8") if data is not None else None
+    except CannotChange as error:
+        return SettingsFile(path, problem=str(error))
+    except UnicodeDecodeError as error:
+        return SettingsFile(path, problem=_not_utf8(path, error))
+    return parsed(path, text)
+
+
+def parsed(path: str, text: str | None) -> SettingsFile:
+    """The same for a text."""
+    if text is None:
+        return SettingsFile(path)
+    try:
+        node = commented_json.parse(text)
+        if node is None or not isinstance(node.value, dict):
+            # Raises, except where the text is empty, which the CLIs do not read either.
+            commented_json.with_value(text, ("ide",), {})
+            raise Broken(1, "the file is empty, and not even an object in braces")
+        unread = commented_json.strict(text)[1] + text.startswith(commented_json.BOM)
+    except Broken as broken:
+        return SettingsFile(path, text, problem=f"{path}, line {broken.line}: {broken.what}.")
+    return SettingsFile(path, text, node.value, unread=unread)
+
+
+def enabling(cli: Cli, path: str) -> Change:
+    """What has to be written so that the CLI connects, and asks no question about it. Raises
+    CannotChange where the file makes no sense, or is not to be written. May wait for a disk."""
+    before = _bytes(path)
+    target = os.path.realpath(path)
+    if before is not None and not os.stat(target).st_mode & stat.S_IWUSR:
+        raise CannotChange(f"{target} is read-only. Let it be written, and try again.")
+    try:
+        text, lines = _enabled(cli, (before or b"").decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise CannotChange(_not_utf8(path, error)) from None
+    except Broken as broken:
+        raise CannotChange(
+            f"{path}, line {broken.line}: {broken.what}. Mend that line, and try again."
+        ) from None
+    return Change(path, target, before, text.encode("utf-8"), lines)
+
+
+def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with what is needed, and what is changed in it."""
+    lines = []
+    for key in (cli.enabled_key, cli.asked_key):
+        if parsed("", text or None).value(key) is not True:
+            lines.append(f'"{".".join(key)}": true')
+        text = commented_json.with_value(text, key, True)
+    strict, commas = commented_json.strict(text)
+    if commas:
+        lines.append(f"without {commas} commas before closing brackets, at which {cli.name} stops")
+    if text.startswith(commented_json.BOM):
+        lines.append(f"without the byte order mark, at which {cli.name} stops")
+    return strict, tuple(lines)
+
+
+def apply(change: Change) -> str:
+    """Write it: all of it or nothing. Gives the path of the backup, empty where there was no file.
+    Raises CannotChange, also where the file is not any more what it was. May wait for a disk."""
+    if _bytes(change.path) != change.before or os.path.realpath(change.path) != change.target:
+        raise CannotChange(f"{change.path} has changed meanwhile. Look at it, and try again.")
+    try:
+        os.makedirs(os.path.dirname(change.target), mode=0o700, exist_ok=True)
+        if change.before is None:
+            _write(change.target, change.after, 0o600)
+            return ""
+        mode = stat.S_IMODE(os.stat(change.target).st_mode)
+        backup = _back_up(change.target, change.before, mode)
+        _write(change.target, change.after, mode)
+        return backup
+    except OSError as error:
+        raise CannotChange(f"{change.target} could not be written ({error.strerror}).") from error
+
+
+def _bytes(path: str) -> bytes | None:
+    """The content; None where there is no file. Raises CannotChange."""
+    try:
+        if not os.path.lexists(path) or not os.path.lexists(os.path.realpath(path)):
+            return None
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise CannotChange(f"{path} should be a file and is not.")
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CannotChange(f"{path} could not be read ({error.strerror}).") from error
+    if len(data) > MAX_BYTES:
+        raise CannotChange(f"{path} is larger than 1 MiB, and no settings file then.")
+    return data
+
+
+def _not_utf8(path: str, error: UnicodeDecodeError) -> str:
+    line = error.object.count(b"\n", 0, error.start) + 1
+    return f"{path}, line {line}: the file has to be UTF-8, and is not."
+
+
+def _back_up(path: str, data: bytes, mode: int) -> str:
+    for number in range(1, MAX_BACKUPS + 1):
+        backup = path + BACKUP + (f"-{number}" if number > 1 else "")
+        if not os.path.lexists(backup):
+            _write(backup, data, mode)
+            return backup
+    raise CannotChange(f"{path} has {MAX_BACKUPS} backups beside it. Remove some of them.")
+
+
+def _write(path: str, data: bytes, mode: int) -> None:
+    """Create or replace it so that no moment shows it half written. Raises OSError."""
+    unfinished = f"{path}.{secrets.token_hex(8)}"
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(unfinished, mode)
+        os.replace(unfinished, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
