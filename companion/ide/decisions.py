@@ -45,9 +45,10 @@ class Entry:
     its CLI. `proposed` is the digest of the proposed text. `text` is the text as the user had it
     last, None where the companion does not have it whole; of a decision it is the accepted text,
     None for a rejection. `opened_at` and `decided_at` are in seconds since the epoch. `event_id` is
-    that of a decision in the queue of its session, 0 where it is in none; only sessions with a
-    larger ordinal than `after_session` may be those of its CLI, come back. A TOLD text that
-    `comes_back` is given to the user, should it not be on disk soon: nobody is sure to want it.
+    that of a decision in the queue of its session, 0 where it is in none; a TOLD text is there
+    where nobody is sure that its CLI has read it. Only sessions with a larger ordinal than
+    `after_session` may be those of its CLI, come back. A TOLD text that `comes_back` is given to
+    the user, should it not be on disk soon: nobody is sure to want it.
     """
 
     session_id: str

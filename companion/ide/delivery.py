@@ -54,18 +54,23 @@ class Delivery:
 
     def hand_on(self) -> None:
         """The next companion takes over the sessions of the end, whose streams have ended: what
-        their clients may not have read waits there under its event id. One that has it says so
-        where it resumes."""
+        their clients may not have read goes there into the queue of the session again. One that
+        has it says so where it resumes. Where its stream ended in order, a client has a text most
+        likely, so that no other session is told."""
         for session in self._sessions_at_end:
+            lost = session.unconfirmed()
             for decision, event in session.unconfirmed(at_end=True):
-                self._book.take_back(event.number, decision, session.id, event.id)
+                if lost or not decision.text:
+                    self._book.take_back(event.number, decision, session.id, event.id)
+                elif event.number in self._book:
+                    self._book.queue(event.number, session.id, event.id)
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
         """Take up the sessions of before. `event_ids` are those under which the decisions, by their
         numbers, waited there; one without a good id is told as a new event."""
         for saved in sessions:
             waiting: dict[int, int] = {}
-            for number in self._book.of(DECIDED, saved.id):
+            for number in self._book.of(DECIDED, saved.id) + self._book.of(TOLD, saved.id):
                 event_id = event_ids.get(number, 0)
                 if 0 < event_id <= saved.last_id and event_id not in waiting:
                     waiting[event_id] = number
@@ -128,13 +133,15 @@ class Delivery:
         session.forget(path)
         for number in self._book.of(DECIDED, session.id, path):
             self.told(number)
+        for number in self._book.of(TOLD, session.id, path):
+            self._book.queue(number, session.id, 0)
 
     def session_ended(self, session: Session) -> None:
         """Its decisions wait for the CLI to come back as another session."""
         for decision, event in session.unconfirmed():
             self._book.take_back(event.number, decision, session.id)
         for number, entry in self._book:
-            if entry.session_id == session.id and entry.state != TOLD:
+            if entry.session_id == session.id:
                 self._book.leave_session(number, session.newest_then)
         decided = self._book.of(DECIDED, session.id)
         self.pass_on()
@@ -187,7 +194,8 @@ class Delivery:
         ]
         unread = {event.number for _, event in self._unread()}
         for number in unwritten:
-            if self._book[number].state == TOLD and number not in unread:
+            entry = self._book[number]
+            if entry.state == TOLD and not entry.event_id and number not in unread:
                 self._book.forget(number)
                 continue
             self._book.decide(number, None)

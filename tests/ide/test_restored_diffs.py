@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 import unittest
+from unittest import mock
 
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN
 from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.disk_check import LOOKS
-from GeminiCompanion.companion.ide.sessions import ABSENT
+from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import in_loop, until
-from .test_workspace import ACCEPTED, PATH, WINDOW, WithoutServer
+from .test_workspace import ACCEPTED, DELIVERY, PATH, WINDOW, WithoutServer
 
 
 class RestoredDiffs(WithoutServer):
@@ -74,6 +75,67 @@ class RestoredDiffs(WithoutServer):
                     reader = self.read(restored, last_event_id)
                     await self.clock.advance(0)
                     self.assertEqual(len(reader.received(method)), again)
+
+    async def accept_and_restart(self) -> int:
+        """The text goes out just before the end, where the stream ends in good order; gives the id
+        of its event."""
+        await self.begin()
+        session, _ = self.connect()
+        await self.clock.advance(0)
+        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        await self.clock.advance(0)
+        self.workspace.close(reject=False)
+        session.lose_stream(in_order=True)
+        self.workspace.delivery.hand_on()
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        return session.saved().last_id
+
+    @in_loop
+    async def test_a_text_that_went_out_in_order_goes_to_no_other_session(self) -> None:
+        await self.accept_and_restart()
+        await self.clock.advance(GRACE + 1)
+        _, another = self.connect()
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(another.received("ide/diffAccepted"), [])
+        with mock.patch(DELIVERY + ".PATIENCE", 0.0):
+            self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
+        self.assertEqual(self.editor.told, [])
+
+    @in_loop
+    async def test_a_text_that_may_be_read_can_be_withdrawn_after_a_restart(self) -> None:
+        for was_read, again in ((False, [{"filePath": PATH}]), (True, [])):
+            with self.subTest(was_read=was_read):
+                event_id = await self.accept_and_restart()
+                with mock.patch(DELIVERY + ".PATIENCE", 0.0):
+                    self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
+                (back,) = self.workspace.sessions
+                reader = self.read(back, event_id if was_read else event_id - 1)
+                await self.clock.advance(0)
+                self.assertEqual(reader.received("ide/diffRejected"), again)
+                self.assertEqual(reader.received("ide/diffAccepted"), [])
+                self.assertEqual(self.workspace.book.entries(), ())
+
+    @in_loop
+    async def test_a_text_that_may_be_read_is_not_told_after_the_next_proposal(self) -> None:
+        event_id = await self.accept_and_restart()
+        (back,) = self.workspace.sessions
+        await self.workspace.diffs.open_diff(back, PATH, "newer\n")
+        self.assertEqual([it.event_id for it in self.workspace.book.entries()], [0, 0])
+        reader = self.read(back, event_id - 1)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_text_that_may_be_read_waits_over_two_restarts(self) -> None:
+        event_id = await self.accept_and_restart()
+        self.restart()
+        (back,) = self.workspace.sessions
+        reader = self.read(back, event_id - 1)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
     @in_loop
     async def test_who_came_back_before_a_restart_is_told_after_it(self) -> None:
