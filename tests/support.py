@@ -133,10 +133,12 @@ def discovery_files(folder: str) -> dict[str, Any]:
 
 
 def temp_folder(test: unittest.TestCase) -> str:
-    """An empty folder that is the only temp folder there is until the test ends."""
+    """An empty folder that is the only temp folder there is, and the user's home, until the test
+    ends."""
     temp = os.path.realpath(tempfile.mkdtemp())
     test.addCleanup(shutil.rmtree, temp, True)
-    variables = {name: temp for name in ("TMPDIR", "TMP", "TEMP")}
+    variables = {name: temp for name in ("TMPDIR", "TMP", "TEMP", "HOME", "USERPROFILE")}
+    variables.update(dict.fromkeys(("QWEN_HOME", "LLXPRT_CONFIG_HOME", "XDG_CONFIG_HOME"), ""))
     for patch in (
         mock.patch.dict(os.environ, variables),
         mock.patch.object(discovery, "SHARED_TMPDIR", temp),

@@ -21,7 +21,7 @@ class Guard(http_server.Guard):
     """`origins` are those of pages that may talk to the server beside its own, or ANY."""
 
     def __init__(self, token: str, port: int, origins: AbstractSet[str] = frozenset()) -> None:
-        super().__init__(token, port, NAMES, origins)
+        super().__init__((token,), port, NAMES, origins)
         self._allows_any = ANY in origins
 
     def knows(self, origin: str) -> bool:

@@ -79,17 +79,21 @@ _http_logger.addFilter(_is_our_failure)
 
 
 class Guard:
-    """Who may talk to the server: clients with the token that call it by one of its `names`, and
-    no web page but its own and those of `origins`."""
+    """Who may talk to the server: clients with one of the `tokens` that call it by one of its
+    `names`, and no web page but its own and those of `origins`."""
 
     def __init__(
-        self, token: str, port: int, names: Iterable[str], origins: Iterable[str] = ()
+        self,
+        tokens: Iterable[str],
+        port: int,
+        names: Iterable[str],
+        origins: Iterable[str] = (),
     ) -> None:
         hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
         self._hosts: AbstractSet[str] = frozenset(hosts)
         self._origins = {f"http://{host}" for host in hosts}
         self._origins.update(origin.lower().rstrip("/") for origin in origins)
-        self._authorization = ("Bearer " + token).encode("ascii")
+        self._authorizations = [("Bearer " + token).encode("ascii") for token in tokens]
 
     def check_place(self, headers: Mapping[str, str]) -> None:
         """Raises Refused for another host, and for a web page that is not known."""
@@ -102,13 +106,16 @@ class Guard:
     def knows(self, origin: str) -> bool:
         return origin.lower() in self._origins
 
-    def check_token(self, headers: Mapping[str, str]) -> None:
-        """Raises Refused without the token."""
+    def check_token(self, headers: Mapping[str, str]) -> int:
+        """Which of the tokens the client has, by its index. Raises Refused without one."""
         scheme, _blank, token = headers.get("Authorization", "").partition(" ")
         # The scheme's name is written in either case, says HTTP.
         given = ("Bearer " if scheme.lower() == "bearer" else scheme + " ") + token.strip()
-        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._authorization):
-            raise Refused(BAD_TOKEN)
+        data = given.encode("utf-8", "surrogateescape")
+        for index, authorization in enumerate(self._authorizations):
+            if hmac.compare_digest(data, authorization):
+                return index
+        raise Refused(BAD_TOKEN)
 
 
 class Connection(RequestHandler):

@@ -189,3 +189,9 @@ IBM_BOB = Cli(
 )
 
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
+VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", "", 0))
+
+
+def by_id(id: str) -> Cli:
+    """The CLI of that id; Gemini CLI where there is none, for it knows all of the protocol."""
+    return next((cli for cli in CLIS if cli.id == id), GEMINI_CLI)

@@ -12,6 +12,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
+from .clis import GEMINI_CLI, Cli
+
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
 # UTF-16 code units of selected text that the CLI keeps.
@@ -47,8 +49,8 @@ class ContextUpdate:
     open_files: Sequence[Mapping[str, Any]]
     is_trusted: bool | None = None
 
-    def notification(self) -> tuple[str, dict[str, Any]]:
-        """Method and params of the JSON-RPC notification."""
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
+        """Method and params of the JSON-RPC notification, the same for each CLI."""
         state: dict[str, Any] = {"openFiles": self.open_files}
         if self.is_trusted is not None:
             state["isTrusted"] = self.is_trusted

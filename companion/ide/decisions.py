@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Iterable, Iterator
 
+from .clis import GEMINI_CLI, Cli
+
 # A proposal waits for the user (OPEN); is decided, and no CLI has been told (DECIDED); its CLI was
 # told of an accepted text that is not on disk yet (TOLD). Once the text is on disk, or where there
 # is none to write, nothing is left to be done and the book forgets it.
@@ -30,10 +32,10 @@ class Decision:
     session_id: str
     at: float
 
-    def notification(self) -> tuple[str, dict[str, Any]]:
-        """Method and params of the JSON-RPC notification."""
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
+        """Method and params of the JSON-RPC notification for that CLI."""
         if self.text is None:
-            return "ide/diffRejected", {"filePath": self.path}
+            return cli.rejected, {"filePath": self.path}
         return "ide/diffAccepted", {"filePath": self.path, "content": self.text}
 
 
@@ -49,6 +51,7 @@ class Entry:
     where nobody is sure that its CLI has read it. Only sessions with a larger ordinal than
     `after_session` may be those of its CLI, come back. A TOLD text that `comes_back` is given to
     the user, should it not be on disk soon: nobody is sure to want it.
+    `cli` is the id of its CLI's kind; empty where that is not known.
     """
 
     session_id: str
@@ -62,6 +65,7 @@ class Entry:
     event_id: int = 0
     after_session: int = 0
     comes_back: bool = False
+    cli: str = ""
 
     @property
     def is_edited(self) -> bool:
@@ -124,10 +128,12 @@ class Book:
     def is_open(self, number: int) -> bool:
         return number in self._entries and self._entries[number].state == OPEN
 
-    def open(self, session_id: str, path: str, text: str | None, client: str = "") -> int:
+    def open(
+        self, session_id: str, path: str, text: str | None, client: str = "", cli: str = ""
+    ) -> int:
         """A proposal that waits for the user now; None for a text that is not whole."""
         proposed = "" if text is None else digest(text)
-        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text)
+        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
         return self._add(entry)
 
     def edit(self, number: int, text: str) -> bool:

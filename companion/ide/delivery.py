@@ -229,8 +229,8 @@ class Delivery:
         self._book.queue(number, session.id, event_id)
 
     def _pass_on(self, number: int) -> None:
-        """A decision whose CLI is gone goes to the newest session that came after, a rejection to
-        all of them; or it waits for one.
+        """A decision whose CLI is gone goes to the newest session of a CLI of that kind that came
+        after, a rejection to all of them; or it waits for one.
 
         A CLI knows a proposal by its path alone, whatever its session. So nothing is passed on as
         long as a proposal for the path is open, nor where the decisions that wait for the path are
@@ -246,7 +246,9 @@ class Delivery:
         back = [
             session
             for session in self._sessions
-            if session.stream is not None and session.ordinal > entry.after_session
+            if session.stream is not None
+            and session.ordinal > entry.after_session
+            and entry.cli in ("", session.cli.id)
         ]
         for session in back if entry.text is None else back[-1:]:
             self._queue(number, session)

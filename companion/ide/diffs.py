@@ -68,7 +68,8 @@ class Diffs(Desk):
         # Before the editor is asked: the user may decide before its answer is here.
         # A large one is not edited: there is nothing to outlive the editor.
         is_to_last = is_whole and len(content) <= LARGE
-        number = self._book.open(session.id, path, content if is_to_last else None, session.client)
+        text = content if is_to_last else None
+        number = self._book.open(session.id, path, text, session.client, session.cli.id)
         live = frozenset(each.id for each in self._sessions if not self._sessions.is_absent(each))
         proposal = Proposal(
             session.id,

@@ -1,6 +1,6 @@
-"""Discovery files, through which the CLI finds the server; knows no editor and no protocol.
+"""Discovery files, through which a CLI finds the server; knows no editor and no protocol.
 
-Source: the companion specification, section I.2, and docs/protocol.md, section 5.
+Source: the companion specification, section I.2, and docs/protocol.md, sections 5 and 7.
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Iterator
+from typing import Any, Iterator
 
 from ..base import private_files
 from ..base.log import logger
+from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
 
-# What is written by halves has another name (see `private`), out of the CLI's sight.
-NAME = re.compile(r"gemini-ide-server-(\d+)-(\d+)\.json")
 # Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
 SHARED_TMPDIR = "/tmp"
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
 # Seconds to wait for a port of this machine to answer; loopback answers or refuses at once.
 PROBE_TIMEOUT = 0.2
+# Bytes of a discovery file that are read; ours are far smaller.
+MAX_SIZE = 65536
 
 
 @dataclass(frozen=True)
 class Advertisement:
-    """What one discovery file says. `folders` are absolute paths; `pid` is the editor's."""
+    """What the discovery files of one endpoint say. `folders` are absolute paths; `pid` is the
+    editor's; `token` is the endpoint's, from which each CLI has its own."""
 
     pid: int
     port: int
@@ -36,25 +38,72 @@ class Advertisement:
     folders: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        return f"gemini-ide-server-{self.pid}-{self.port}.json"
-
-    @property
     def workspace_path(self) -> str:
         return os.pathsep.join(self.folders)
 
-    def encode(self) -> bytes:
-        members = {
+    def encode(self, cli: Cli, form: DiscoveryForm) -> bytes:
+        members: dict[str, Any] = {
             "port": self.port,
             "workspacePath": self.workspace_path,
-            "authToken": self.token,
+            "authToken": cli.token(self.token),
             "ideInfo": IDE_INFO,
         }
+        if form.has_owner:
+            members.update(ppid=self.pid, ideName=IDE_INFO["displayName"])
         return json.dumps(members).encode("ascii")
 
 
+@dataclass(frozen=True)
+class Place:
+    """A folder in which a CLI looks: the parts of `form.folder` below `root`, which is there or is
+    somebody else's to make."""
+
+    cli: Cli
+    form: DiscoveryForm
+    root: str
+
+    @property
+    def folder(self) -> str:
+        return os.path.join(self.root, *self.form.folder)
+
+    def path(self, advertisement: Advertisement) -> str:
+        name = self.form.name.format(pid=advertisement.pid, port=advertisement.port)
+        return os.path.join(self.folder, name)
+
+    def write(self, advertisement: Advertisement) -> None:
+        """Raises OSError, NotPrivate."""
+        folder = self.root
+        for part in self.form.folder:
+            folder = os.path.join(folder, part)
+            private_files.make_folder(folder)
+        private_files.write(self.path(advertisement), advertisement.encode(self.cli, self.form))
+
+    def owner(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
+        """The editor's process and its port, as one of this user's discovery files says; None for
+        every other file. Where the name tells no process, only our own files count."""
+        pattern = re.escape(self.form.name)
+        for number in ("pid", "port"):
+            pattern = pattern.replace(re.escape("{" + number + "}"), rf"(?P<{number}>\d+)")
+        match = re.fullmatch(pattern, entry.name)
+        if not match or not private_files.is_ours(entry):
+            return None
+        pid = match.group("pid") if "{pid}" in self.form.name else _pid_within(entry.path)
+        return (int(pid), int(match.group("port"))) if pid is not None else None
+
+
+def _pid_within(path: str) -> int | None:
+    """The process that a file of this editor names, from whichever start of it."""
+    try:
+        with open(path, "rb") as file:
+            members = json.loads(file.read(MAX_SIZE))
+        pid = members["ppid"] if members["ideInfo"] == IDE_INFO else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return pid if type(pid) is int and pid > 0 else None
+
+
 def node_tmpdir() -> str:
-    """What Node's `os.tmpdir()` answers here, where the CLI looks (docs/protocol.md 5.42)."""
+    """What Node's `os.tmpdir()` answers here, where a CLI looks (docs/protocol.md 5.42)."""
     if sys.platform == "win32":
         root = os.environ.get("SystemRoot") or os.environ.get("windir") or ""
         path = os.environ.get("TEMP") or os.environ.get("TMP") or root + "\\temp"
@@ -64,11 +113,11 @@ def node_tmpdir() -> str:
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 
-def folders() -> list[str]:
-    """The folders for discovery files, the likeliest first.
+def temp_folders() -> list[str]:
+    """The temp folders that a CLI may have, the likeliest first.
 
-    The CLI may have another environment than the editor: a shell under sudo or in nix-shell lacks
-    the variables that the editor has. Each CLI looks into one folder only, so none finds two files.
+    It may have another environment than the editor: a shell under sudo or in nix-shell lacks the
+    variables that the editor has. Each CLI looks into one folder only, so none finds two files.
     """
     candidates = [node_tmpdir()]
     if sys.platform == "win32":
@@ -78,7 +127,7 @@ def folders() -> list[str]:
     distinct: dict[str, str] = {}
     for path in candidates:
         if not distinct or os.path.isdir(path):
-            distinct.setdefault(os.path.realpath(path), os.path.join(path, "gemini", "ide"))
+            distinct.setdefault(os.path.realpath(path), path)
     return list(distinct.values())
 
 
@@ -92,10 +141,23 @@ def _darwin_tmpdir() -> str:
     return ""
 
 
+def places() -> list[Place]:
+    """Where discovery files stand, Gemini CLI's first. A CLI whose home folder is not there is not
+    used by this user, and nothing is made for it (docs/adr/0017-one-table-of-clis.md)."""
+    user_home = os.path.expanduser("~")
+    found = []
+    for cli in CLIS:
+        homes = [it for it in cli.possible_homes(os.environ, user_home) if os.path.isdir(it)]
+        if cli.discovery is not None and (homes or cli == GEMINI_CLI):
+            roots = homes if cli.discovery.in_home else temp_folders()
+            found += [Place(cli, cli.discovery, root) for root in roots]
+    return found
+
+
 class Publication:
     """The discovery files of one endpoint, from their making to `remove`.
 
-    `paths` are those that could be written; `problem` is a sentence for the user where the CLI may
+    `paths` are those that could be written; `problem` is a sentence for the user where a CLI may
     look in vain, else empty.
     """
 
@@ -103,6 +165,7 @@ class Publication:
         self.advertisement = advertisement
         self.paths: tuple[str, ...] = ()
         self.problem = ""
+        self._places: list[Place] = []
         self._write()
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
@@ -112,37 +175,38 @@ class Publication:
             self._write()
 
     def renew(self) -> None:
-        """Write the files anew where one is missing: temp folders are swept, and disks have space
-        again."""
-        if self.problem or not all(map(os.path.exists, self.paths)):
+        """Write the files anew where one is missing: temp folders are swept, disks have space
+        again, and users install another CLI."""
+        is_whole = all(map(os.path.exists, self.paths)) and places() == self._places
+        if self.problem or not is_whole:
             self._write()
 
     def _write(self) -> None:
         before, self.paths, self.problem = self.paths, (), ""
-        for index, folder in enumerate(folders()):
-            problem = self._write_into(folder)
-            if problem and index == 0:
-                self.problem = problem
+        self._places = places()
+        tried: set[str] = set()
+        for place in self._places:
+            problem = self._write_into(place)
+            # The likeliest place of a CLI is the one that matters.
+            if place.cli.id not in tried:
+                self.problem = self.problem or problem
             elif problem:
                 logger.info("%s", problem)
+            tried.add(place.cli.id)
         # One that could not be written anew would go on telling of the old folders.
         for path in set(before) - set(self.paths):
             _unlink(path)
 
-    def _write_into(self, folder: str) -> str:
+    def _write_into(self, place: Place) -> str:
         """Gives what is wrong, as a sentence."""
-        path = os.path.join(folder, self.advertisement.name)
+        path = place.path(self.advertisement)
+        may_fail = f"This editor may not be found by {place.cli.name}: "
         try:
-            private_files.make_folder(os.path.dirname(folder))
-            private_files.make_folder(folder)
-            private_files.write(path, self.advertisement.encode())
+            place.write(self.advertisement)
         except private_files.NotPrivate as error:
-            return f"Gemini CLI may not find this editor: {error}"
+            return f"{may_fail}{error}"
         except OSError as error:
-            return (
-                f"Gemini CLI may not find this editor: {path} could not be written"
-                f" ({error.strerror})."
-            )
+            return f"{may_fail}{path} could not be written ({error.strerror})."
         self.paths += (path,)
         return ""
 
@@ -159,17 +223,20 @@ def _unlink(path: str) -> None:
 
 def remove_all(pid: int) -> None:
     """Take away every file of the editor `pid`: for an editor that quits without our thread."""
-    for entry in _entries():
-        match = NAME.fullmatch(entry.name)
-        if match and int(match.group(1)) == pid and private_files.is_ours(entry):
-            _unlink(entry.path)
+    for path, owner, _port in _files():
+        if owner == pid:
+            _unlink(path)
 
 
-def _entries() -> Iterator[os.DirEntry[str]]:
-    for folder in folders():
+def _files() -> Iterator[tuple[str, int, int]]:
+    """Path, editor's process and port of each discovery file of this user."""
+    for place in places():
         # One that cannot be read (another user's) is for the writing of our own file to report.
         with suppress(OSError):
-            yield from os.scandir(folder)
+            for entry in os.scandir(place.folder):
+                owner = place.owner(entry)
+                if owner is not None:
+                    yield (entry.path, *owner)
 
 
 def sweep(own_pid: int) -> list[str]:
@@ -179,22 +246,15 @@ def sweep(own_pid: int) -> list[str]:
     `own_pid`) and nothing listens on the port either. A dead file of the same workspace keeps the
     CLI from connecting (docs/protocol.md 5.39).
     """
-    removed = [path for folder in folders() for path in private_files.sweep(folder)]
-    for entry in _entries():
-        if private_files.is_ours(entry) and _is_dead(entry.name, own_pid):
+    removed = [path for place in places() for path in private_files.sweep(place.folder)]
+    for path, pid, port in _files():
+        is_gone = pid == own_pid or not private_files.is_running(pid)
+        if is_gone and not _is_listening(port):
             with suppress(OSError):
-                os.unlink(entry.path)
-                removed.append(entry.path)
-                logger.info("removed the discovery file of an editor that is gone: %s", entry.name)
+                os.unlink(path)
+                removed.append(path)
+                logger.info("removed the discovery file of an editor that is gone: %s", path)
     return removed
-
-
-def _is_dead(name: str, own_pid: int) -> bool:
-    finished = NAME.fullmatch(name)
-    if not finished:
-        return False
-    pid, port = int(finished.group(1)), int(finished.group(2))
-    return (pid == own_pid or not private_files.is_running(pid)) and not _is_listening(port)
 
 
 def _is_listening(port: int) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterator, TypeVar
 from ..base import private_files
 from ..base.large_json import encode_in_pieces
 from ..base.log import logger
+from .clis import GEMINI_CLI
 from .decisions import DECIDED, OPEN, STATES, TOLD, Entry
 
 T = TypeVar("T")
@@ -47,12 +48,14 @@ MAX_INTEGER = 2**53
 
 @dataclass(frozen=True)
 class SavedSession:
-    """`last_id` is the id of its last event; `client` names its CLI."""
+    """`last_id` is the id of its last event; `client` names it as it did itself, `cli` is the id of
+    its kind."""
 
     id: str
     protocol_version: str
     last_id: int
     client: str = ""
+    cli: str = GEMINI_CLI.id
 
 
 @dataclass(frozen=True)
@@ -298,6 +301,7 @@ def _session(members: _Members) -> SavedSession:
         members.need("protocol_version", _visible),
         members.get("last_id", _natural, 0),
         members.get("client", _text, ""),
+        members.get("cli", _text, GEMINI_CLI.id),
     )
 
 
@@ -320,6 +324,7 @@ def _entry(members: _Members) -> Entry:
         members.get("event_id", _natural, 0),
         members.get("after_session", _natural, 0),
         members.get("comes_back", _flag, False),
+        members.get("cli", _text, ""),
     )
 
 

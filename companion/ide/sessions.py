@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Protocol
 
 from ..base.log import logger
+from .clis import GEMINI_CLI, Cli, by_id
 from .decisions import Decision
 from .saved_state import SavedSession
 
@@ -35,9 +36,6 @@ MAX_SESSIONS = 64
 # Seconds that a stream has to live on for its client to have read what was written to it.
 READ = 2.0
 
-# The CLI's name for the user: what it says of itself at `initialize` is the name of a library.
-CLI = "Gemini CLI"
-
 
 class UnknownSession(Exception):
     """No such session (any more): the client has to initialize again."""
@@ -50,8 +48,8 @@ class StreamEnded(Exception):
 class Notification(Protocol):
     """A frozen value that becomes a JSON-RPC notification where a stream writes it."""
 
-    def notification(self) -> tuple[str, dict[str, Any]]:
-        """Method and params."""
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
+        """Method and params for that CLI."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,8 @@ class Event:
 class Session:
     """One client, from `initialize` to its end.
 
-    `client` names it, with its version, as it did itself. `ordinal` counts the sessions of its
+    `client` names it, with its version, as it did itself, which may be the name of a library; `cli`
+    is what its token says. `ordinal` counts the sessions of its
     window; `newest_then` is the ordinal of the newest one when the stream was lost: only later
     sessions may be its client, come back. `on_told` is given the number of each decision that went
     out whole.
@@ -84,8 +83,10 @@ class Session:
         protocol_version: str,
         client: str = "",
         on_told: Callable[[int], None] = lambda number: None,
+        cli: Cli = GEMINI_CLI,
     ) -> None:
         self.id = id
+        self.cli = cli
         self.protocol_version = protocol_version
         self.client = client
         self.ordinal = self.newest_then = 0
@@ -215,7 +216,7 @@ class Session:
         return [event.number for event in self._waiting()]
 
     def saved(self) -> SavedSession:
-        return SavedSession(self.id, self.protocol_version, self._last_id, self.client)
+        return SavedSession(self.id, self.protocol_version, self._last_id, self.client, self.cli.id)
 
     def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
         """Go on as the session that was saved; ids go on after all that were ever given.
@@ -303,22 +304,26 @@ class Sessions:
         return len(self._sessions)
 
     def label(self, session: Session) -> str:
-        """The session's CLI as the user may know it: with a number where several are connected."""
+        """The session's CLI as the user may know it: with a number where several of its kind are
+        connected."""
+        name = session.cli.name
         others = [each for each in self if each is not session and each.stream is not None]
-        return f"{CLI} {session.ordinal}" if others else CLI
+        is_one_of_several = any(each.cli == session.cli for each in others)
+        return f"{name} {session.ordinal}" if is_one_of_several else name
 
-    def open(self, protocol_version: str, client: str = "") -> Session:
+    def open(self, protocol_version: str, client: str = "", cli: Cli = GEMINI_CLI) -> Session:
         """A new session; the one that was silent longest makes room where there are too many."""
         if len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
-        session = Session(uuid.uuid4().hex, protocol_version, client, self._on_told)
+        session = Session(uuid.uuid4().hex, protocol_version, client, self._on_told, cli)
         self._add(session)
         return session
 
     def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
         """Take up a session of before; it has the grace time to come back."""
-        session = Session(saved.id, saved.protocol_version, saved.client, self._on_told)
+        cli = by_id(saved.cli)
+        session = Session(saved.id, saved.protocol_version, saved.client, self._on_told, cli)
         session.restore(saved, waiting)
         self._add(session)
 

@@ -37,6 +37,7 @@ from ..base.large_json import PIECE, encode_in_pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import mcp
+from .clis import CLIS, Cli
 from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSession
 
 PATH = "/mcp"
@@ -104,13 +105,18 @@ def _sentence(reason: str) -> str:
 
 
 class Endpoint:
-    """One MCP server: its token, its sessions, and the desk where the tools' work is done.
+    """One MCP server: its token, from which each CLI has its own, its sessions, and the desk where
+    the tools' work is done.
 
     `on_stream` is called when a session has a new stream, to put the present context on it.
     """
 
     def __init__(
-        self, token: str, sessions: Sessions, desk: mcp.Desk, on_stream: Callable[[Session], None]
+        self,
+        token: str,
+        sessions: Sessions,
+        desk: mcp.Desk,
+        on_stream: Callable[[Session], None],
     ) -> None:
         self._token = token
         self._sessions = sessions
@@ -127,7 +133,7 @@ class Endpoint:
         self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED)
         port = await self._server.start(port, SHUTDOWN)
         try:
-            self._guard = Guard(self._token, port, HOST_NAMES)
+            self._guard = Guard([cli.token(self._token) for cli in CLIS], port, HOST_NAMES)
             yield port
         finally:
             self._server.stop_accepting()
@@ -137,9 +143,9 @@ class Endpoint:
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         try:
-            self._check(request)
+            cli = self._check(request)
             if request.method == "POST":
-                return await self._post(request)
+                return await self._post(request, cli)
             if request.method == "GET":
                 return await self._get(request)
             return self._delete(request)
@@ -153,11 +159,11 @@ class Endpoint:
             logger.exception("a request failed")
             return Answer(head_of(500, _JSON), _internal_error().encode())
 
-    def _check(self, request: BaseRequest) -> None:
-        """All that is decided before a byte of the body is read."""
+    def _check(self, request: BaseRequest) -> Cli:
+        """All that is decided before a byte of the body is read; gives who asks."""
         headers = request.headers
         self._guard.check_place(headers)
-        self._guard.check_token(headers)
+        cli = CLIS[self._guard.check_token(headers)]
         self._server.admit(request)
         if request.path != PATH:
             raise _Refusal(404, f"Expected the path {PATH}.")
@@ -169,8 +175,9 @@ class Endpoint:
                 400,
                 "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(mcp.VERSIONS)),
             )
+        return cli
 
-    async def _post(self, request: BaseRequest) -> StreamResponse:
+    async def _post(self, request: BaseRequest, cli: Cli) -> StreamResponse:
         if http_server.media_type(request) != http_server.JSON:
             raise _Refusal(415, "Expected Content-Type: application/json.")
         if not _accepts(request, http_server.JSON):
@@ -179,7 +186,7 @@ class Endpoint:
             value = await http_server.read_json(request, MAX_BODY, memory, LARGE)
             message = messages(value)
             if isinstance(message, Request) and message.method == "initialize":
-                return self._initialize(message)
+                return self._initialize(message, cli)
             session = self._session(request)
             if isinstance(message, list):
                 body = await self._batch(message, session)
@@ -201,10 +208,10 @@ class Endpoint:
             logger.exception("a message failed")
             return _internal_error(message.id).encode() if isinstance(message, Request) else None
 
-    def _initialize(self, request: Request) -> Answer:
+    def _initialize(self, request: Request, cli: Cli) -> Answer:
         version, result = mcp.negotiate(request)
-        session = self._sessions.open(version, mcp.client_of(request))
-        logger.info("a CLI connected: %s", session.client or "?")
+        session = self._sessions.open(version, mcp.client_of(request), cli)
+        logger.info("%s connected (%s)", cli.name, session.client or "?")
         head = head_of(200, {**_JSON, "Mcp-Session-Id": session.id})
         return Answer(head, encode_result(request.id, encode(result)))
 
@@ -238,7 +245,7 @@ class Endpoint:
             await response.write(b"retry: %d\n\n" % RETRY)
             # A client that leaves is no failure; what it did not read stays in the session.
             with suppress(ConnectionError, asyncio.TimeoutError):
-                await _pump(stream, response)
+                await _pump(stream, response, session.cli)
         finally:
             self._sessions.detach(session, stream)
         return response
@@ -261,21 +268,21 @@ class Endpoint:
             ) from None
 
 
-async def _pump(stream: Stream, response: StreamResponse) -> None:
+async def _pump(stream: Stream, response: StreamResponse, cli: Cli) -> None:
     """Write the stream's events until it ends. Raises ConnectionError, asyncio.TimeoutError."""
     while True:
         try:
             event = await stream.next(KEEP_ALIVE)
         except StreamEnded:
             return
-        await asyncio.wait_for(response.write(_frame(event)), STALLED)
+        await asyncio.wait_for(response.write(_frame(event, cli)), STALLED)
 
 
-def _frame(event: Event | None) -> bytes:
+def _frame(event: Event | None, cli: Cli) -> bytes:
     """The bytes of one event; a comment, which clients skip, where there is none."""
     if event is None:
         return b": keep-alive\n\n"
-    method, params = event.value.notification()
+    method, params = event.value.notification(cli)
     message = encode_in_pieces({"jsonrpc": "2.0", "method": method, "params": params})
     return b"id: %d\nevent: message\ndata: %b\n\n" % (event.id, message)
 

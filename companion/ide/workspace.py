@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Callable, Iterable
 
 from ..base.log import logger
+from .clis import CLIS
 from .context import ContextStore
 from .context_updates import ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry
@@ -165,14 +166,13 @@ class Workspace:
                 self._publish()
 
     def environment(self) -> dict[str, str]:
-        """The variables by which a terminal of this window leads the CLI here
+        """The variables by which a terminal of this window leads each CLI here
         (docs/protocol.md 5.46)."""
-        return {
-            "GEMINI_CLI_IDE_SERVER_PORT": str(self.advertisement.port),
-            "GEMINI_CLI_IDE_WORKSPACE_PATH": self.advertisement.workspace_path,
-            "GEMINI_CLI_IDE_AUTH_TOKEN": self.advertisement.token,
-            "GEMINI_CLI_IDE_PID": str(self.advertisement.pid),
-        }
+        it = self.advertisement
+        variables: dict[str, str] = {}
+        for cli in CLIS:
+            variables.update(cli.environment(it.port, it.workspace_path, it.token, it.pid))
+        return variables
 
     def status(self) -> Status:
         return Status(

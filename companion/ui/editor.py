@@ -13,8 +13,8 @@ import sublime
 from ..base.digest import Digest
 from ..base.log import logger
 from ..ide import file_content
+from ..ide.clis import GEMINI_CLI
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
-from ..ide.sessions import CLI
 from . import queues, settings, texts
 from .review import decisions, large, lookup, opening, restoring
 from .review.reviews import Reviews
@@ -110,8 +110,9 @@ class SublimeEditor(Editor):
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
-        asks = f"{proposal.client or CLI} proposes an edit of {os.path.basename(proposal.path)}."
-        self.tell(" ".join([asks, present.note or present.warning]).rstrip())
+        asks = f"{proposal.client or GEMINI_CLI.name} proposes an edit of"
+        name = os.path.basename(proposal.path)
+        self.tell(f"{asks} {name}. {present.note or present.warning}".rstrip())
 
     def _close(
         self, window_id: int, session_id: str, path: str, decided: bool

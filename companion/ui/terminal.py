@@ -13,6 +13,7 @@ import sublime
 from sublime import platform
 
 from ..base.log import logger
+from ..ide.clis import VARIABLES
 from . import queues, settings
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
@@ -84,7 +85,7 @@ def forget_environment(view: sublime.View) -> None:
     arguments: Any = view.settings().get(TERMINUS_ARGUMENTS)
     if arguments and arguments.get("env"):
         env = arguments["env"]
-        rest = {key: env[key] for key in env if not key.startswith("GEMINI_CLI_IDE_")}
+        rest = {key: env[key] for key in env if key not in VARIABLES}
         view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": rest})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
+from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.decisions import DECIDED
 from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session
@@ -13,6 +14,7 @@ from ..support import in_loop
 from .test_workspace import DELIVERY, PATH, WINDOW, WithoutServer
 
 REJECTED = {"filePath": PATH}
+VERSION = "2025-06-18"
 
 
 class Delivery(WithoutServer):
@@ -23,6 +25,39 @@ class Delivery(WithoutServer):
         """Its CLI goes away, and does not come back to it."""
         self.leave(session)
         await self.clock.advance(ABSENT + 1)
+
+    @in_loop
+    async def test_a_decision_waits_for_a_cli_of_the_kind_that_proposed(self) -> None:
+        await self.begin()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        await self.lose(gone)
+        other = self.read(self.workspace.sessions.open(VERSION, cli=QWEN_CODE))
+        self.workspace.diffs.accept(gone.id, PATH, "mine\n")
+        await self.clock.advance(GRACE)
+        self.assertEqual(len(self.workspace.book.of(DECIDED)), 1)
+        _, reader = self.connect()
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(
+            reader.received("ide/diffAccepted"), [{"filePath": PATH, "content": "mine\n"}]
+        )
+        self.assertEqual(other.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_a_cli_has_a_number_where_another_of_its_kind_is_connected(self) -> None:
+        await self.begin()
+        sessions = self.workspace.sessions
+        one, _ = self.connect()
+        self.assertEqual(sessions.label(one), "Gemini CLI")
+        other = sessions.open(VERSION, cli=QWEN_CODE)
+        self.read(other)
+        self.assertEqual(sessions.label(one), "Gemini CLI")
+        self.assertEqual(sessions.label(other), "Qwen Code")
+        two, _ = self.connect()
+        self.assertEqual(
+            [sessions.label(one), sessions.label(two)], ["Gemini CLI 1", "Gemini CLI 3"]
+        )
+        self.assertEqual(sessions.label(other), "Qwen Code")
 
     @in_loop
     async def test_who_comes_back_to_a_session_without_an_id_is_told_what_was_lost(self) -> None:

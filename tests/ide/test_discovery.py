@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.ide import discovery
+from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.discovery import Advertisement, Publication
 
 from ..support import temp_folder
@@ -165,8 +166,9 @@ class WhoMayReadIt(DiscoveryTestCase):
         ((name, data),) = seen
         self.assertNotRegex(name, CLI_PATTERN)
         self.assertNotRegex(name, "gemini-ide-server")
-        self.assertEqual(data, advertisement.encode())
-        self.assertEqual(os.listdir(self.folder), [advertisement.name])
+        place = discovery.places()[0]
+        self.assertEqual(data, advertisement.encode(place.cli, place.form))
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(place.path(advertisement))])
 
     @unittest.skipUnless(POSIX, "permissions of Unix")
     def test_a_folder_of_ours_that_others_can_enter_is_closed_to_them(self) -> None:
@@ -215,16 +217,17 @@ class WhereItMayNotBe(DiscoveryTestCase):
                 self.refused("could not be written", missing)
 
     def test_what_stands_in_the_files_place_is_not_followed_by_half_a_file(self) -> None:
-        os.makedirs(os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
+        path = discovery.places()[0].path(Advertisement(DEAD, 1, "t"))
+        os.makedirs(path)
         self.refused("could not be written")
-        self.assertEqual(os.listdir(self.folder), [Advertisement(DEAD, 1, "t").name])
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(path)])
 
     @unittest.skipUnless(POSIX, "links need rights on Windows")
     def test_a_link_in_the_files_place_is_replaced_and_not_followed(self) -> None:
         victim = os.path.join(self.temp, "victim")
         open(victim, "w").close()
         os.makedirs(self.folder)
-        os.symlink(victim, os.path.join(self.folder, Advertisement(DEAD, 1, "t").name))
+        os.symlink(victim, discovery.places()[0].path(Advertisement(DEAD, 1, "t")))
         path = Publication(Advertisement(DEAD, 1, "t")).paths[0]
         self.assertFalse(os.path.islink(path))
         self.assertEqual(os.path.getsize(victim), 0)
@@ -251,11 +254,11 @@ class SeveralFolders(DiscoveryTestCase):
 
     def test_one_folder_under_two_names_holds_one_file(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, ".")):
-            self.assertEqual(discovery.folders(), [self.folder])
+            self.assertEqual([it.folder for it in discovery.places()], [self.folder])
 
     def test_a_second_folder_that_is_not_there_is_not_made(self) -> None:
         with mock.patch.object(discovery, "SHARED_TMPDIR", os.path.join(self.temp, "none")):
-            self.assertEqual(discovery.folders(), [self.folder])
+            self.assertEqual([it.folder for it in discovery.places()], [self.folder])
 
     def test_what_is_wrong_with_the_second_folder_does_not_alarm_the_user(self) -> None:
         open(os.path.join(self.shared, "gemini"), "w").close()
@@ -271,6 +274,101 @@ class SeveralFolders(DiscoveryTestCase):
     def test_all_of_them_are_swept(self) -> None:
         paths = Publication(Advertisement(DEAD, self.port(listening=False), "t")).paths
         self.assertEqual(sorted(discovery.sweep(os.getppid())), sorted(paths))
+
+
+class OtherClis(DiscoveryTestCase):
+    """Those whose home folder is there have files of their own."""
+
+    def home(self, name: str) -> str:
+        path = os.path.join(self.temp, name)
+        os.mkdir(path)
+        return path
+
+    def qwen_file(self, pid: Any, port: int, **members: Any) -> str:
+        members = {"ppid": pid, "ideInfo": discovery.IDE_INFO, **members}
+        folder = os.path.join(self.temp, ".qwen", "ide")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, f"{port}.lock")
+        with open(path, "w") as file:
+            json.dump(members, file)
+        return path
+
+    def test_nothing_is_made_for_a_cli_that_the_user_does_not_have(self) -> None:
+        publication = Publication(Advertisement(DEAD, 4711, "secret", ("/a",)))
+        self.assertEqual([os.path.dirname(path) for path in publication.paths], [self.folder])
+        self.assertEqual(os.listdir(self.temp), ["gemini"])
+
+    def test_qwen_code_finds_a_file_named_by_the_port_in_its_home_folder(self) -> None:
+        path = os.path.join(self.home(".qwen"), "ide", "4711.lock")
+        publication = Publication(Advertisement(DEAD, 4711, "secret", ("/a",)))
+        self.assertEqual(publication.paths[1:], (path,))
+        with open(path) as file:
+            content = json.load(file)
+        self.assertEqual(content.pop("authToken"), QWEN_CODE.token("secret"))
+        self.assertEqual(
+            content,
+            {
+                "port": 4711,
+                "workspacePath": "/a",
+                "ppid": DEAD,
+                "ideName": "Sublime Text",
+                "ideInfo": {"name": "sublimetext", "displayName": "Sublime Text"},
+            },
+        )
+
+    @unittest.skipUnless(POSIX, "permissions of Unix")
+    def test_its_folder_is_the_users_alone_and_its_home_stays_as_it_is(self) -> None:
+        home = self.home(".qwen")
+        os.chmod(home, 0o755)
+        path = Publication(Advertisement(DEAD, 1, "t")).paths[1]
+        self.assertEqual(permissions(path), 0o600)
+        self.assertEqual(permissions(os.path.dirname(path)), 0o700)
+        self.assertEqual(permissions(home), 0o755)
+
+    def test_the_environment_says_where_its_home_is(self) -> None:
+        self.home(".qwen")
+        with mock.patch.dict(os.environ, {"QWEN_HOME": self.home("elsewhere")}):
+            paths = Publication(Advertisement(DEAD, 1, "t")).paths
+        self.assertEqual(paths[1:], (os.path.join(self.temp, "elsewhere", "ide", "1.lock"),))
+
+    def test_llxprt_code_finds_a_file_in_the_temp_folder(self) -> None:
+        self.home(".llxprt")
+        publication = Publication(Advertisement(7, 8, "t"))
+        path = os.path.join(self.temp, "llxprt", "ide", "llxprt-ide-server-7-8.json")
+        self.assertEqual(publication.paths[1:], (path,))
+
+    def test_a_cli_that_the_user_has_from_now_on_has_a_file_soon(self) -> None:
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        home = self.home(".qwen")
+        publication.renew()
+        self.assertEqual(os.listdir(os.path.join(home, "ide")), ["1.lock"])
+        publication.remove()
+        self.assertEqual(os.listdir(os.path.join(home, "ide")), [])
+
+    def test_what_is_wrong_with_its_folder_is_told_by_its_name(self) -> None:
+        open(os.path.join(self.home(".qwen"), "ide"), "w").close()
+        publication = Publication(Advertisement(DEAD, 1, "t"))
+        self.assertEqual(len(publication.paths), 1)
+        self.assertIn("may not be found by Qwen Code:", publication.problem)
+
+    def test_its_dead_files_are_swept_where_they_are_ours(self) -> None:
+        ours = self.qwen_file(DEAD, self.port(listening=False))
+        alive = [
+            self.qwen_file(DEAD, self.port(listening=True)),
+            self.qwen_file(DEAD, 11, ideInfo={"name": "vscode", "displayName": "VS Code"}),
+            self.qwen_file("x", 12),
+            self.qwen_file(None, 13),
+        ]
+        with open(os.path.join(os.path.dirname(ours), "14.lock"), "w") as file:
+            file.write("[" * 100_000)
+        self.assertEqual(discovery.sweep(os.getppid()), [ours])
+        self.assertTrue(all(map(os.path.exists, alive)))
+
+    def test_all_files_of_one_editor_go_together(self) -> None:
+        gone = self.qwen_file(5, 1)
+        stays = self.qwen_file(55, 2)
+        discovery.remove_all(5)
+        self.assertEqual([os.path.exists(path) for path in (gone, stays)], [False, True])
 
 
 class ChangeAndRemoval(DiscoveryTestCase):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator
 from unittest import mock
 
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.saved_state import SavedSession
 from GeminiCompanion.companion.ide.sessions import (
@@ -33,7 +34,7 @@ class Context:
 
     name: str
 
-    def notification(self) -> tuple[str, dict[str, Any]]:
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
         return self.name, {}
 
 

@@ -19,6 +19,8 @@ from unittest import mock
 from GeminiCompanion.companion.base import http_server, jsonrpc, log, unauthenticated
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import mcp, transport
+from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
+from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Session, Sessions
 from GeminiCompanion.companion.ide.transport import Endpoint
@@ -40,7 +42,7 @@ class Note:
     method: str
     value: Any = None
 
-    def notification(self) -> tuple[str, Any]:
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, Any]:
         return self.method, self.value
 
 
@@ -115,6 +117,32 @@ class TransportTestCase(unittest.TestCase):
         if "Mcp-Session-Id" not in self.client.headers:
             self.client.initialize()
         self.assertEqual(self.client.post(PING).json()["result"], {})
+
+
+class WhoIsSpeaking(TransportTestCase):
+    """All CLIs introduce themselves by the same name; the token tells them apart."""
+
+    def test_each_cli_is_known_by_its_token(self) -> None:
+        for cli in CLIS:
+            client = Client(self.port, cli.token(TOKEN))
+            client.initialize()
+            session = self.session(client)
+            self.assertEqual(session and session.cli, cli)
+
+    def test_each_cli_is_told_of_a_rejection_in_its_own_word(self) -> None:
+        for cli in CLIS:
+            client = Client(self.port, cli.token(TOKEN))
+            client.initialize()
+            with client.stream() as stream:
+                stream.next()
+                session = self.session(client)
+                if session is None:
+                    self.fail("the session is gone")
+                self.background.call(session.send, Decision(PATH, None, session.id, 0.0))
+                message = stream.next().message
+            self.assertEqual(
+                (message["method"], message["params"]), (cli.rejected, {"filePath": PATH})
+            )
 
 
 class WhoMayTalk(TransportTestCase):

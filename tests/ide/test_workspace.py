@@ -16,6 +16,7 @@ from unittest import mock
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.context_updates import DEBOUNCE, LONGEST_WAIT
+from GeminiCompanion.companion.ide.clis import CLIS
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
@@ -983,8 +984,9 @@ class DiscoveryFile(Served):
     def test_the_variables_of_terminals_say_the_same(self) -> None:
         self.serve("/one", "/two")
         (file,) = self.files()
+        environment = self.workspace.environment()
         self.assertEqual(
-            self.workspace.environment(),
+            {name: environment[name] for name in environment if name.startswith("GEMINI_")},
             {
                 "GEMINI_CLI_IDE_SERVER_PORT": str(file["port"]),
                 "GEMINI_CLI_IDE_WORKSPACE_PATH": file["workspacePath"],
@@ -992,6 +994,12 @@ class DiscoveryFile(Served):
                 "GEMINI_CLI_IDE_PID": str(PID),
             },
         )
+
+    def test_the_variables_of_terminals_lead_every_cli_here(self) -> None:
+        self.serve("/one", "/two")
+        environment = self.workspace.environment()
+        for cli in CLIS:
+            self.assertEqual(environment[cli.variables.port], environment[CLIS[0].variables.port])
 
     def test_every_window_has_a_token_of_its_own_that_nobody_can_guess(self) -> None:
         async def token() -> str:

@@ -27,7 +27,7 @@ Steps = Generator[Any, Any, None]
 
 def own_files() -> list[str]:
     prefix = f"gemini-ide-server-{os.getppid()}-"
-    folder = discovery.folders()[0]
+    folder = discovery.places()[0].folder
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(os.path.join(folder, name) for name in names if name.startswith(prefix))
 

@@ -10,7 +10,7 @@ from typing import Sequence
 
 import sublime
 
-from ...ide.sessions import CLI
+from ...ide.clis import GEMINI_CLI
 from .links import link
 from .lookup import partner
 from .record import DiffRecord
@@ -81,7 +81,7 @@ def _second(record: DiffRecord) -> str:
     release = link("Release", "release_diff", id=record.id)
     if record.is_orphaned:
         return f"{html.escape(GONE)} &nbsp; {release}"
-    asks = record.client or CLI
+    asks = record.client or GEMINI_CLI.name
     since = f" waits since {_clock(record)}." if record.opened_at else " waits."
     return f"{html.escape(asks + since)} &nbsp; {release} it, if you interrupted the CLI."
 
@@ -90,7 +90,9 @@ def _state(record: DiffRecord) -> str:
     if record.is_orphaned:
         return "proposed, CLI gone"
     # Only one of several has a number.
-    return f"proposed by {record.client}" if record.client not in ("", CLI) else "proposed"
+    return (
+        f"proposed by {record.client}" if record.client not in ("", GEMINI_CLI.name) else "proposed"
+    )
 
 
 def decision_links(id: str) -> list[str]:
