@@ -14,9 +14,9 @@ from typing import Any, AsyncIterator
 from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
+from GeminiCompanion.companion.ide.clis import CLIS
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.context_updates import DEBOUNCE, LONGEST_WAIT
-from GeminiCompanion.companion.ide.clis import CLIS
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
 from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
