@@ -5,19 +5,28 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from typing import Any, Generator
+from typing import Any, Callable, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import StatusAsked
+from GeminiCompanion.companion.ide.events import StatusAsked, TrustChanged
 from GeminiCompanion.companion.ui.review import lookup
-from unittesting import DeferrableTestCase
+from unittesting import AWAIT_WORKER, DeferrableTestCase
 
 from ..fake_cli import FakeCli
 
 
 class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
-    """`self.window` is the editor's window, `self.folder` a folder for files of the test."""
+    """`self.window` is the editor's window, `self.folder` a folder for files of the test.
+
+    What another thread brings is waited for before it is looked at. That something does not come is
+    known once something later has come: `until_turn`, `until_heard`.
+    """
+
+    @classmethod
+    def setUpClass(cls) -> Generator[Any, Any, None]:
+        # The package goes on being imported after it was loaded.
+        yield lambda: plugin._host.is_running
 
     def setUp(self) -> None:
         self.window = sublime.active_window()
@@ -36,8 +45,32 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
                 yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
             cli.close()
         # Edits that nobody decided on stay in tabs of their own.
-        yield 20
+        yield from self.until_turn()
         yield lambda: not self.tabs() or self.close_tabs()
+
+    def until_equal(self, look: Callable[[], Any], expected: Any) -> Generator[Any, Any, None]:
+        """Until this is what `look` gives; the failure says what it gave instead."""
+        try:
+            yield lambda: look() == expected
+        except TimeoutError:
+            self.assertEqual(look(), expected)
+
+    def until_turn(self) -> Generator[Any, Any, None]:
+        """Until all has run that is on its way to the UI thread by now: its queue is one line."""
+        reached: list[None] = []
+        sublime.set_timeout(lambda: reached.append(None))
+        yield lambda: reached
+
+    def until_heard(self, cli: FakeCli) -> Generator[Any, Any, None]:
+        """Until the CLI has heard all that it is told of what happened so far: each stream has one
+        order, and this comes last."""
+        yield AWAIT_WORKER
+        for sign in (True, None):
+            plugin._host.companion.post(TrustChanged(self.window.id(), sign))
+            yield from self.until_equal(
+                lambda: cli.received("ide/contextUpdate")[-1]["workspaceState"].get("isTrusted"),
+                sign,
+            )
 
     def tabs(self) -> dict[str, str]:
         """The texts of the tabs that the test has opened, by the tab's name."""
@@ -102,5 +135,8 @@ def text_of(view: sublime.View) -> str:
 def saved_state() -> str:
     """What would outlive a crash at this moment."""
     path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
-    with open(path, encoding="ascii") as file:
-        return file.read()
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""

@@ -47,13 +47,7 @@ class ReviewCase(AdapterTestCase):
             return review.is_current(view)
 
         yield is_computed
-        yield from self.until_drawn()
-
-    def until_drawn(self) -> Steps:
-        """Until all is drawn that is on its way to the UI thread by now: its queue is one line."""
-        drawn: list[None] = []
-        sublime.set_timeout(lambda: drawn.append(None))
-        yield lambda: drawn
+        yield from self.until_turn()
 
     def propose(
         self, old: str, new: str, name: str = "file.txt"

@@ -55,7 +55,7 @@ class Context(AdapterTestCase):
         view = yield from self.open("a.py", "a\n")
         cli = yield from self.connect()
         self.window.new_file()
-        yield 120
+        yield from self.until_heard(cli)
         self.assertEqual(cli.context()[0]["path"], view.file_name())
         self.assertIs(cli.context()[0]["isActive"], True)
 
@@ -63,7 +63,7 @@ class Context(AdapterTestCase):
         view = yield from self.open("a.py", "a\n")
         path = view.file_name()
         cli = yield from self.connect()
-        self.assertIn(path, [file["path"] for file in cli.context()])
+        yield lambda: path in [file["path"] for file in cli.context()]
         view.close()
         yield lambda: path not in [file["path"] for file in cli.context()]
 
@@ -71,20 +71,19 @@ class Context(AdapterTestCase):
         first = yield from self.open("a.py", "a\n")
         second = yield from self.open("b.py", "b\n")
         cli = yield from self.connect()
-        yield 120
+        names = [second.file_name(), first.file_name()]
+        yield from self.until_equal(lambda: [file["path"] for file in cli.context()][:2], names)
         before = cli.context()
-        paths = [file["path"] for file in before][:2]
-        self.assertEqual(paths, [second.file_name(), first.file_name()])
         # Dragging a background tab cannot be played: moving it by the API selects it.
         plugin.GeminiCompanionListener().on_post_move(first)
-        yield 120
+        yield from self.until_heard(cli)
         self.assertEqual(cli.context(), before)
 
     def test_a_diff_is_never_told(self) -> Steps:
         cli = yield from self.connect()
         path = os.path.join(self.folder, "new.py")
         yield from self.diff(cli, path, "text\n")
-        yield 120
+        yield from self.until_heard(cli)
         self.assertNotIn(path, [file["path"] for file in cli.context()])
 
     def test_a_saved_new_buffer_is_told(self) -> Steps:

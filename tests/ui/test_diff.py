@@ -178,7 +178,8 @@ class Decision(AdapterTestCase):
         closed = cli.call("closeDiff", filePath=path)
         opened = cli.call("openDiff", filePath=path, newContent="two\n")
         yield lambda: closed.done() and opened.done()
-        yield 50
+        yield from self.until_heard(cli)
+        yield from self.until_turn()
         self.assertEqual([text_of(v) for v in lookup.diffs(self.window)], ["two\n"])
         self.assertEqual(cli.received("ide/diffRejected"), [])
 
@@ -247,7 +248,7 @@ class Decision(AdapterTestCase):
         self.window.set_layout(layout)
         self.window.run_command("gemini_companion_reject_diff")
         yield lambda: not right.is_valid()
-        yield 30
+        yield from self.until_turn()
         self.assertEqual(self.window.num_groups(), 4)
 
     def test_a_clone_of_the_proposal_decides_nothing(self) -> Steps:
@@ -258,7 +259,8 @@ class Decision(AdapterTestCase):
         yield lambda: len(right.buffer().views()) == 2
         clone = next(view for view in right.buffer().views() if view != right)
         clone.close()
-        yield 50
+        yield from self.until_turn()
+        yield from self.until_heard(cli)
         self.assertEqual(cli.received("ide/diffRejected"), [])
         self.assertTrue(record.is_diff(right))
 
@@ -341,8 +343,8 @@ class Decision(AdapterTestCase):
             ("openDiff", {"filePath": path, "newContent": "1\n"}), ("closeDiff", {"filePath": path})
         )
         yield post.done
-        yield 50
-        self.assertEqual(list(lookup.diffs(self.window)), [])
+        other = yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
+        self.assertEqual(list(lookup.diffs(self.window)), [other])
 
 
 class Asked(AdapterTestCase):
@@ -397,22 +399,27 @@ class Kept(Asked):
         _, answer, _ = self.questions.pop()
         answer(index)
 
-    def kept(self) -> Generator[Any, Any, list[Any]]:
-        found: list[Any] = []
-        event = UnwrittenAsked(self.window.id(), lambda kept: found.append(list(kept)))
-        plugin._host.companion.post(event)
-        yield lambda: found
-        return [it for it in found[0] if it[0].startswith(self.folder)]
+    def until_unwritten(self, *expected: tuple[str, str]) -> Steps:
+        """Until these are the texts, with their paths, that no CLI has got."""
+        answers: list[Any] = []
+
+        def look() -> list[Any] | None:
+            plugin._host.companion.post(UnwrittenAsked(self.window.id(), answers.append))
+            if not answers:
+                return None
+            return [it for it in answers[-1] if it[0].startswith(self.folder)]
+
+        yield from self.until_equal(look, list(expected))
 
     def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")
         yield from self.choose(1)
         self.assertEqual(text_of(self.window.active_view()), "1\n")
         self.assertIsNone(self.window.active_view().file_name())
-        self.assertEqual((yield from self.kept()), [(path, "1\n")])
+        yield from self.until_unwritten((path, "1\n"))
         cli = yield from self.connect()
         yield lambda: cli.received("ide/diffAccepted")
-        self.assertEqual((yield from self.kept()), [])
+        yield from self.until_unwritten()
 
     def test_it_can_be_applied_to_the_file_which_the_user_then_saves(self) -> Steps:
         self.write("a.py", "old\n")
@@ -424,7 +431,7 @@ class Kept(Asked):
         self.assertTrue(view.is_dirty())
         view.run_command("undo")
         self.assertEqual(text_of(view), "old\n")
-        self.assertEqual((yield from self.kept()), [])
+        yield from self.until_unwritten()
 
     def test_it_can_be_applied_to_a_file_that_is_not_there_yet(self) -> Steps:
         path = yield from self.accept_alone("new.py", "1\n")
@@ -444,7 +451,7 @@ class Kept(Asked):
         self.assertIn("unsaved changes", tell.call_args[0][0])
         self.assertEqual(text_of(view), "old\nunsaved\n")
         self.assertEqual(self.tabs().get("a.py"), "1\n")
-        self.assertEqual((yield from self.kept()), [])
+        yield from self.until_unwritten()
 
     def test_it_is_put_beside_a_tab_that_is_read_only(self) -> Steps:
         view = yield from self.open("a.py", "old\n")
@@ -473,7 +480,7 @@ class Kept(Asked):
     def test_once_discarded_no_cli_is_told_to_write_it(self) -> Steps:
         yield from self.accept_alone("a.py", "1\n")
         yield from self.choose(2)
-        self.assertEqual((yield from self.kept()), [])
+        yield from self.until_unwritten()
         cli = yield from self.connect()
         yield lambda: cli.received("ide/diffRejected")
         self.assertEqual(cli.received("ide/diffAccepted"), [])

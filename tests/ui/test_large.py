@@ -63,7 +63,7 @@ class LargeCase(ReviewCase):
         review = self.review(right)
         self.run_command("drop_change", id=review.id, change=review.comparison.keys[number])
         yield lambda: review.is_current(right)
-        yield from self.until_drawn()
+        yield from self.until_turn()
 
 
 class Digests(LargeCase):

@@ -8,7 +8,6 @@ import os
 import socket
 import stat
 import threading
-import time
 from contextlib import suppress
 from typing import Any, Generator
 from unittest import mock
@@ -17,12 +16,12 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import Proposal
-from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ui.review import lookup, record
 
-from .adapter import AdapterTestCase, saved_state
+from .adapter import AdapterTestCase, saved_state, text_of
 
 Steps = Generator[Any, Any, None]
+PATIENCE = 60.0  # seconds
 
 
 def own_files() -> list[str]:
@@ -112,7 +111,7 @@ class Lifecycle(AdapterTestCase):
                 yield lambda: not right.is_valid()
         cli.resume()
         yield lambda: cli.received("ide/diffAccepted")
-        yield 100
+        yield from self.until_heard(cli)
         self.assertEqual(len(cli.received("ide/diffAccepted")), 1)
 
     def test_a_diff_that_went_down_with_the_editor_is_shown_again_as_the_user_had_it(self) -> Steps:
@@ -130,8 +129,8 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_loaded()
         yield lambda: list(lookup.diffs(self.window))
         (again,) = lookup.diffs(self.window)
-        text = again.substr(sublime.Region(0, again.size()))
-        self.assertEqual(text, "new\nmine until the end\n")
+        text = "new\nmine until the end\n"
+        yield from self.until_equal(lambda: text_of(again), text)
         cli.resume()
         yield cli.connected
         self.window.run_command("gemini_companion_accept_diff")
@@ -161,7 +160,7 @@ class Lifecycle(AdapterTestCase):
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_accept_diff")
         self.window.run_command("gemini_companion_reject_diff")
-        yield 50
+        yield from self.until_turn()
         self.assertTrue(record.is_diff(right))
         plugin.plugin_unloaded()
         plugin.plugin_loaded()
@@ -174,16 +173,20 @@ class Lifecycle(AdapterTestCase):
     def test_an_unload_while_a_cli_waits_for_the_editor_does_not_wait_for_the_cli(self) -> Steps:
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
-        cli.call("openDiff", filePath=path, newContent="new\n")
-        # The editor's thread is this one: the request can only wait for it now.
-        asked = plugin._host.companion
-        deadline = time.monotonic() + 4
-        waiting: list[Any] = []
-        while not any(status.waiting for status in waiting) and time.monotonic() < deadline:
-            asked.post(StatusAsked(waiting.extend))
+        asked = threading.Event()
+        ask = plugin._host.editor._ask
+
+        def ask_and_say_so(work: Any) -> Any:
+            asked.set()
+            return ask(work)
+
+        with mock.patch.object(plugin._host.editor, "_ask", ask_and_say_so):
+            cli.call("openDiff", filePath=path, newContent="new\n")
+            # The editor's thread is this one: the request can only wait for it now.
+            self.assertTrue(asked.wait(PATIENCE))
         plugin.plugin_unloaded()
         yield lambda: (own_files(), threads()) == ([], [])
-        yield 50
+        yield from self.until_turn()
         self.assertEqual(list(lookup.diffs(self.window)), [])
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
@@ -218,8 +221,8 @@ class Lifecycle(AdapterTestCase):
             plugin.plugin_unloaded()
             plugin.plugin_loaded()
             yield lambda: plugin._host.environment(self.window)
-        self.assertEqual(threads(), ["GeminiCompanion"])
-        self.assertEqual(len(own_files()), len(sublime.windows()))
+        yield from self.until_equal(threads, ["GeminiCompanion"])
+        yield from self.until_equal(lambda: len(own_files()), len(sublime.windows()))
 
     def test_unloading_right_after_loading_leaves_nothing(self) -> Steps:
         plugin.plugin_unloaded()

@@ -220,13 +220,13 @@ class Waiting(DrawingCase):
         for rest in ("Gemini: 1 waiting", ""):
             self.run_command("reject_diff")
             yield lambda: self.window.active_view().get_status("gemini_companion") == rest  # noqa: B023
-        self.assertEqual(typing.get_status("gemini_companion"), "")
+        yield from self.until_equal(lambda: typing.get_status("gemini_companion"), "")
         yield lambda: len(cli.received("ide/diffRejected")) == 2
 
     def test_a_message_names_the_file_of_a_new_proposal(self) -> Steps:
         told = self.told()
         yield from self.propose("a\n", "b\n", "shop.py")
-        self.assertIn("Gemini Companion: Gemini CLI proposes an edit of shop.py.", told)
+        yield lambda: "Gemini Companion: Gemini CLI proposes an edit of shop.py." in told
 
     def test_two_clis_on_one_file_are_told_apart(self) -> Steps:
         one = yield from self.connect()

@@ -61,7 +61,7 @@ class MakingWay(Edits):
         other = yield from self.connect()
         new = yield from self.diff(other, path, "next\n")
         yield lambda: self.diffs_of(path) == [new]
-        self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
+        yield from self.until_equal(lambda: self.tabs().get(OLDER), "theirs\npenned\n")
 
     def test_what_was_typed_stays_when_the_same_cli_proposes_again(self) -> Steps:
         cli = yield from self.connect()
@@ -109,7 +109,8 @@ class TabsOfTheUsersOwn(Edits):
         view.run_command("save", {"async": False})
         plugin.plugin_unloaded()
         plugin.plugin_loaded()
-        yield 20
+        yield lambda: plugin._host.environment(self.window)
+        yield from self.until_turn()
         self.assertTrue(view.is_valid())
 
     def test_a_tab_that_an_older_release_of_the_package_left_marked_is_not_closed(self) -> Steps:
@@ -266,7 +267,7 @@ class Typing(Edits):
         right = yield from self.edited(cli)
         for number in range(5):
             right.run_command("append", {"characters": f"{number}\n"})
-            yield 20
+            yield
         yield lambda: "penned\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
 
 
