@@ -11,14 +11,14 @@ import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Generic, Mapping, Sequence, TypeVar
+from typing import TYPE_CHECKING, Awaitable, Callable, Generic, Mapping, Sequence, TypeVar
 
 from ..base.background import in_thread
 from ..base.log import logger
 from ..base.merge import Merged, merged
 from . import file_content
 from .context import ContextStore, OpenFile
-from .file_content import Original, Stamp
+from .file_content import PATIENCE, Original, Stamp, Stamps
 from .status import Status
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ D = TypeVar("D")
 
 
 NOT_DONE = 'The edit could not be undone; "Gemini Companion: Show Log" tells more.'
+LATE = "The disk does not answer; look into the file whether the edit was undone."
 
 
-async def _done(work: Callable[[], D], instead: D) -> D:
+async def _done(work: Awaitable[D], instead: D) -> D:
     """The boundary of work for the editor: a failure is logged, and `instead` comes of it."""
     try:
-        return await in_thread(work)
+        return await work
     except Exception:
         logger.exception("work for the editor failed")
         return instead
@@ -231,7 +232,7 @@ class ComparisonAsked(Event, Generic[T]):
         asyncio.ensure_future(self._compare())
 
     async def _compare(self) -> None:
-        self.reply(await _done(self.compute, None))
+        self.reply(await _done(in_thread(self.compute), None))
 
 
 @dataclass(frozen=True)
@@ -250,24 +251,22 @@ class MergeAsked(Event):
 
     async def _merge(self) -> None:
         work = partial(merged, self.base, self.yours, self.theirs, *self.names)
-        self.reply(await _done(work, None))
+        self.reply(await _done(in_thread(work), None))
 
 
 @dataclass(frozen=True)
 class StampsAsked(Event):
-    """`reply` is called on the companion's thread with the stamps of the files at these paths."""
+    """`reply` is called on the companion's thread with the stamps of the files at these paths,
+    without those that do not answer soon."""
 
     paths: Sequence[str]
     reply: Callable[[Mapping[str, Stamp]], None]
 
     def apply(self, windows: Windows) -> None:
-        asyncio.ensure_future(self._look())
+        asyncio.ensure_future(self._look(windows.stamps))
 
-    async def _look(self) -> None:
-        def look() -> dict[str, Stamp]:
-            return {path: file_content.stamp(path) for path in self.paths}
-
-        self.reply(await _done(look, {}))
+    async def _look(self, stamps: Stamps) -> None:
+        self.reply(await _done(stamps.of(self.paths), {}))
 
 
 @dataclass(frozen=True)
@@ -285,8 +284,12 @@ class FilePutBack(Event):
 
     async def _put_back(self) -> None:
         work = partial(file_content.put_back, self.path, self.before, self.after)
-        instead: tuple[str, Original | None] = (NOT_DONE, None)
-        self.reply(*await _done(work, instead))
+        failed: tuple[str, Original | None] = (NOT_DONE, None)
+        try:
+            done = await asyncio.wait_for(_done(in_thread(work), failed), PATIENCE)
+        except asyncio.TimeoutError:
+            done = (LATE, None)
+        self.reply(*done)
 
 
 @dataclass(frozen=True)

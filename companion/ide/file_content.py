@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO, Callable, Optional, Tuple
+from typing import BinaryIO, Callable, Iterable, Optional, Tuple
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -30,6 +30,8 @@ CUT = "only the beginning"
 # Seconds after which a file is given up: a drive behind a network that is gone says nothing.
 PATIENCE = 10.0
 LATE = "The file cannot be read in time."
+# Seconds for files to say when they were written.
+SOON = 1.0
 
 # When a file was written, in nanoseconds since the epoch, and its size; None where there is none.
 Stamp = Optional[Tuple[int, int]]
@@ -69,6 +71,11 @@ class Original:
         """Whether `text` is the beginning only."""
         return CUT in self.traits
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the file says nothing in time: it may be as it was."""
+        return self.note == LATE
+
 
 def read(path: str) -> Original:
     """Read the file at an absolute path.
@@ -104,11 +111,33 @@ def stamp(path: str) -> Stamp:
     return status.st_mtime_ns, status.st_size
 
 
+class Stamps:
+    """Those of files, each looked for in a thread of its own: a drive that hangs costs a thread for
+    each of its files, and holds up no others. The companion's loop owns it."""
+
+    def __init__(self) -> None:
+        self._looks: dict[str, asyncio.Future[Stamp]] = {}
+
+    async def of(self, paths: Iterable[str]) -> dict[str, Stamp]:
+        """By path, without those that say nothing within SOON seconds."""
+        paths = set(paths)
+        for path in paths - set(self._looks):
+            self._looks[path] = look = asyncio.ensure_future(in_thread(partial(stamp, path)))
+            look.add_done_callback(partial(self._looked, path))
+        looks = {path: self._looks[path] for path in paths}
+        if looks:
+            await asyncio.wait(list(looks.values()), timeout=SOON)
+        return {path: look.result() for path, look in looks.items() if look.done()}
+
+    def _looked(self, path: str, look: asyncio.Future[Stamp]) -> None:
+        del self._looks[path]
+
+
 def put_back(path: str, before: Original, after: str) -> tuple[str, Original | None]:
     """Make the file what it was `before`, if it is still the text `after` (`\\n` line ends).
 
     Gives what went wrong, a sentence; and the file as it is where it has become something else,
-    which it then stays. The file keeps its mode and its links.
+    which it then stays. The file keeps its mode, and a symbolic link stays one.
     """
     present = read_or_note(path)
     mark = "\ufeff"

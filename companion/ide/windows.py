@@ -12,6 +12,7 @@ from ..base.log import logger
 from . import discovery, saved_state
 from .discovery import Advertisement
 from .editor import Editor
+from .file_content import Stamps
 from .saved_state import SavedWorkspace
 from .saving import Saving
 from .unclaimed import Unclaimed
@@ -30,7 +31,7 @@ class Windows:
 
     `on_environments` is given the variables for the terminals of every window, whenever they are
     others; the mapping is never changed afterwards. `state_path` is where to save what outlives
-    this run; None saves nothing.
+    this run; None saves nothing. `stamps` are those of files that the editor asks for.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Windows:
         self._pid = pid
         self._on_environments = on_environments
         self._state_path = state_path
+        self.stamps = Stamps()
         self._saving = Saving(state_path, self._picture, editor.tell)
         self._unclaimed = Unclaimed()
         self._is_ending = False

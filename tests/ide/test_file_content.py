@@ -249,3 +249,52 @@ class FilesThatAreNotThere(OriginalTestCase):
         self.read(data)
         with open(self.path(), "rb") as file:
             self.assertEqual(file.read(), data)
+
+
+class PuttingBack(OriginalTestCase):
+    """An accepted edit is undone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.before = Original("old\n", True, data=b"old\r\n")
+        with open(self.path(), "wb") as file:
+            file.write(b"new\r\n")
+
+    def content(self) -> bytes:
+        with open(self.path(), "rb") as file:
+            return file.read()
+
+    def test_the_file_is_as_before_byte_for_byte_with_its_mode(self) -> None:
+        os.chmod(self.path(), 0o640)
+        mode = os.stat(self.path()).st_mode
+        self.assertEqual(file_content.put_back(self.path(), self.before, "new\n"), ("", None))
+        self.assertEqual(self.content(), b"old\r\n")
+        self.assertEqual(os.stat(self.path()).st_mode, mode)
+
+    @unittest.skipIf(sys.platform == "win32", "links need a right there")
+    def test_a_link_to_it_stays_one(self) -> None:
+        os.symlink(self.path(), self.path("link"))
+        found = file_content.put_back(self.path("link"), self.before, "new\n")
+        self.assertEqual(found, ("", None))
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(self.content(), b"old\r\n")
+
+    def test_a_disk_that_refuses_leaves_the_file_whole_and_nothing_beside_it(self) -> None:
+        for name in ("shutil.copymode", "os.replace"):
+            with self.subTest(name=name), mock.patch(name, side_effect=OSError(28, "No space")):
+                problem, present = file_content.put_back(self.path(), self.before, "new\n")
+            self.assertIn("No space", problem)
+            self.assertIsNone(present)
+            self.assertEqual(self.content(), b"new\r\n")
+            self.assertEqual(os.listdir(self.folder), ["a.txt"])
+
+    def test_a_kill_in_between_leaves_the_file_whole(self) -> None:
+        with mock.patch("os.replace", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                file_content.put_back(self.path(), self.before, "new\n")
+        self.assertEqual(self.content(), b"new\r\n")
+
+    def test_what_is_something_else_by_now_stays(self) -> None:
+        problem, present = file_content.put_back(self.path(), self.before, "another\n")
+        self.assertEqual((problem, present and present.text), ("", "new\n"))
+        self.assertEqual(self.content(), b"new\r\n")

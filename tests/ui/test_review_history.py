@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from typing import Any, Generator
+from unittest import mock
 
 import sublime
+from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.review import conflicts, history, lookup, marks
 from GeminiCompanion.companion.ui.review.history import Edit, History
@@ -183,6 +185,28 @@ class Noticing(ConflictCase):
         right = yield from self.propose("old\n", "new\n")
         os.remove(self.path)
         os.mkdir(self.path)
+        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+
+    def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        running, asked = self.running(), []
+        was_read = running.conflicts._was_read
+
+        def spy(right: sublime.View, review: Any, present: Original) -> None:
+            asked.append(present)
+            was_read(right, review, present)
+
+        self.replace(running.conflicts, "_was_read", spy)
+        with mock.patch.object(file_content, "PATIENCE", -1.0):
+            self.write("file.txt", "somebody's\n")
+            # It is asked again.
+            yield lambda: len(asked) > 1
+            self.assertEqual({it.note for it in asked}, {file_content.LATE})
+            self.assertNotIn(conflicts.CHANGED_ON_DISK, self.review(right).notes)
+            panels = self.panels()
+            self.run_command("accept_diff")
+            yield lambda: panels
+            self.assertEqual(panels[0]["placeholder"], file_content.LATE)
         yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
 
     def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:

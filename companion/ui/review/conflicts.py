@@ -123,7 +123,10 @@ class Conflicts:
 
     def _was_read(self, right: sublime.View, review: Review, present: Original) -> None:
         record = waiting(right)
-        if record is not None and self._reviews.of(right) is review:
+        if present.is_late:
+            # Nobody knows: the next look asks again.
+            review.stamps = []
+        elif record is not None and self._reviews.of(right) is review:
             is_other = present.digest != record.file_digest
             self._set(right, review, CHANGED_ON_DISK, is_other)
 

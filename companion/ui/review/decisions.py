@@ -76,6 +76,8 @@ def _has_conflicts(view: sublime.View) -> bool:
 def _what_changed(present: Original) -> str:
     if not present.exists:
         return "The file is gone since the diff was opened."
+    if present.is_late:
+        return present.note
     if present.note and not present.digest:
         return "The file has changed since the diff was opened. " + present.note
     return "The file has changed on disk since the diff was opened."

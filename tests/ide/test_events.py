@@ -1,0 +1,141 @@
+"""Work that the editor asks for: whatever happens to it, an answer comes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import unittest
+from typing import Any, Callable
+from unittest import mock
+
+from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.base.merge import Merged
+from GeminiCompanion.companion.ide import events, file_content
+from GeminiCompanion.companion.ide.events import (
+    ComparisonAsked,
+    Event,
+    FilePutBack,
+    MergeAsked,
+    StampsAsked,
+)
+from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ide.windows import Windows
+
+from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
+
+PID = 2**30
+NAMES = ("a", "b")
+
+
+def fails(*arguments: Any) -> Any:
+    raise RuntimeError("a bug")
+
+
+class EventsTestCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = temp_folder(self)
+
+    def file(self, name: str, text: str = "") -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    async def begin(self) -> None:
+        self.windows = Windows(FakeEditor(), PID, lambda environments: None)
+
+    async def reply_to(self, event: Callable[[Callable[..., None]], Event]) -> Any:
+        """What the event's `reply` is given."""
+        replied: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def reply(*values: Any) -> None:
+            replied.set_result(values if len(values) > 1 else values[0])
+
+        event(reply).apply(self.windows)
+        return await asyncio.wait_for(replied, PATIENCE)
+
+
+class Failing(EventsTestCase):
+    @in_loop
+    async def test_a_comparison_that_fails_is_logged_and_gives_nothing(self) -> None:
+        await self.begin()
+        with self.assertLogs(log.logger, "ERROR") as logs:
+            found: object = await self.reply_to(lambda reply: ComparisonAsked(fails, reply))
+        self.assertIsNone(found)
+        self.assertIn("a bug", logs.output[0])
+
+    @in_loop
+    async def test_a_merge_that_fails_is_logged_and_gives_nothing(self) -> None:
+        await self.begin()
+        with self.assertLogs(log.logger, "ERROR"), mock.patch.object(events, "merged", fails):
+            found: Merged | None = await self.reply_to(
+                lambda reply: MergeAsked("", "", "", NAMES, reply)
+            )
+        self.assertIsNone(found)
+
+    @in_loop
+    async def test_stamps_that_fail_are_logged_and_none_come(self) -> None:
+        await self.begin()
+        with self.assertLogs(log.logger, "ERROR"), mock.patch.object(file_content, "stamp", fails):
+            found = await self.reply_to(lambda reply: StampsAsked(("/a",), reply))
+        self.assertEqual(found, {})
+
+    @in_loop
+    async def test_an_undoing_that_fails_is_logged_and_told(self) -> None:
+        await self.begin()
+        path, before = self.file("a"), Original("", True)
+        with self.assertLogs(log.logger, "ERROR"):
+            with mock.patch.object(file_content, "put_back", fails):
+                found = await self.reply_to(lambda reply: FilePutBack(path, before, "", reply))
+        self.assertEqual(found, (events.NOT_DONE, None))
+
+
+class Hanging(EventsTestCase):
+    """A drive behind a network that is gone. `asked` is how often it was."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.answers = threading.Event()
+        self.addCleanup(self.answers.set)
+        self.asked = 0
+
+    def hang(self, *arguments: Any) -> None:
+        self.asked += 1
+        self.answers.wait(PATIENCE)
+
+    @in_loop
+    async def test_an_undoing_ends_with_a_sentence(self) -> None:
+        await self.begin()
+        path, before = self.file("a"), Original("", True)
+        with mock.patch.object(file_content, "put_back", self.hang):
+            with mock.patch.object(events, "PATIENCE", 0.01):
+                found = await self.reply_to(lambda reply: FilePutBack(path, before, "", reply))
+        self.assertEqual(found, (events.LATE, None))
+
+    @in_loop
+    async def test_a_file_holds_up_no_other_and_is_asked_once_until_it_answers(self) -> None:
+        await self.begin()
+        here, away = self.file("here"), self.file("away")
+        stamp = file_content.stamp
+
+        def slow(path: str) -> Any:
+            return self.hang() if path == away else stamp(path)
+
+        with mock.patch.object(file_content, "stamp", slow):
+            for _ in range(3):
+                with mock.patch.object(file_content, "SOON", 0.05):
+                    found: Any = {}
+                    while here not in found:
+                        # A busy machine may need longer for either.
+                        found = await self.reply_to(lambda it: StampsAsked((here, away), it))
+                self.assertEqual(found, {here: stamp(here)})
+            self.assertEqual(self.asked, 1)
+            self.answers.set()
+            while self.asked == 1:
+                await self.reply_to(lambda it: StampsAsked((away,), it))
+        self.assertEqual(self.asked, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
