@@ -45,6 +45,15 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionStopApiServerCommand,
 )
 from .companion.ui.host import host  # noqa: E402
+from .companion.ui.prompt.commands import (  # noqa: E402
+    GeminiCompanionPromptCommand,
+    GeminiCompanionSendDiagnosticsCommand,
+    GeminiCompanionSendFileCommand,
+    GeminiCompanionSendOpenFilesCommand,
+    GeminiCompanionSendOutputCommand,
+    GeminiCompanionSendReferenceCommand,
+    GeminiCompanionSendSelectionCommand,
+)
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",
@@ -62,10 +71,17 @@ __all__ = [
     "GeminiCompanionFillViewCommand",
     "GeminiCompanionForgetEnvironmentCommand",
     "GeminiCompanionListener",
+    "GeminiCompanionPromptCommand",
     "GeminiCompanionRejectDiffCommand",
     "GeminiCompanionReleaseDiffCommand",
     "GeminiCompanionRestartCommand",
     "GeminiCompanionRunCliCommand",
+    "GeminiCompanionSendDiagnosticsCommand",
+    "GeminiCompanionSendFileCommand",
+    "GeminiCompanionSendOpenFilesCommand",
+    "GeminiCompanionSendOutputCommand",
+    "GeminiCompanionSendReferenceCommand",
+    "GeminiCompanionSendSelectionCommand",
     "GeminiCompanionShowLogCommand",
     "GeminiCompanionShowUnwrittenEditsCommand",
     "GeminiCompanionStartApiServerCommand",

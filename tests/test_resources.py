@@ -59,8 +59,9 @@ class Resources(unittest.TestCase):
                 self.assertIn(entry["command"], classes() | BUILT_IN)
 
     def test_sublime_finds_every_command(self) -> None:
-        tree = ast.parse(read("companion/ui/commands.py"))
-        found = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        paths = ("companion/ui/commands.py", "companion/ui/prompt/commands.py")
+        body = [node for path in paths for node in ast.parse(read(path)).body]
+        found = [node for node in body if isinstance(node, ast.ClassDef)]
         bases = {base.id for node in found for base in node.bases if isinstance(base, ast.Name)}
         made = {command_name(node.name) for node in found if node.name not in bases}
         self.assertEqual(classes(), made)

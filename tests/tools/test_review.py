@@ -36,6 +36,7 @@ PACKAGE = (
     "companion/base/*.py",
     "companion/ide/*.py",
     "companion/ui/*.py",
+    "companion/ui/prompt/*.py",
     "companion/ui/review/*.py",
     "dependencies.json",
     "messages.json",

@@ -6,6 +6,7 @@ import os
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion.companion.ui.prompt import terminals
 from GeminiCompanion.companion.ui.review import lookup, notes, queue, record
 
 from .reviewing import ReviewCase, Steps
@@ -206,7 +207,7 @@ class Rejecting(NoteCase):
         inputs[0]("Not like this.")
         yield from self.until_rejected()
         self.assertEqual(sublime.get_clipboard(), "Not like this.")
-        yield lambda: any(notes.COPIED in each for each in told)
+        yield lambda: any(terminals.COPIED.format(notes.NOTE) in each for each in told)
 
     def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:
         yield from self.propose("a\n", "b\n")

@@ -7,22 +7,20 @@ Terminus, else onto the clipboard.
 from __future__ import annotations
 
 import html
-import os
 from functools import partial
-from typing import Any, Callable
+from typing import Callable
 
 import sublime
 
+from ..prompt.references import NoReference, lines, reference
+from ..prompt.terminals import Target, ask_where, hand_over
 from .lookup import path_of
 from .marks import comment_key
 from .record import waiting
 from .reviews import Comment, Review, Reviews
 
-# Terminus' mark of its views, and the command by which it pastes into one.
-TERMINUS_VIEW, PASTE = "terminus_view", "terminus_paste_text"
 PROMPT = "Why is it rejected? Your words go into the prompt of the CLI"
-TYPED = "Your note stands in the prompt of the CLI; send it off there."
-COPIED = "Your note is on the clipboard; paste it into the CLI."
+NOTE = "your note"
 NOT_DECIDED = "The diff waits on; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
@@ -44,7 +42,7 @@ class Notes:
         """Ask for a line of text, then reject; comments go along."""
         window = right.window() or sublime.active_window()
         # The diff may be decided, and its record gone, when the words are there.
-        words = partial(self._words, right, self._reviews.of(right), reference(right))
+        words = partial(self._words, right, self._reviews.of(right), named(right))
         done = partial(self._reject_with, window, right, words)
         window.show_input_panel(PROMPT, "", done, None, None)
 
@@ -85,13 +83,15 @@ class Notes:
             sublime.set_clipboard(note)
             self._tell(NOT_DECIDED if was_waiting else DECIDED)
             return
-        self._tell(TYPED if hand_over(window, note) else COPIED)
+        # What they wrote is not lost where they choose no CLI.
+        give = partial(hand_over, text=note, what=NOTE, tell=self._tell)
+        ask_where(window, give, lambda: give(Target()))
 
     def _words(self, right: sublime.View, review: Review | None, path: str, note: str) -> str:
         """The note, with the comments as the CLI's prompt refers to lines."""
         comments = enumerate(review.comments if review is not None else [])
         parts = [
-            f"@{path}#{lines(*rows_now(right, number, each))}: {each.text}"
+            f"{path}#{lines(*rows_now(right, number, each))}: {each.text}"
             for number, each in comments
         ]
         return "\n".join([*([note.strip()] if note.strip() else []), *parts])
@@ -122,37 +122,10 @@ def rows_now(right: sublime.View, number: int, comment: Comment) -> tuple[int, i
     return right.rowcol(regions[0].begin())[0], right.rowcol(regions[0].end())[0]
 
 
-def lines(first: int, last: int) -> str:
-    """As the CLI's prompt names them; `first` and `last` are rows, from 0.
-
-    >>> lines(9, 11)
-    'L10-12'
-    """
-    return f"L{first + 1}" if first == last else f"L{first + 1}-{last + 1}"
-
-
-def reference(right: sublime.View) -> str:
-    """The diff's path, relative to the folder of its window that it lies in."""
-    path, window = path_of(right), right.window()
-    for folder in window.folders() if window is not None else []:
-        if path.startswith(folder + os.sep):
-            return path[len(folder) + 1 :]
-    return path
-
-
-def hand_over(window: sublime.Window, text: str) -> bool:
-    """Paste the text into the CLI's prompt, without sending it off; put it onto the clipboard where
-    the window has no terminal, and give False."""
-    terminal = terminal_in(window)
-    if terminal is None:
-        sublime.set_clipboard(text)
-        return False
-    terminal.run_command(PASTE, {"text": text, "bracketed": True})
-    return True
-
-
-def terminal_in(window: sublime.Window) -> sublime.View | None:
-    """The view of Terminus in which the CLI runs, as far as its title tells."""
-    found: list[Any] = [view for view in window.views() if view.settings().get(TERMINUS_VIEW)]
-    named = [view for view in found if "gemini" in view.name().lower()]
-    return next(iter(named or found), None)
+def named(right: sublime.View) -> str:
+    """The diff's file, as the CLI's prompt names it."""
+    window, path = right.window(), path_of(right)
+    try:
+        return reference(path, window.folders() if window is not None else [])
+    except NoReference:
+        return path

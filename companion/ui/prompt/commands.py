@@ -1,0 +1,71 @@
+"""The commands that put words into the prompt of a CLI; plugin.py imports them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sublime
+import sublime_plugin
+
+from ..host import host
+
+NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, and was given {!r}.'
+
+
+def send(window: sublime.Window, text: str, name: str) -> None:
+    """`text` may have variables; `name` is what the user is told that it is."""
+    from .sending import Sending, Words
+
+    Sending(window, lambda path: False, host.tell).send(Words(text, name))
+
+
+class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):
+    """The selected text, else the line of the cursor."""
+
+    def run(self) -> None:
+        send(self.window, "$selection\n", "the selection")
+
+
+class GeminiCompanionSendReferenceCommand(sublime_plugin.WindowCommand):
+    """The file and the selected lines by name: @path#L10-20."""
+
+    def run(self) -> None:
+        send(self.window, "$reference ", "the reference")
+
+
+class GeminiCompanionSendFileCommand(sublime_plugin.WindowCommand):
+    """The file by name, which the CLI reads then."""
+
+    def run(self) -> None:
+        send(self.window, "$file ", "the file")
+
+
+class GeminiCompanionSendOpenFilesCommand(sublime_plugin.WindowCommand):
+    """All files that have a tab in the window, by name."""
+
+    def run(self) -> None:
+        send(self.window, "$open_files ", "the open files")
+
+
+class GeminiCompanionSendDiagnosticsCommand(sublime_plugin.WindowCommand):
+    """What LSP and SublimeLinter found in the file, or in the selected lines."""
+
+    def run(self) -> None:
+        send(self.window, "$diagnostics\n", "the diagnostics")
+
+
+class GeminiCompanionSendOutputCommand(sublime_plugin.WindowCommand):
+    """What the last build said."""
+
+    def run(self) -> None:
+        send(self.window, "$output\n", "the build results")
+
+
+class GeminiCompanionPromptCommand(sublime_plugin.WindowCommand):
+    """Words of the user's own, with variables."""
+
+    def run(self, text: Any = None) -> None:
+        if isinstance(text, str) and text.strip():
+            send(self.window, text, "your prompt")
+        else:
+            host.tell(NO_WORDS.format(text))

@@ -1,0 +1,100 @@
+"""What the packages LSP and SublimeLinter found wrong in a file, where they are installed.
+
+Neither is imported: what they have loaded is looked up, and neither promises that it stays as it is
+(docs/sublime.md 9.1, 9.2). Where one is another by now, it counts as silent, and the log tells.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+import sublime
+
+from ...base.log import logger
+
+LSP, LSP_URLS = "LSP.plugin.core.registry", "LSP.plugin.core.url"
+LINTER = "SublimeLinter.lint.persist"
+# By LSP's numbers; a server need not say one.
+SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
+
+
+@dataclass(frozen=True, order=True)
+class Diagnostic:
+    """`row` and `column` count from 0; `source` is who says it, with the code of the rule."""
+
+    row: int
+    column: int
+    severity: str
+    message: str
+    source: str = ""
+
+    def text(self) -> str:
+        source = f" ({self.source})" if self.source else ""
+        message = " ".join(self.message.split())
+        return f"line {self.row + 1}, column {self.column + 1}: {self.severity}: {message}{source}"
+
+
+def sources() -> list[str]:
+    """Those of the packages that are loaded."""
+    loaded = {"LSP": LSP, "SublimeLinter": LINTER}
+    return [name for name, module in loaded.items() if module in sys.modules]
+
+
+def of(window: sublime.Window, path: str) -> list[Diagnostic]:
+    """What is known to be wrong in the file, in the order of its lines, each thing once."""
+    found = [*_asked("LSP", _of_servers, window, path), *_asked("SublimeLinter", _of_linters, path)]
+    return sorted(set(found))
+
+
+def _asked(name: str, ask: Callable[..., list[Diagnostic]], *arguments: Any) -> list[Diagnostic]:
+    try:
+        return ask(*arguments)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        logger.warning("the diagnostics of %s could not be read", name, exc_info=True)
+        return []
+
+
+def _of_servers(window: sublime.Window, path: str) -> list[Diagnostic]:
+    registry, urls = sys.modules.get(LSP), sys.modules.get(LSP_URLS)
+    if registry is None or urls is None:
+        return []
+    manager = registry.windows.lookup(window)
+    found: list[Diagnostic] = []
+    for session in manager.get_sessions() if manager is not None else ():
+        storage: Any = session.diagnostics
+        # The name of releases up to 2.8; later ones have the other.
+        read = getattr(storage, "diagnostics_by_document_uri", None)
+        read = read or storage.get_diagnostics_for_uri
+        found += [_of_server(each) for each in read(urls.filename_to_uri(path))]
+    return found
+
+
+def _of_server(found: Mapping[str, Any]) -> Diagnostic:
+    """As the Language Server Protocol has it."""
+    start, source = found["range"]["start"], str(found.get("source") or "")
+    code = found.get("code")
+    return Diagnostic(
+        start["line"],
+        start["character"],
+        SEVERITIES.get(found.get("severity") or 1, "error"),
+        str(found["message"]),
+        f"{source} {code}".strip() if code is not None else source,
+    )
+
+
+def _of_linters(path: str) -> list[Diagnostic]:
+    persist = sys.modules.get(LINTER)
+    if persist is None:
+        return []
+    return [
+        Diagnostic(
+            found["line"],
+            found["start"],
+            str(found["error_type"]),
+            str(found["msg"]),
+            f"{found['linter']} {found.get('code') or ''}".strip(),
+        )
+        for found in persist.file_errors.get(path, [])
+    ]

@@ -1,0 +1,69 @@
+"""Files and lines as a CLI's prompt names them: `@src/a.py#L10-20`; pure.
+
+A prompt reads a path up to the first blank and up to some of the punctuation; a backslash, on
+Windows a pair of quotes, takes them in (docs/protocol.md 8.53).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Sequence
+
+SPECIAL = re.compile(r"""[ \t,;!?()\[\]{}|*$`'"#&<>~\\]""")
+SPECIAL_ON_WINDOWS = re.compile(r"[\s,;!?()\[\]{}&^='+`~%$@#]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class NoReference(Exception):
+    """The file cannot be named in a prompt; the text is a sentence for the user."""
+
+
+def reference(
+    path: str,
+    folders: Sequence[str],
+    rows: tuple[int, int] | None = None,
+    windows: bool = os.name == "nt",
+) -> str:
+    """The file, relative to the first of the folders that it is in, else by its whole path; `rows`
+    are its first and last one, from 0. Raises NoReference.
+
+    >>> reference("/work/my file.py", ["/work"], (9, 11))
+    '@my\\\\ file.py#L10-12'
+    """
+    if CONTROL.search(path):
+        raise NoReference(
+            f"A prompt cannot name {path!r}: there is a line break or the like in it."
+        )
+    name = relative(path, folders)
+    return (
+        "@" + (_quoted(name) if windows else _escaped(name)) + (f"#{lines(*rows)}" if rows else "")
+    )
+
+
+def lines(first: int, last: int) -> str:
+    """`first` and `last` are rows, from 0.
+
+    >>> lines(9, 11)
+    'L10-12'
+    """
+    return f"L{first + 1}" if first == last else f"L{first + 1}-{last + 1}"
+
+
+def relative(path: str, folders: Sequence[str]) -> str:
+    for folder in folders:
+        top = os.path.join(folder, "")
+        if os.path.normcase(path).startswith(os.path.normcase(top)):
+            return path[len(top) :]
+    return path
+
+
+def _escaped(name: str) -> str:
+    escaped = SPECIAL.sub(r"\\\g<0>", name)
+    # A dot at the end would be the sentence's.
+    return escaped[:-1] + "\\." if escaped.endswith(".") else escaped
+
+
+def _quoted(name: str) -> str:
+    name = name.replace("\\", "/")
+    return f'"{name}"' if SPECIAL_ON_WINDOWS.search(name) else name

@@ -1,0 +1,198 @@
+"""From a command to the prompt of a CLI: what is meant, whether it may be told, where it goes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import Callable, Mapping, Sequence
+
+import sublime
+
+from . import diagnostics, excerpts, variables
+from .references import NoReference, reference
+from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
+
+NO_TEXT = "There is no text to send: open a file."
+NO_FILE = "There is no file to send: the text in front has none. Save it first."
+NO_FILES = "There is no file to send: no tab of the window has one."
+NO_SOURCES = "There are no diagnostics: neither LSP nor SublimeLinter is installed."
+NO_DIAGNOSTICS = "{} report nothing wrong {}."
+NO_OUTPUT = "There are no build results to send."
+EXCLUDED = "{} is excluded from what CLIs are told. Send it all the same?"
+YES, NO = "Send it", "Do not send it"
+UNSAVED = ", with unsaved changes that the CLI does not see"
+# Variables that tell something of the file in front.
+OF_FILE = {"selection", "reference", "file", "diagnostics"}
+
+
+class NothingToSend(Exception):
+    """The text is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is put into the prompt, with variables, and what the user is told that it is."""
+
+    text: str
+    name: str
+
+
+def text_view(window: sublime.Window) -> sublime.View | None:
+    """The text in front, of whatever group where a terminal has the keyboard."""
+    active, groups = window.active_view(), range(window.num_groups())
+    views = [active, *(window.active_view_in_group(group) for group in groups)]
+    return next((view for view in views if view and not view.settings().get(TERMINUS_VIEW)), None)
+
+
+class Sending:
+    """`is_excluded` says whether CLIs are not to be told of a file of the window; `tell` shows a
+    sentence."""
+
+    def __init__(
+        self,
+        window: sublime.Window,
+        is_excluded: Callable[[str], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._window = window
+        self._is_excluded = is_excluded
+        self._tell = tell
+
+    def send(self, words: Words) -> None:
+        """Into the prompt of a CLI; asks where a file is excluded, and which CLI."""
+        view = text_view(self._window)
+        path = view.file_name() if view is not None else None
+        try:
+            used = variables.names(words.text, Text(self._window, view, ()).variables())
+        except variables.UnknownVariable as error:
+            self._tell(str(error))
+            return
+        go_on = partial(ask_where, self._window, partial(self._hand_over, words, view))
+        if path is not None and used & OF_FILE and self._is_excluded(path):
+            self._ask(path, go_on)
+        else:
+            go_on()
+
+    def _ask(self, path: str, go_on: Callable[[], None]) -> None:
+        self._window.show_quick_panel(
+            [NO, YES],
+            lambda index: go_on() if index == 1 else None,
+            placeholder=EXCLUDED.format(os.path.basename(path)),
+        )
+
+    def _hand_over(self, words: Words, view: sublime.View | None, target: Target) -> None:
+        folders = [target.folder] if target.folder else self._window.folders()
+        text = Text(self._window, view, folders, self._is_excluded)
+        try:
+            filled = variables.filled(words.text, text.variables())
+        except (NothingToSend, NoReference) as error:
+            self._tell(str(error))
+            return
+        hand_over(target, filled, words.name + "".join(text.remarks), self._tell, focus=True)
+
+
+class Text:
+    """What the variables of a prompt stand for. `folders` are those that files are named from;
+    `remarks` are about what was asked for, and end its name in a sentence."""
+
+    def __init__(
+        self,
+        window: sublime.Window,
+        view: sublime.View | None,
+        folders: Sequence[str],
+        is_excluded: Callable[[str], bool] = lambda path: False,
+    ) -> None:
+        self._window = window
+        self._view = view
+        self._folders = folders
+        self._is_excluded = is_excluded
+        self.remarks: list[str] = []
+
+    def variables(self) -> Mapping[str, Callable[[], str]]:
+        return {
+            "selection": self._selection,
+            "reference": self._reference,
+            "file": self._file,
+            "open_files": self._open_files,
+            "diagnostics": self._diagnostics,
+            "output": self._output,
+        }
+
+    def _selection(self) -> str:
+        if self._view is None:
+            raise NothingToSend(NO_TEXT)
+        path, language = self._view.file_name(), excerpts.language_of(self._view)
+        parts: list[str] = []
+        found = excerpts.selected(self._view)
+        for each in found:
+            parts += [self._named(path, each.rows)] if path else []
+            parts += [excerpts.fenced(each.text, language)] if each.text else []
+        missing = sum(each.missing for each in found)
+        return "\n".join(parts + self._cut(missing and f"{missing:,} more characters"))
+
+    def _reference(self) -> str:
+        path, view = self._path(), self._view
+        rows = excerpts.selected_rows(view) if view is not None else []
+        return " ".join(self._named(path, each) for each in rows)
+
+    def _file(self) -> str:
+        return self._named(self._path())
+
+    def _open_files(self) -> str:
+        paths = [view.file_name() for view in self._window.views()]
+        distinct = list(dict.fromkeys(path for path in paths if path))
+        told = [path for path in distinct if not self._is_excluded(path)]
+        if len(told) < len(distinct):
+            self.remarks.append(f", without {len(distinct) - len(told)} that are excluded")
+        if not told:
+            raise NothingToSend(NO_FILES)
+        return " ".join(self._named(path) for path in told)
+
+    def _diagnostics(self) -> str:
+        path, view = self._path(), self._view
+        if not diagnostics.sources():
+            raise NothingToSend(NO_SOURCES)
+        found, place = diagnostics.of(self._window, path), "in the file"
+        if view is not None and any(not region.empty() for region in view.sel()):
+            rows, place = excerpts.selected_rows(view), "in the selected lines"
+            found = [each for each in found if any(a <= each.row <= b for a, b in rows)]
+        if not found:
+            names = " and ".join(diagnostics.sources())
+            raise NothingToSend(NO_DIAGNOSTICS.format(names, place))
+        return "\n".join([self._named(path) + ":", *self._within([it.text() for it in found])])
+
+    def _output(self) -> str:
+        found = excerpts.build_output(self._window)
+        if found is None:
+            raise NothingToSend(NO_OUTPUT)
+        cut = self._cut(found.missing and f"{found.missing:,} characters before these")
+        return "\n".join([*cut, excerpts.fenced(found.text)])
+
+    def _within(self, lines: list[str]) -> list[str]:
+        """As many of the lines as fit."""
+        room = excerpts.LIMIT
+        for count, line in enumerate(lines):
+            room -= len(line) + 1
+            if room < 0:
+                return lines[:count] + self._cut(f"{len(lines) - count:,} more diagnostics")
+        return lines
+
+    def _cut(self, what: str | int) -> list[str]:
+        """Say what did not fit, to the user, and to the CLI by the line that is given."""
+        if not what:
+            return []
+        self.remarks.append(f", without {what} that did not fit")
+        return [f"({what} are left out here.)"]
+
+    def _path(self) -> str:
+        path = self._view.file_name() if self._view is not None else None
+        if path is None:
+            raise NothingToSend(NO_FILE)
+        return path
+
+    def _named(self, path: str, rows: tuple[int, int] | None = None) -> str:
+        view = self._window.find_open_file(path)
+        if view is not None and view.is_dirty() and UNSAVED not in self.remarks:
+            self.remarks.append(UNSAVED)
+        return reference(path, self._folders, rows)

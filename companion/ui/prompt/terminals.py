@@ -1,0 +1,168 @@
+"""Terminus' terminals in which a CLI runs, and texts pasted into its prompt without an Enter.
+
+Terminus is never imported: it may not be there. What is looked up in it is there in any release
+since 2022, and where it is not, the text is pasted all the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import sublime
+
+from ...ide.clis import CLIS
+from .. import settings
+
+# Terminus' marks of its views, and the command by which it pastes into one.
+TERMINUS_VIEW, FINISHED = "terminus_view", "terminus_view.finished"
+ARGUMENTS = "terminus_view.args"
+PASTE = "terminus_paste_text"
+# The module that knows the modes of a terminal.
+TERMINUS = "Terminus.terminus.terminal"
+
+PASTED = "In the prompt of the CLI, not sent off: {}."
+COPIED = "On the clipboard, to be pasted into the CLI: {}."
+REFUSED = "That terminal takes no texts of several lines now; on the clipboard: {}."
+CLIPBOARD = "Copy to the clipboard"
+
+# What Gemini CLI's title begins with: ready, at work (twice), a question to the user.
+TITLE = re.compile("[\u25c7\u2726\u23f2\u270b]  ")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a text goes: the CLI in the terminal, else the clipboard. `folder` is where the CLI
+    works, empty where nobody knows."""
+
+    terminal: sublime.View | None = None
+    folder: str = ""
+
+
+def ask_where(
+    window: sublime.Window,
+    go_on: Callable[[Target], None],
+    cancelled: Callable[[], None] = lambda: None,
+) -> None:
+    """Go on with the CLI of the window, or with what the user chooses: where there are several, and
+    where no terminal shows that a CLI runs in it."""
+    every = terminals(window)
+    clis = [view for view in every if runs_cli(window, view)]
+    if not every or len(clis) == 1:
+        go_on(_target(clis[0]) if clis else Target())
+        return
+    targets = [*map(_target, clis or every), Target()]
+
+    def chosen(index: int) -> None:
+        if index < 0:
+            cancelled()
+        else:
+            go_on(targets[index])
+
+    items = [[view.name() or "Terminal", _folder_of(view)] for view in clis or every]
+    window.show_quick_panel(
+        [*items, [CLIPBOARD, ""]], chosen, placeholder="Into the prompt of which CLI?"
+    )
+
+
+def terminals(window: sublime.Window) -> list[sublime.View]:
+    """Those of Terminus in tabs and in panels that have not ended."""
+    names = [name[len("output.") :] for name in window.panels() if name.startswith("output.")]
+    panels = [view for view in map(window.find_output_panel, names) if view is not None]
+    views = [*window.views(), *panels]
+    return [
+        view
+        for view in views
+        if view.settings().get(TERMINUS_VIEW) and not view.settings().get(FINISHED)
+    ]
+
+
+def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
+    """Whether a CLI runs in the terminal, as far as its title and its command tell."""
+    commands = {each.command for each in CLIS} | {_program(settings.of(window).cli_command[0])}
+    title = view.name()
+    # "bob" is a person's name, too: it stands in the titles of many shells.
+    named = any(word in title.lower() for word in commands - {"bob"})
+    return named or bool(TITLE.match(title)) or bool(commands & set(map(_program, _words(view))))
+
+
+def _program(word: str) -> str:
+    """A command without its folder and its ending.
+
+    >>> _program("C:\\\\bin\\\\gemini.cmd")
+    'gemini'
+    """
+    return re.split(r"[/\\]", word)[-1].lower().partition(".")[0]
+
+
+def _arguments(view: sublime.View) -> dict[str, Any]:
+    found: Any = view.settings().get(ARGUMENTS)
+    return found if isinstance(found, dict) else {}
+
+
+def _words(view: sublime.View) -> list[str]:
+    command = _arguments(view).get("cmd")
+    return [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+
+
+def _folder_of(view: sublime.View) -> str:
+    folder = _arguments(view).get("cwd")
+    return folder if isinstance(folder, str) else ""
+
+
+def _target(view: sublime.View) -> Target:
+    return Target(view, _folder_of(view))
+
+
+def hand_over(
+    target: Target, text: str, what: str, tell: Callable[[str], None], focus: bool = False
+) -> None:
+    """Paste the text into the prompt, or copy it, and say so; `what` names it in the sentence."""
+    text, terminal = harmless(text), target.terminal
+    if terminal is None or not terminal.is_valid():
+        sublime.set_clipboard(text)
+        tell(COPIED.format(what))
+    elif "\n" in text and not _takes_pastes(terminal):
+        # Without brackets around it, each line end would send off what stands before it.
+        sublime.set_clipboard(text)
+        tell(REFUSED.format(what))
+    else:
+        terminal.run_command(PASTE, {"text": text, "bracketed": True})
+        tell(PASTED.format(what))
+        if focus:
+            _show(terminal)
+
+
+def harmless(text: str) -> str:
+    """The text without what a terminal, or a CLI in it, would take for a key or for the end of the
+    paste: control characters are shown as pictures, line ends are all the same."""
+    return CONTROL.sub(_picture, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code == 0x7F:
+        return "\u2421"
+    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
+
+
+def _takes_pastes(terminal: sublime.View) -> bool:
+    """Whether its program has asked for brackets around pasted texts; True where nobody knows."""
+    terminals_of = getattr(sys.modules.get(TERMINUS), "Terminal", None)
+    if terminals_of is None:
+        return True
+    found = terminals_of.from_id(terminal.id())
+    return found is not None and found.bracketed_paste_mode_enabled()
+
+
+def _show(terminal: sublime.View) -> None:
+    window = terminal.window()
+    if window is None:
+        return
+    for name in window.panels():
+        if name.startswith("output.") and window.find_output_panel(name[7:]) == terminal:
+            window.run_command("show_panel", {"panel": name})
+    window.focus_view(terminal)

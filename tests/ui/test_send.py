@@ -1,0 +1,465 @@
+"""What the user sends to a CLI: into its prompt where it runs in Terminus, never sent off."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+import unittest
+from typing import Any
+
+import sublime
+from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, terminals, variables
+from GeminiCompanion.companion.ui.prompt.references import NoReference, reference
+
+from .reviewing import ReviewCase, Steps
+
+# How Gemini CLI 0.61.0 finds references in a prompt, and what it makes of each
+# (docs/protocol.md 8.53).
+PARSER = re.compile(
+    r'(?<!\\)@((?:(?:"(?:[^"]*)")|(?:\\.|[^ \t\n\r,;!?()\[\]{}.]|\.(?!$|[ \t\n\r])))+)'
+)
+
+
+def read_by_the_cli(prompt: str, windows: bool = False) -> list[str]:
+    found = PARSER.findall(prompt)
+    if windows:
+        return [each[1:-1] if each[:1] == each[-1:] == '"' else each for each in found]
+    return [re.sub(r"\\(.)", r"\1", each) for each in found]
+
+
+class References(unittest.TestCase):
+    def test_the_cli_reads_each_name_as_it_is(self) -> None:
+        characters = [chr(code) for code in range(0x20, 0x7F) if chr(code) != "/"]
+        for each in [*characters, "\u00e9", "\u4e16", "\U0001f600", ".", "..."]:
+            for name in (f"a{each}b.py", f"{each}b", f"a{each}", f"{each}{each}"):
+                for windows in (False, True):
+                    if windows and set('<>:"|?*\\') & set(name):
+                        continue
+                    with self.subTest(name=name, windows=windows):
+                        told = f"see {reference(f'/w/{name}', ['/w'], None, windows)} and"
+                        if windows and name.endswith("."):
+                            # No file of Windows is named so.
+                            continue
+                        self.assertEqual(read_by_the_cli(told, windows), [name])
+
+    def test_lines_stand_behind_the_name_and_count_from_one(self) -> None:
+        self.assertEqual(reference("/w/a.py", ["/w"], (0, 0), False), "@a.py#L1")
+        self.assertEqual(reference("/w/a b.py", ["/w"], (9, 19), False), "@a\\ b.py#L10-20")
+        self.assertEqual(reference("/w/a b.py", ["/w"], (9, 19), True), '@"a b.py"#L10-20')
+
+    def test_a_file_outside_of_the_folders_has_its_whole_path(self) -> None:
+        self.assertEqual(reference("/other/a.py", ["/w", "/o"], None, False), "@/other/a.py")
+        self.assertEqual(reference("/o/s/a.py", ["/w", "/o"], None, False), "@s/a.py")
+
+    def test_a_name_with_a_line_break_cannot_be_told_and_that_is_said(self) -> None:
+        with self.assertRaisesRegex(NoReference, "line break"):
+            reference("/w/a\nb.py", ["/w"])
+
+
+class Variables(unittest.TestCase):
+    def test_an_unknown_one_is_named_with_those_that_there_are(self) -> None:
+        with self.assertRaises(variables.UnknownVariable) as caught:
+            variables.names("$file and $slection", ["file", "selection"])
+        self.assertIn("$slection", str(caught.exception))
+        self.assertIn("$file, $selection", str(caught.exception))
+
+    def test_dollar_signs_that_name_nothing_stay(self) -> None:
+        self.assertEqual(variables.filled("$5, $$file, $", {"file": str}), "$5, $file, $")
+
+    def test_braces_end_a_name_within_a_word(self) -> None:
+        self.assertEqual(variables.filled("${file}s", {"file": lambda: "@a"}), "@as")
+
+    def test_what_stands_in_a_value_is_no_variable(self) -> None:
+        self.assertEqual(variables.filled("$file", {"file": lambda: "$file"}), "$file")
+
+
+class Harmless(unittest.TestCase):
+    def test_nothing_in_a_text_ends_the_paste_or_is_taken_for_a_key(self) -> None:
+        every = "".join(map(chr, range(0x100))) + "\x1b[201~\r\ud800\r\n"
+        made = terminals.harmless(every)
+        self.assertEqual([c for c in made if ord(c) < 0x20 and c not in "\t\n"], [])
+        self.assertEqual([c for c in made if 0x7F <= ord(c) < 0xA0], [])
+        made.encode("utf-8")
+        self.assertIn("\u241b[201~", made)
+
+    def test_an_ordinary_text_stays_as_it_is(self) -> None:
+        text = "\tdef f():\n    return '\u00e9\U0001f600'\n"
+        self.assertEqual(terminals.harmless(text), text)
+
+
+class SendCase(ReviewCase):
+    def setUp(self) -> None:
+        super().setUp()
+        sublime.set_clipboard("before")
+        self.pasted: list[dict[str, Any]] = []
+        run = sublime.View.run_command
+
+        def record(on: sublime.View, command: str, args: Any = None) -> None:
+            if command == "terminus_paste_text":
+                self.pasted.append({"view": on.name(), **args})
+            else:
+                run(on, command, args)
+
+        self.replace(sublime.View, "run_command", record)
+
+    def terminal(self, name: str, **arguments: Any) -> sublime.View:
+        """A tab like one of Terminus, behind the text in front."""
+        front = self.window.active_view()
+        view = self.window.new_file()
+        self.dress(view, name, **arguments)
+        if front is not None:
+            self.window.focus_view(front)
+        return view
+
+    def dress(self, view: sublime.View, name: str, **arguments: Any) -> None:
+        view.set_name(name)
+        view.set_scratch(True)
+        view.settings().set("terminus_view", True)
+        view.settings().set("terminus_view.args", arguments)
+
+    def select(self, view: sublime.View, *regions: tuple[int, int]) -> None:
+        view.sel().clear()
+        for begin, end in regions:
+            view.sel().add(sublime.Region(begin, end))
+
+    def text(self) -> str:
+        """What was pasted, once."""
+        self.assertEqual(len(self.pasted), 1, self.pasted)
+        self.assertTrue(self.pasted[0]["bracketed"])
+        return str(self.pasted[0]["text"])
+
+
+class Where(SendCase):
+    def test_it_goes_into_the_prompt_of_the_cli_which_gets_the_keyboard(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\n")
+        terminal = self.terminal("Gemini CLI", cwd=self.folder)
+        self.select(view, (0, 7))
+        told = self.told()
+        self.run_command("send_reference")
+        self.assertEqual(self.text(), "@a.py#L1-2 ")
+        self.assertEqual(self.window.active_view(), terminal)
+        yield lambda: any(terminals.PASTED.format("the reference") in each for each in told)
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_without_a_terminal_it_is_on_the_clipboard_and_that_is_said(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        told = self.told()
+        self.run_command("send_file")
+        self.assertEqual(sublime.get_clipboard(), f"@{self.folder}/a.py ")
+        yield lambda: any(terminals.COPIED.format("the file") in each for each in told)
+
+    def test_of_several_clis_the_user_chooses_one(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.terminal("\u25c7  Ready (work)", cwd="/work")
+        self.terminal("bash", cwd="/")
+        self.terminal("shell", cmd=["env", "X=1", "/usr/bin/qwen"], cwd=self.folder)
+        panels = self.panels()
+        self.run_command("send_file")
+        [panel] = panels
+        names = [row[0] for row in panel["items"]]
+        self.assertEqual(sorted(names[:2]), ["shell", "\u25c7  Ready (work)"])
+        self.assertEqual(names[2:], [terminals.CLIPBOARD])
+        panel["on_select"](names.index("shell"))
+        self.assertEqual(self.pasted[0]["view"], "shell")
+        self.assertEqual(self.text(), "@a.py ")
+
+    def test_where_no_terminal_shows_a_cli_nothing_is_pasted_unasked(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.terminal("bob@host: ~", cmd=["bash"], cwd=self.folder)
+        panels = self.panels()
+        self.run_command("send_file")
+        self.assertEqual(self.pasted, [])
+        panels[0]["on_select"](-1)
+        self.assertEqual((self.pasted, sublime.get_clipboard()), ([], "before"))
+        panels[0]["on_select"](1)
+        self.assertEqual((self.pasted, sublime.get_clipboard()), ([], f"@{self.folder}/a.py "))
+        panels[0]["on_select"](0)
+        self.assertEqual(self.text(), "@a.py ")
+
+    def test_a_terminal_that_has_ended_is_none(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.terminal("Gemini CLI").settings().set("terminus_view.finished", True)
+        self.run_command("send_file")
+        self.assertEqual(self.pasted, [])
+        self.assertNotEqual(sublime.get_clipboard(), "before")
+
+    def test_a_terminal_in_a_panel_counts_too(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        panel = self.window.create_output_panel("Terminus")
+        self.addCleanup(self.window.destroy_output_panel, "Terminus")
+        self.dress(panel, "Gemini CLI", cwd=self.folder)
+        self.run_command("send_file")
+        self.assertEqual(self.text(), "@a.py ")
+        self.assertEqual(self.window.active_panel(), "output.Terminus")
+
+    def test_from_a_terminal_the_text_of_another_group_is_meant(self) -> Steps:
+        self.addCleanup(self.window.set_layout, self.window.layout())
+        cells = [[0, 0, 1, 1], [1, 0, 2, 1]]
+        self.window.set_layout({"cols": [0, 0.5, 1], "rows": [0, 1], "cells": cells})
+        self.window.focus_group(0)
+        yield from self.open("a.py", "one\n")
+        self.window.focus_group(1)
+        terminal = self.terminal("Gemini CLI", cwd=self.folder)
+        self.window.focus_view(terminal)
+        self.run_command("send_file")
+        self.assertEqual(self.text(), "@a.py ")
+
+    def test_several_lines_go_only_where_a_program_takes_pastes(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\n")
+        self.terminal("Gemini CLI", cwd=self.folder)
+        modes = {"takes": False}
+
+        class Terminal:
+            @classmethod
+            def from_id(cls, _id: int) -> Any:
+                return cls()
+
+            def bracketed_paste_mode_enabled(self) -> bool:
+                return modes["takes"]
+
+        module = types.ModuleType(terminals.TERMINUS)
+        module.__dict__["Terminal"] = Terminal
+        sys.modules[terminals.TERMINUS] = module
+        self.addCleanup(sys.modules.pop, terminals.TERMINUS)
+        self.select(view, (0, 7))
+        told = self.told()
+        self.run_command("send_selection")
+        self.assertEqual(self.pasted, [])
+        self.assertIn("two", sublime.get_clipboard())
+        yield lambda: any("takes no texts" in each for each in told)
+        modes["takes"] = True
+        self.window.focus_view(view)
+        self.run_command("send_selection")
+        self.assertIn("two", self.text())
+
+
+class What(SendCase):
+    def sent(self, name: str, **arguments: Any) -> str:
+        """What the command puts onto the clipboard."""
+        self.assertEqual(terminals.terminals(self.window), [])
+        self.run_command(name, **arguments)
+        return sublime.get_clipboard()
+
+    def at(self, name: str) -> str:
+        return f"@{self.folder}/{name}"
+
+    def test_a_selection_comes_as_code_with_the_name_of_its_lines(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\n")
+        self.select(view, (4, 8))
+        self.assertEqual(
+            self.sent("send_selection"), f"{self.at('a.py')}#L2\n```python\ntwo\n```\n"
+        )
+
+    def test_without_a_selection_it_is_the_line_of_the_cursor(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\n")
+        self.select(view, (5, 5))
+        self.assertIn("\ntwo\n", self.sent("send_selection"))
+        self.assertEqual(self.sent("send_reference"), f"{self.at('a.py')}#L2 ")
+
+    def test_of_several_selections_each_is_sent_and_lone_cursors_are_not(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\nfour\nfive\n")
+        self.select(view, (0, 3), (8, 8), (14, 18))
+        text = self.sent("send_selection")
+        self.assertEqual(
+            re.findall(r"#L(\d)\n```python\n(\w+)\n```", text), [("1", "one"), ("4", "four")]
+        )
+        path = self.at("a.py")
+        self.assertEqual(self.sent("send_reference"), f"{path}#L1 {path}#L4 ")
+
+    def test_selections_of_neighbouring_lines_are_one_reference(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\n")
+        self.select(view, (0, 1), (2, 5), (8, 9))
+        self.assertEqual(self.sent("send_reference"), f"{self.at('a.py')}#L1-3 ")
+
+    def test_a_text_without_a_file_is_sent_and_cannot_be_referred_to(self) -> Steps:
+        view = self.window.new_file()
+        view.run_command("append", {"characters": "words"})
+        view.set_scratch(True)
+        self.assertEqual(self.sent("send_selection").splitlines()[1:], ["words", "```"])
+        sublime.set_clipboard("before")
+        told = self.told()
+        self.assertEqual(self.sent("send_reference"), "before")
+        yield lambda: any(sending.NO_FILE in each for each in told)
+
+    def test_a_large_selection_is_cut_at_a_line_and_that_is_said_twice(self) -> Steps:
+        lines = "".join(f"line {number}\n" for number in range(1, 10_001))
+        view = yield from self.open("a.txt", lines)
+        self.select(view, (0, view.size()))
+        told = self.told()
+        text = self.sent("send_selection")
+        self.assertLess(len(text), excerpts.LIMIT + 400)
+        self.assertIn("#L1-10000\n", text)
+        last = re.findall(r"(?m)^line \d+$", text)[-1]
+        self.assertIn(last + "\n", lines)
+        missing = len(lines) - len(lines.partition(last)[0]) - len(last)
+        self.assertIn(f"({missing:,} more characters are left out here.)", text)
+        yield lambda: any(f"{missing:,} more characters" in each for each in told)
+
+    def test_one_long_line_is_cut_too(self) -> Steps:
+        view = yield from self.open("a.txt", "x" * 100_000)
+        self.select(view, (0, view.size()))
+        self.assertIn("(83,616 more characters are left out here.)", self.sent("send_selection"))
+
+    def test_fences_in_the_code_do_not_end_its_block(self) -> Steps:
+        view = yield from self.open("a.md", "```\n````\nx\n")
+        self.select(view, (0, view.size()))
+        text = self.sent("send_selection")
+        self.assertEqual(len(re.findall("(?m)^`{5}", text)), 2)
+
+    def test_a_file_with_unsaved_changes_is_said_to_have_them(self) -> Steps:
+        view = yield from self.open("a.py", "one\n")
+        view.run_command("append", {"characters": "two\n"})
+        told = self.told()
+        self.assertEqual(self.sent("send_file"), self.at("a.py") + " ")
+        yield lambda: any("unsaved changes" in each for each in told)
+        view.set_scratch(True)
+
+    def test_open_files_are_those_with_a_tab_each_once(self) -> Steps:
+        before = {view.file_name() for view in self.window.views()} - {None}
+        yield from self.open("a.py", "one\n")
+        yield from self.open("b c.py", "two\n")
+        names = read_by_the_cli(self.sent("send_open_files"))
+        self.assertEqual(len(names), len(before) + 2)
+        self.assertEqual(names[-2:], [f"{self.folder}/a.py", f"{self.folder}/b c.py"])
+
+    def test_build_results_are_the_end_of_what_the_build_said(self) -> Steps:
+        panel = self.window.create_output_panel("exec")
+        self.addCleanup(self.window.destroy_output_panel, "exec")
+        told = self.told()
+        self.assertEqual(self.sent("send_output"), "before")
+        yield lambda: any(sending.NO_OUTPUT in each for each in told)
+        panel.run_command("append", {"characters": "a.c:1: error\n[Finished]\n"})
+        self.assertEqual(self.sent("send_output"), "```\na.c:1: error\n[Finished]\n```\n")
+        panel.run_command("append", {"characters": "more\n" * 10_000 + "last\n"})
+        text = self.sent("send_output")
+        self.assertTrue(text.endswith("more\nlast\n```\n"))
+        self.assertRegex(
+            text, r"^\([\d,]+ characters before these are left out here\.\)\n```\nmore\n"
+        )
+
+
+class Prompts(SendCase):
+    def test_words_of_the_users_own_come_with_their_variables_filled_in(self) -> Steps:
+        view = yield from self.open("a.py", "one\n")
+        self.select(view, (0, 3))
+        self.run_command("prompt", text="Explain $reference, it costs $$5")
+        self.assertEqual(sublime.get_clipboard(), f"Explain @{self.folder}/a.py#L1, it costs $5")
+
+    def test_an_unknown_variable_sends_nothing_and_is_said(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        told = self.told()
+        self.run_command("prompt", text="Explain $slection")
+        yield lambda: any("$slection is no variable" in each for each in told)
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_a_prompt_without_words_says_what_it_needs(self) -> Steps:
+        told = self.told()
+        self.run_command("prompt")
+        yield lambda: any('has to be given a "text"' in each for each in told)
+
+    def test_those_of_the_palette_can_be_filled_in(self) -> None:
+        text = sublime.load_resource("Packages/GeminiCompanion/Default.sublime-commands")
+        entries: Any = sublime.decode_value(text)
+        rows = [row for row in entries if row["command"].endswith("_prompt")]
+        self.assertEqual(len(rows), 5)
+        known = sending.Text(self.window, None, ()).variables()
+        for row in rows:
+            with self.subTest(row["caption"]):
+                self.assertTrue(variables.names(row["args"]["text"], known))
+
+
+class Diagnostics(SendCase):
+    """Stand-ins have the names and shapes that the packages have (docs/sublime.md 9.1, 9.2)."""
+
+    def module(self, name: str, **members: Any) -> None:
+        module = types.ModuleType(name)
+        module.__dict__.update(members)
+        sys.modules[name] = module
+        self.addCleanup(sys.modules.pop, name, None)
+
+    def lsp(self, reader: str, *found: dict[str, Any]) -> None:
+        uris: list[str] = []
+
+        def read(uri: str) -> list[dict[str, Any]]:
+            uris.append(uri)
+            return list(found)
+
+        storage = types.SimpleNamespace(**{reader: read})
+        session = types.SimpleNamespace(diagnostics=storage)
+        manager = types.SimpleNamespace(get_sessions=lambda: iter([session]))
+        windows = types.SimpleNamespace(lookup=lambda _window: manager)
+        self.module(diagnostics.LSP, windows=windows)
+        self.module(diagnostics.LSP_URLS, filename_to_uri=lambda path: "file://" + path)
+        self.asked = uris
+
+    def linter(self, path: str, *found: dict[str, Any]) -> None:
+        self.module(diagnostics.LINTER, file_errors={path: list(found)})
+
+    def found(self, row: int, message: str, **more: Any) -> dict[str, Any]:
+        place = {"line": row, "character": 4}
+        return {"range": {"start": place, "end": place}, "message": message, **more}
+
+    def test_those_of_servers_and_linters_come_in_the_order_of_the_lines(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\n")
+        for reader in ("get_diagnostics_for_uri", "diagnostics_by_document_uri"):
+            self.lsp(
+                reader,
+                self.found(2, "is not\n  defined", severity=1, source="Pyright", code="undefined"),
+                self.found(0, "unused", severity=2),
+            )
+            error = {"line": 1, "start": 0, "error_type": "warning", "code": "E501"}
+            self.linter(str(view.file_name()), {**error, "msg": "too long", "linter": "flake8"})
+            self.window.focus_view(view)
+            self.run_command("send_diagnostics")
+            self.assertEqual(
+                sublime.get_clipboard().splitlines(),
+                [
+                    f"@{self.folder}/a.py:",
+                    "line 1, column 5: warning: unused",
+                    "line 2, column 1: warning: too long (flake8 E501)",
+                    "line 3, column 5: error: is not defined (Pyright undefined)",
+                ],
+            )
+            self.assertEqual(self.asked, [f"file://{view.file_name()}"])
+
+    def test_a_selection_asks_for_those_of_its_lines(self) -> Steps:
+        view = yield from self.open("a.py", "one\ntwo\nthree\n")
+        self.lsp("get_diagnostics_for_uri", self.found(0, "here"), self.found(2, "there"))
+        self.select(view, (8, 10))
+        self.run_command("send_diagnostics")
+        self.assertIn("there", sublime.get_clipboard())
+        self.assertNotIn("here\n", sublime.get_clipboard().replace("there", ""))
+        self.select(view, (4, 6))
+        told = self.told()
+        self.run_command("send_diagnostics")
+        yield lambda: any("nothing wrong in the selected lines" in each for each in told)
+
+    def test_without_either_package_that_is_said(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        told = self.told()
+        self.run_command("send_diagnostics")
+        yield lambda: any(sending.NO_SOURCES in each for each in told)
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_a_package_that_has_changed_counts_as_silent(self) -> Steps:
+        view = yield from self.open("a.py", "one\n")
+        self.module(diagnostics.LSP, windows=None)
+        self.module(diagnostics.LSP_URLS)
+        error = {"line": 0, "start": 0, "error_type": "error", "code": "", "msg": "bad"}
+        self.linter(str(view.file_name()), {**error, "linter": "x"})
+        self.run_command("send_diagnostics")
+        self.assertIn("error: bad (x)", sublime.get_clipboard())
+
+    def test_more_than_fit_are_cut_and_that_is_said(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.lsp(
+            "get_diagnostics_for_uri", *(self.found(0, f"m{n} " + "x" * 90) for n in range(1000))
+        )
+        self.run_command("send_diagnostics")
+        text = sublime.get_clipboard()
+        self.assertLess(len(text), excerpts.LIMIT + 400)
+        self.assertRegex(text, r"\(\d+ more diagnostics are left out here\.\)\n$")
+        told = self.told()
+        self.run_command("send_diagnostics")
+        yield lambda: any("more diagnostics that did not fit" in each for each in told)
