@@ -90,6 +90,8 @@ class Book:
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
+        # The same by path: nearly every question is about one.
+        self._of_path: dict[str, dict[int, Entry]] = {}
         self._numbers = itertools.count(1)
 
     def __contains__(self, number: object) -> bool:
@@ -108,21 +110,25 @@ class Book:
 
     def adopt(self, entries: Iterable[Entry]) -> list[int]:
         """Have the entries of another book, as no session's; gives their numbers."""
-        return [self._add(replace(entry, event_id=0)) for entry in entries]
+        return [self._put(replace(entry, event_id=0)) for entry in entries]
 
-    def _add(self, entry: Entry) -> int:
-        number = next(self._numbers)
+    def _put(self, entry: Entry, number: int = 0) -> int:
+        """Have the entry under that number, in place of one for the same path, or under a new one;
+        gives the number."""
+        number = number or next(self._numbers)
         self._entries[number] = entry
+        self._of_path.setdefault(entry.path, {})[number] = entry
         return number
 
     def of(self, state: str, session_id: str | None = None, path: str | None = None) -> list[int]:
         """The entries in that state, of the session and the path where these are given."""
+        entries = self._entries if path is None else self._of_path.get(path)
+        if not entries:
+            return []
         return [
             number
-            for number, entry in self._entries.items()
-            if entry.state == state
-            and (path is None or entry.path == path)
-            and (session_id is None or entry.session_id == session_id)
+            for number, entry in entries.items()
+            if entry.state == state and (session_id is None or entry.session_id == session_id)
         ]
 
     def is_open(self, number: int) -> bool:
@@ -133,45 +139,50 @@ class Book:
     ) -> int:
         """A proposal that waits for the user now; None for a text that is not whole."""
         proposed = "" if text is None else digest(text)
-        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
-        return self._add(entry)
+        return self._put(
+            Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
+        )
 
     def edit(self, number: int, text: str) -> bool:
         """The user changed an open proposal; gives whether that is news."""
         if self._entries[number].text == text:
             return False
-        self._entries[number] = replace(self._entries[number], text=text)
+        self._put(replace(self._entries[number], text=text), number)
         return True
 
     def decide(self, number: int, text: str | None) -> None:
         """The user accepted the text, or rejects with None; or changes an acceptance of which
         nobody was told into a rejection."""
         entry = replace(self._entries[number], state=DECIDED, text=text, decided_at=time.time())
-        self._entries[number] = entry
+        self._put(entry, number)
 
     def queue(self, number: int, session_id: str, event_id: int) -> None:
         """The decision waits in the queue of that session now."""
         entry = self._entries[number]
-        self._entries[number] = replace(entry, session_id=session_id, event_id=event_id)
+        self._put(replace(entry, session_id=session_id, event_id=event_id), number)
 
     def leave_session(self, number: int, after_session: int) -> None:
         """The entry's session has ended."""
         entry = self._entries[number]
-        self._entries[number] = replace(entry, event_id=0, after_session=after_session)
+        self._put(replace(entry, event_id=0, after_session=after_session), number)
 
     def tell(self, number: int) -> list[Entry]:
         """Its CLI was told, or is not to be told any more; gives the older texts that had to make
         way. A rejection has nothing left to be done, nor has the CLI's own text."""
         entry = self._entries[number]
         if not entry.text:
-            del self._entries[number]
+            self.forget(number)
             return []
         for same in self.of(TOLD, path=entry.path):
             if self._entries[same].text == entry.text:
-                del self._entries[same]
-        self._entries[number] = replace(entry, state=TOLD, event_id=0)
+                self.forget(same)
+        self._put(replace(entry, state=TOLD, event_id=0), number)
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
-        return [self._entries.pop(each) for each in told[: max(len(told) - MAX_TOLD, 0)]]
+        oldest = told[: max(len(told) - MAX_TOLD, 0)]
+        gone = [self._entries[each] for each in oldest]
+        for each in oldest:
+            self.forget(each)
+        return gone
 
     def take_back(
         self, number: int, decision: Decision, session_id: str, event_id: int = 0
@@ -183,17 +194,17 @@ class Book:
             # Of these nothing was left to be done (`tell`), but to be heard.
             path, text, at = decision.path, decision.text, decision.at
             entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at)
-            number = self._add(entry)
+            number = self._put(entry)
         if entry is not None and entry.state == TOLD:
             again = replace(entry, state=DECIDED, session_id=session_id, event_id=event_id)
-            self._entries[number] = again
+            self._put(again, number)
 
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text: it comes back
         unless the CLI writes it."""
-        self._entries[number] = replace(
-            self._entries[number], state=TOLD, text=text, decided_at=time.time(), comes_back=True
-        )
+        entry = self._entries[number]
+        now = time.time()
+        self._put(replace(entry, state=TOLD, text=text, decided_at=now, comes_back=True), number)
 
     def copy_edited(self, number: int) -> int | None:
         """An open proposal is about to be decided without the user: what they typed into it is to
@@ -201,7 +212,7 @@ class Book:
         entry = self._entries[number]
         if not entry.text or not entry.is_edited:
             return None
-        copy = self._add(entry)
+        copy = self._put(entry)
         self.hand_over(copy, entry.text)
         return copy
 
@@ -215,4 +226,10 @@ class Book:
         return numbers
 
     def forget(self, number: int) -> None:
-        self._entries.pop(number, None)
+        entry = self._entries.pop(number, None)
+        if entry is None:
+            return
+        of_path = self._of_path[entry.path]
+        del of_path[number]
+        if not of_path:
+            del self._of_path[entry.path]

@@ -85,11 +85,14 @@ class Diffs(Desk):
     def _check(self, session: Session, path: str) -> None:
         if len(path) > MAX_PATH:
             raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
+        all_open = self._book.of(OPEN)
+        if len(all_open) < MAX_OPEN_DIFFS:
+            return
         own = self._book.of(OPEN, session.id)
         is_new = path not in {self._book[number].path for number in own}
         if len(own) >= MAX_OPEN_DIFFS and is_new:
             raise EditorError(f"Expected a decision on the {MAX_OPEN_DIFFS} open diffs first.")
-        if len(self._book.of(OPEN)) >= MAX_WINDOW_DIFFS:
+        if len(all_open) >= MAX_WINDOW_DIFFS:
             raise EditorError("Expected a decision on some of the window's open diffs first.")
 
     async def _open(self, session: Session, number: int, proposal: Proposal) -> None:
