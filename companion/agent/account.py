@@ -135,7 +135,8 @@ class Account:
 
     def learn_error(self, code: str) -> None:
         """The same from an error of the agent, by its code."""
-        self._is_refused |= code == failure.AUTH_REQUIRED
+        if code == failure.AUTH_REQUIRED:
+            self._is_refused, self._is_verified = True, False
 
     @asynccontextmanager
     async def _without_login(self) -> AsyncIterator[None]:

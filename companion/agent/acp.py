@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from abc import ABC, abstractmethod
 from typing import Any, Mapping, Sequence
 
@@ -21,6 +22,8 @@ PROTOCOL_VERSION = 1
 # How each of the agent's messages begins; what stands before it on the line is for a terminal
 # (docs/gemini-cli-acp.md 2.11).
 OPENING = b'{"jsonrpc"'
+# How a line of the CLI's own log begins, which it writes to its standard error.
+LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
 
 
 class Listener(ABC):
@@ -37,6 +40,10 @@ class Listener(ABC):
     @abstractmethod
     def noise(self, text: str) -> None:
         """A line that is none of the protocol's."""
+
+    @abstractmethod
+    def logged(self, text: str) -> None:
+        """A line of the CLI's own log."""
 
     @abstractmethod
     def ended(self) -> None:
@@ -56,6 +63,7 @@ class Client:
         # of several at once each next one waits twice as long for it (docs/gemini-cli-acp.md 1.9).
         self.opening = asyncio.Lock()
         self._is_given_up = False
+        process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
 
     @property
@@ -169,6 +177,12 @@ class Client:
             self._noise(line)
             return
         self._dispatch(message)
+
+    def _take_error(self, line: str) -> bool:
+        found = LOG_LINE.match(line)
+        if found:
+            self._listener.logged(line[found.end() :])
+        return found is not None
 
     def _noise(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()

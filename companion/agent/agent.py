@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Mapping, Sequence
@@ -24,6 +25,9 @@ from .turn import Limits, Turn
 # Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended:
 # it gives no memory back, and a new start makes it forget.
 LARGE, IDLE = 600 << 20, timedelta(minutes=30)
+# How the CLI's log says that the model is asked once more, not in which session
+# (docs/gemini-cli-acp.md 1.6).
+RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 # Seconds in which a cancelled turn ends its commands, with some to spare.
 ENDING = 2.0
 
@@ -120,8 +124,9 @@ class Agent(Listener):
         """Say something; what comes of it are the turn's events.
 
         It goes to the conversation `session_id`; without, to the newest one of the workspace (an
-        absolute path of a folder), or a new one. `files` are paths to be read along. Where nobody
-        can decide on tools, `asks` is False, and those that need it are rejected.
+        absolute path of a folder) that nobody has used by its id, or a new one. `files` are paths
+        to be read along. Where nobody can decide on tools, `asks` is False, and those that need it
+        are rejected.
 
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
@@ -171,8 +176,9 @@ class Agent(Listener):
         return tuple(conversation.info for conversation in self._conversations)
 
     async def new_session(self, workspace: str) -> SessionInfo:
-        """Begin a conversation; the workspace's next message goes there."""
+        """Begin a conversation, which is used by its id."""
         conversation = self._conversations.find(workspace, None, True)
+        conversation.is_owned = True
         await self._connect(conversation)
         return conversation.info
 
@@ -210,6 +216,12 @@ class Agent(Listener):
 
     def noise(self, text: str) -> None:
         self._runner.hear(text)
+
+    def logged(self, text: str) -> None:
+        found = RETRY.match(text)
+        if found:
+            for turn in self._conversations.turns:
+                turn.retried(int(found.group("attempt")), found.group("status") or "")
 
     def ended(self) -> None:
         logger.info("the Gemini CLI ended")

@@ -47,6 +47,11 @@ class CallTracker:
         self._questions: dict[str, Question] = {}
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no call runs or waits for a decision."""
+        return not self._calls
+
+    @property
     def confirmations(self) -> tuple[Event, ...]:
         """The events of the calls that wait for a decision."""
         events = (question.event for question in self._questions.values())

@@ -28,8 +28,10 @@ FIXED = {
     "GEMINI_CLI_NO_RELAUNCH": "true",
     # A login must not open a browser on this machine; it says where to go instead.
     "NO_BROWSER": "true",
+    # Where the CLI says that it asks the model once more, as soon as it does.
+    **({} if os.name == "nt" else {"GEMINI_DEBUG_LOG_FILE": "/dev/stderr"}),
 }
-# Attempts of one request: the CLI tries silently, and ten would take minutes.
+# Attempts of one request; ten, which is the default, would take minutes.
 MAX_ATTEMPTS = 3
 CREDENTIALS = ("oauth_creds.json", "google_accounts.json")
 

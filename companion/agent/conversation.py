@@ -55,12 +55,14 @@ class SessionInfo:
 
 
 class Conversation:
-    """`workspace` is an absolute path; `recordings` the folder where the CLI keeps its own."""
+    """`workspace` is an absolute path; `recordings` the folder where the CLI keeps its own.
+    `is_owned` says that somebody uses it by its id; who uses none does not get into it."""
 
     def __init__(self, workspace: str, recordings: str) -> None:
         self.id = secrets.token_hex(16)
         self.workspace = workspace
         self.turn: Turn | None = None
+        self.is_owned = False
         self.created = self.last_used = datetime.now(timezone.utc)
         self._recordings = recordings
         self._approvals = Approvals()

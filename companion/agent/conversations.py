@@ -62,19 +62,22 @@ class Conversations:
             ) from None
 
     def find(self, workspace: str, session_id: str | None, new: bool) -> Conversation:
-        """The one by its id; without an id the last used one of the workspace; where there is none
-        or `new` says so, one that is not remembered yet. Raises AgentError."""
+        """The one by its id; without an id the last used one of the workspace that nobody has
+        asked for by its id, for such a one is somebody's own; where there is none or `new` says so,
+        one that is not remembered yet. Raises AgentError."""
         if session_id is not None and not new:
-            return self.known(session_id)
+            known = self.known(session_id)
+            known.is_owned = True
+            return known
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 f"Expected the absolute path of a folder as workspace; got {workspace!r}.",
             )
         real = os.path.realpath(workspace)
-        known = [each for each in self if each.workspace == real]
-        if known and not new:
-            return known[-1]
+        open_to_all = [each for each in self if each.workspace == real and not each.is_owned]
+        if open_to_all and not new:
+            return open_to_all[-1]
         return Conversation(real, self._recordings)
 
     def remember(self, conversation: Conversation) -> None:

@@ -18,19 +18,25 @@ class EventLog:
         self._turn_id = turn_id
         self._events: list[Event] = []
         self._grown = asyncio.Event()
-        # Whether the last event is a piece of the answer, and the half of a surrogate pair with
-        # which what was said so far ends.
-        self._is_in_answer = False
-        self._half = ""
+        # The end of the answer so far, for the piece that will close it: its last character, and
+        # the half of a surrogate pair that may follow.
+        self._held = self._half = ""
 
     @property
     def is_over(self) -> bool:
         return bool(self._events) and self._events[-1].is_last
 
     @property
+    def last_number(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        return len(self._events)
+
+    @property
     def has_answer(self) -> bool:
         """Whether the model has said something, or called a tool."""
-        return any(isinstance(event.body, (Content, ToolCall)) for event in self._events)
+        return bool(self._held) or any(
+            isinstance(event.body, (Content, ToolCall)) for event in self._events
+        )
 
     async def read(self, after: int = 0) -> AsyncIterator[Event]:
         """The events with a number above `after`, those to come included; ends with the last."""
@@ -47,17 +53,19 @@ class EventLog:
             await grown.wait()
 
     def say(self, text: str) -> None:
-        """Add a piece of the answer."""
+        """Add a piece of the answer. Its last character waits for what follows, so that the piece
+        that turns out to be the last one has a text."""
         text, self._half = pair(self._half, text)
         if text:
+            text, self._held = (self._held + text)[:-1], text[-1]
+        if text:
             self._append(Content(text))
-            self._is_in_answer = True
 
     def add(self, body: Body) -> Event:
         """Add anything else; a run of pieces before it is closed."""
-        if self._is_in_answer:
-            self._is_in_answer, self._half = False, ""
-            self._append(Content("", is_partial=False))
+        last, self._held, self._half = self._held, "", ""
+        if last:
+            self._append(Content(last, is_partial=False))
         return self._append(body)
 
     def _append(self, body: Body) -> Event:

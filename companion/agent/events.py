@@ -20,8 +20,7 @@ MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
 
 @dataclass(frozen=True)
 class Content:
-    """A piece of the answer. A run of pieces is closed by one with `is_partial` False, whose text
-    is empty."""
+    """A piece of the answer, never empty. The last of a run of pieces has `is_partial` False."""
 
     type: ClassVar[str] = "content"
     text: str
@@ -105,8 +104,9 @@ class ToolConfirmation:
 class ToolResult:
     """What came of the call; the last event about it.
 
-    `result` is what the model is told, `display_result` what a person wants to see of it. `args`
-    are the arguments as far as they are known now. `error` says why it failed or was rejected.
+    `result` is what the model is told, `display_result` what the tool shows a person of it, often
+    nothing. `args` are the arguments as far as they are known now. `error` says why it failed or
+    was rejected.
     """
 
     type: ClassVar[str] = "tool_result"

@@ -39,6 +39,7 @@ AUTH_MARKS = (
     "API key is missing",
 )
 NETWORK_MARKS = ("terminated", "fetch failed", "ECONN", "ENOTFOUND", "ETIMEDOUT", "socket hang up")
+UNREACHABLE = "The model cannot be reached, or the connection broke off."
 QUOTA_MARKS = ("RESOURCE_EXHAUSTED", "quota")
 
 
@@ -68,8 +69,15 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
     details = str(data.get("details", "")) if isinstance(data, dict) else ""
     if details and raw in ("Internal error", ""):
         raw = details
+    code = _code(number, raw + details)
+    message = UNREACHABLE if code == NETWORK_ERROR else innermost(raw)
     # Only now: the escapes of JSON inside of JSON can spell halves, too.
-    return AgentError(_code(number, raw + details), clean(innermost(raw)), clean(raw))
+    return AgentError(code, clean(message), clean(raw))
+
+
+def is_network(text: str) -> bool:
+    """Whether the CLI's words are those for a connection that failed."""
+    return any(mark in text for mark in NETWORK_MARKS)
 
 
 def innermost(message: str, depth: int = MAX_DEPTH) -> str:
@@ -91,6 +99,6 @@ def _code(number: object, text: str) -> str:
         return AUTH_REQUIRED
     if number == 429 or any(mark in text for mark in QUOTA_MARKS):
         return QUOTA_EXCEEDED
-    if any(mark in text for mark in NETWORK_MARKS):
+    if is_network(text):
         return NETWORK_ERROR
     return GEMINI_ERROR

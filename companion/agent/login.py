@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Mapping
 
 from ..base import jsonrpc
+from . import failure
 from .acp import Client, Listener
 from .auth import Credentials
 from .failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
@@ -25,6 +26,8 @@ SHOWING, EXCHANGING = 60.0, 60.0
 URL = re.compile(r"https://accounts\.google\.com/[!-~]+")
 # Characters of a code; Google's have fewer than a hundred.
 MAX_CODE = 2000
+# How the CLI's log says why a code did not do.
+FAILED = "Failed to authenticate with authorization code:"
 ABANDONED = "The login was given up."
 
 
@@ -48,6 +51,8 @@ class GoogleLogin(Listener):
         self._request: asyncio.Future[Any] | None = None
         self._shown = asyncio.Event()
         self._url = ""
+        # Why the last code did not do, in the CLI's words.
+        self._failure = ""
         self._timer: asyncio.TimerHandle | None = None
         self._expires = datetime.now(timezone.utc)
 
@@ -89,10 +94,13 @@ class GoogleLogin(Listener):
         if self.is_over or self._client is None:
             raise AgentError(VALIDATION_ERROR, "No login waits for a code; begin one first.")
         self._shown.clear()
+        self._failure = ""
         self._client.type_line(code)
         if not await self._wait(EXCHANGING):
             await self.abandon()
             raise AgentError(NETWORK_ERROR, "Google did not answer.")
+        if not self.is_over and failure.is_network(self._failure):
+            raise AgentError(NETWORK_ERROR, "Google cannot be reached.", self._failure)
         if not self.is_over:
             raise AgentError(AUTH_REQUIRED, "Google did not accept the code.", self._url)
         await self._finish(AUTH_REQUIRED)
@@ -120,6 +128,10 @@ class GoogleLogin(Listener):
         if found:
             self._url = found.group()
             self._shown.set()
+
+    def logged(self, text: str) -> None:
+        if text.startswith(FAILED):
+            self._failure = text[len(FAILED) :].strip()
 
     def ended(self) -> None:
         """The request fails, which says it."""

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import AsyncIterator, Mapping, Sequence
+from typing import AsyncIterator, Callable, Mapping, Sequence
 
 # Bytes of one read; larger ones gain nothing.
 CHUNK = 1 << 16
 # Bytes of one line: a diff carries two whole files; what is longer is a process gone mad.
 MAX_LINE = 64 << 20
+# Bytes of one line of standard error; what is longer counts as several.
+MAX_ERROR_LINE = 1 << 16
 # Lines of standard error that are kept: enough to say why a start failed.
 KEPT_LINES = 20
 # Seconds that a process gets after its input was closed, and after it was told to end.
@@ -29,9 +31,14 @@ class TooLong(Exception):
 
 
 class Process:
-    """Made by `start`. Ends with `stop`; `kill` is for one that must not go on for a moment."""
+    """Made by `start`. Ends with `stop`; `kill` is for one that must not go on for a moment.
+
+    `takes_error` is shown each line of standard error; those that it takes are not among the
+    `last_errors`.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.takes_error: Callable[[str], bool] = lambda line: False
         self._process = process
         self._errors: deque[str] = deque(maxlen=KEPT_LINES)
         self._drain = asyncio.ensure_future(self._drain_errors())
@@ -130,8 +137,15 @@ class Process:
 
     async def _drain_errors(self) -> None:
         stderr = self._process.stderr
+        rest = b""
         while stderr is not None:
             data = await stderr.read(CHUNK)
+            *lines, rest = (rest + data).split(b"\n")
+            if not data or len(rest) > MAX_ERROR_LINE:
+                lines, rest = [*lines, rest], b""
+            for line in lines:
+                text = line.decode("utf-8", "replace").strip()
+                if text and not self.takes_error(text):
+                    self._errors.append(text)
             if not data:
                 break
-            self._errors.extend(data.decode("utf-8", "replace").splitlines())

@@ -40,7 +40,7 @@ CANCELLING = 5.0
 # The agent's word for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
-WARNING = "Warning"
+WARNING, RETRYING = "Warning", "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
 
 
@@ -96,6 +96,11 @@ class Turn:
     def is_over(self) -> bool:
         return self._log.is_over
 
+    @property
+    def last_number(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        return self._log.last_number
+
     def events(self, after: int = 0) -> AsyncIterator[Event]:
         """The events with a number above `after`, those to come included; ends with the last.
 
@@ -141,6 +146,17 @@ class Turn:
 
     def permission(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         self._inbox.put_nowait(_Message(params, request))
+
+    def retried(self, attempt: int, status: str) -> None:
+        """The model did not answer some turn; perhaps this one, if it waits for the model."""
+        if self._task is not None and not self.is_over and self._calls.is_idle:
+            reason = f" (status {status})" if status else ""
+            self._log.add(
+                Thought(
+                    RETRYING,
+                    f"The model did not answer attempt {attempt}{reason}; it is asked again.",
+                )
+            )
 
     # What comes of it.
 

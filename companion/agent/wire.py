@@ -30,17 +30,48 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         events.END_TURN: "对话完成",
         events.CANCELLED: "对话已取消",
         events.MAX_TOKENS: "已达到最大令牌数",
-        events.MAX_TURN_REQUESTS: "已达到最大请求次数",
+        events.MAX_TURN_REQUESTS: "请求次数过多，或检测到循环",
         events.EMPTY: "模型没有返回内容，可能已被拦截",
     },
     ENGLISH: {
         events.END_TURN: "The turn is complete.",
         events.CANCELLED: "The turn was cancelled.",
         events.MAX_TOKENS: "The most tokens that the model takes are reached.",
-        events.MAX_TURN_REQUESTS: "The most requests of one turn are reached.",
+        events.MAX_TURN_REQUESTS: "The turn had too many requests, or went in a loop.",
         events.EMPTY: "The model said nothing; its answer may have been blocked.",
     },
 }
+# What a tool did where it shows nothing itself, by its name; {} is what it did that to.
+PHRASES: Mapping[str, Mapping[str, str]] = {
+    CHINESE: {
+        "read_file": "已读取 {}",
+        "read_many_files": "已读取多个文件",
+        "list_directory": "已列出 {}",
+        "glob": "已查找 {}",
+        "grep_search": "已搜索 {}",
+        "write_file": "已写入 {}",
+        "replace": "已修改 {}",
+        "run_shell_command": "已执行 {}，没有输出",
+        "web_fetch": "已获取 {}",
+        "google_web_search": "已在网上搜索 {}",
+        "save_memory": "已记住",
+    },
+    ENGLISH: {
+        "read_file": "Read {}.",
+        "read_many_files": "Read several files.",
+        "list_directory": "Listed {}.",
+        "glob": "Looked for {}.",
+        "grep_search": "Searched for {}.",
+        "write_file": "Wrote {}.",
+        "replace": "Changed {}.",
+        "run_shell_command": "Ran {} without output.",
+        "web_fetch": "Fetched {}.",
+        "google_web_search": "Searched the web for {}.",
+        "save_memory": "Remembered it.",
+    },
+}
+# The arguments that say what a tool does something to, the first one that is there.
+SUBJECTS = ("file_path", "dir_path", "path", "pattern", "query", "url", "prompt", "command")
 DESCRIPTIONS = {CHINESE: "需要确认工具调用: {}", ENGLISH: "The tool call {} wants to be confirmed."}
 PROMPTS = {CHINESE: "是否执行工具调用: {}", ENGLISH: "Run the tool {}?"}
 
@@ -113,10 +144,21 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
         "name": body.name,
         "args": body.args,
         "result": body.result,
-        "displayResult": body.display_result,
+        "displayResult": display_result(body, language),
         "success": body.success,
         "error": body.error,
     }
+
+
+def display_result(body: events.ToolResult, language: str) -> str:
+    """What a person wants to see of a result, never empty."""
+    if body.display_result:
+        return body.display_result
+    if not body.success:
+        return STATUSES[language][events.FAILED].format(body.name)
+    phrase = PHRASES[language].get(body.name) or STATUSES[language][events.COMPLETED]
+    subjects = (body.args.get(name) for name in SUBJECTS)
+    return phrase.format(next((it for it in subjects if isinstance(it, str) and it), body.name))
 
 
 def _complete(body: events.Complete, language: str) -> dict[str, Any]:

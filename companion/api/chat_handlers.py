@@ -54,7 +54,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     if streams:
         return await stream.send(services, inputs, turn)
     with services.listeners.listening(turn, may_return=False):
-        return await _whole(turn)
+        return await _whole(turn, inputs.language)
 
 
 async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -117,7 +117,7 @@ def _attached(services: Services, fields: Mapping[str, Any], workspace: str) -> 
     return [services.roots.resolve(os.path.join(start, path)) for path in paths]
 
 
-async def _whole(turn: Turn) -> Answer:
+async def _whole(turn: Turn, language: str) -> Answer:
     """All that comes of a turn in one answer. Raises Refusal where it breaks off."""
     told: list[str] = []
     calls: list[dict[str, Any]] = []
@@ -133,11 +133,11 @@ async def _whole(turn: Turn) -> Answer:
         elif isinstance(body, events.Complete):
             return _answer(turn, "".join(told), calls, body)
         else:
-            _note(calls, body)
+            _note(calls, body, language)
     raise RuntimeError("a turn ended without its last event")
 
 
-def _note(calls: list[dict[str, Any]], body: events.Body) -> None:
+def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None:
     """What an event tells of a call of a tool. The model's API may give a later call the id of an
     earlier one."""
     if isinstance(body, events.ToolCall):
@@ -157,7 +157,7 @@ def _note(calls: list[dict[str, Any]], body: events.Body) -> None:
         _last(calls, body.call_id).update(
             args=body.args,
             result=body.result,
-            displayResult=body.display_result,
+            displayResult=wire.display_result(body, language),
             success=body.success,
             error=body.error,
         )

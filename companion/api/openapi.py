@@ -118,6 +118,8 @@ def _responses(route: Route) -> dict[str, Any]:
     statuses |= set(WITH_BODY) if route.method == "POST" else set()
     well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
     responses = {"200": {**well, "links": route.links} if route.links else well}
+    if route.streams:
+        responses["204"] = {"description": "The last event of the stream was seen."}
     for status in sorted(statuses):
         codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
         responses[str(status)] = {

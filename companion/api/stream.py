@@ -30,12 +30,13 @@ MAX_DIGITS = 9
 
 
 def kind_of(accept: str) -> str:
-    """The media type of a stream for an Accept header: lines for those who name them or JSON, and
-    do not name SSE too."""
+    """The media type of a stream for an Accept header: lines for those who name them, or JSON and
+    nothing else. Many clients name JSON first and then everything."""
     accept = accept.lower()
     if SSE in accept:
         return SSE
-    return next((kind for kind in (LINES, JSON) if kind in accept), SSE)
+    wanted = (LINES,) if "*/*" in accept else (LINES, JSON)
+    return next((kind for kind in wanted if kind in accept), SSE)
 
 
 def place_of(services: Services, id: str) -> tuple[Turn, int]:
@@ -51,8 +52,11 @@ def place_of(services: Services, id: str) -> tuple[Turn, int]:
 async def send(
     services: Services, inputs: Inputs, turn: Turn, after: int = 0
 ) -> web.StreamResponse:
-    """Send the events with a number above `after` until the turn or the client ends."""
+    """Send the events with a number above `after` until the turn or the client ends; 204, which
+    tells an EventSource not to come back, where the last one was seen."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
+    if kind == SSE and turn.is_over and after >= turn.last_number:
+        return web.Response(status=204, headers=inputs.headers)
     response = web.StreamResponse(
         headers={
             **inputs.headers,
@@ -83,12 +87,15 @@ async def send(
 async def _send_events(
     response: web.StreamResponse, turn: Turn, after: int, language: str, heartbeat: float
 ) -> None:
-    await _write(response, b"retry: %d\n\n" % RETRY)
+    # With the first event: many clients take a block without data for an event without any.
+    retry = b"retry: %d\n" % RETRY
     beating = asyncio.ensure_future(_beat(response, heartbeat))
     try:
         async for event in turn.events(after):
             id = f"{event.turn_id}.{event.number}".encode("ascii")
-            await _write(response, b"id: %b\ndata: %b\n\n" % (id, _json(event, language)))
+            data = _json(event, language)
+            await _write(response, b"%bid: %b\ndata: %b\n\n" % (retry, id, data))
+            retry = b""
     finally:
         beating.cancel()
 

@@ -23,7 +23,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "chat_done": ("对话完成", "The turn is complete."),
     "chat_cancelled": ("对话已取消", "The turn was cancelled."),
     "chat_max_tokens": ("已达到最大令牌数", "The most tokens that the model takes are reached."),
-    "chat_max_requests": ("已达到最大请求次数", "The most requests of one turn are reached."),
+    "chat_max_requests": (
+        "请求次数过多，或检测到循环",
+        "The turn had too many requests, or went in a loop.",
+    ),
     "chat_empty": (
         "模型没有返回内容，可能已被拦截",
         "The model said nothing; its answer may have been blocked.",

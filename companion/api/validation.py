@@ -45,13 +45,15 @@ def _refusal(problem: ValidationError) -> Refusal:
     rules: Any = problem.schema
     given: Any = problem.instance
     field = ".".join(map(str, problem.absolute_path))
+    if kind == "anyOf":
+        return _refusal(_of_chosen(problem))
     if kind == "required":
         field = next(name for name in wanted if name not in given)
         return Refusal(VALIDATION_ERROR, "field_missing", field=field)
     if kind == "enum":
         expected = ", ".join(value for value in wanted if value is not None)
         return Refusal(VALIDATION_ERROR, "field_value", field=field, expected=expected)
-    if kind == "minLength":
+    if kind == "minLength" or (kind == "pattern" and not given):
         return Refusal(VALIDATION_ERROR, "field_short", field=field)
     if kind in ("maxLength", "maxItems"):
         return Refusal(VALIDATION_ERROR, "field_long", field=field, limit=wanted)
@@ -62,3 +64,12 @@ def _refusal(problem: ValidationError) -> Refusal:
         return Refusal(VALIDATION_ERROR, "field_letters", field=field)
     expected = wanted if isinstance(wanted, str) else wanted[0]
     return Refusal(VALIDATION_ERROR, "field_type", field=field, expected=expected)
+
+
+def _of_chosen(problem: ValidationError) -> ValidationError:
+    """What is wrong by the first alternative that has the constants which were given."""
+    alternatives: dict[Any, list[ValidationError]] = {}
+    for each in problem.context:
+        alternatives.setdefault(each.relative_schema_path[0], []).append(each)
+    chosen = (them for them in alternatives.values() if all(it.validator != "const" for it in them))
+    return next(chosen, list(problem.context))[0]

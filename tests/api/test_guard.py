@@ -419,7 +419,7 @@ class Texts(ApiTest):
             for number, body in enumerate(bodies, 1):
                 yield events.Event(number, time, "session", "turn", body)
 
-        turn = mock.Mock(id="turn", is_over=True, events=told)
+        turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):
             with mock.patch.object(self.server.agent, "turn", return_value=turn):
                 reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})

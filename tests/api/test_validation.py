@@ -57,6 +57,19 @@ def wrong(schema: Any) -> Iterator[Any]:
 
 
 class Bodies(ApiTest):
+    def test_what_a_kind_of_login_needs_is_named(self) -> None:
+        for body, field in (
+            ({"authType": "gemini-api-key"}, "apiKey"),
+            ({"authType": "gemini-api-key", "apiKey": ""}, "apiKey"),
+            ({"authType": "gemini-api-key", "apiKey": " "}, "apiKey"),
+            ({"authType": "vertex-ai", "apiKey": None}, "apiKey"),
+        ):
+            with self.subTest(body):
+                reply = self.ask("POST", "/auth/config", body)
+                self.assertEqual(reply.status, 400)
+                self.assertIn(f"field {field} ", reply["message"])
+                self.assertLess(len(reply["message"]), 100)
+
     def test_every_field_of_every_endpoint_is_checked(self) -> None:
         for route in POSTS:
             for name, schema in route.form.schema["properties"].items():

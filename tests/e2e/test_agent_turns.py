@@ -31,7 +31,7 @@ class Talk(AgentCase):
         story = await self.tell("hello")
         self.assertEqual(
             story[:-1],
-            [Content("Hel"), Content("lo, "), Content("you"), Content("", is_partial=False)],
+            [Content("He"), Content("llo,"), Content(" yo"), Content("u", is_partial=False)],
         )
         self.assertEqual(story[-1].reason, events.END_TURN)
 
@@ -44,7 +44,7 @@ class Talk(AgentCase):
         self.assertFalse(gate.is_set())
         gate.set()
         story = await self.rest(turn)
-        self.assertEqual((first.text, text(story)), ("one ", "one two"))
+        self.assertEqual((first.text, text(story)), ("one", "one two"))
 
     @on_loop
     async def test_thoughts_have_subject_and_description(self) -> None:
@@ -61,9 +61,7 @@ class Talk(AgentCase):
     async def test_half_a_character_waits_for_its_other_half(self) -> None:
         self.model.will_play("smile", ["a\ud83d", "\ude00b\u2028c"])
         story = await self.tell("smile")
-        self.assertEqual(
-            [each.text for each in of(Content, story)], ["a", "\U0001f600b\u2028c", ""]
-        )
+        self.assertEqual([each.text for each in of(Content, story)], ["a\U0001f600b\u2028", "c"])
 
     @on_loop
     async def test_a_line_of_half_a_megabyte_arrives_whole(self) -> None:
@@ -107,6 +105,24 @@ class Errors(AgentCase):
             story, [Error(failure.AUTH_REQUIRED, "API key not valid.", story[-1].details)]
         )
         self.assertFalse(self.agent.account.status().is_authenticated)
+
+    @on_loop
+    async def test_a_model_that_does_not_answer_is_asked_again_and_that_is_told(self) -> None:
+        self.model.will_play("busy", Failure(503, "overloaded", "UNAVAILABLE"), ["Yes."])
+        story = await self.tell("busy")
+        self.assertEqual([body.subject for body in of(Thought, story)], ["Retrying"])
+        self.assertIn("status 503", of(Thought, story)[0].description)
+        self.assertEqual((text(story), story[-1].success), ("Yes.", True))
+
+    @on_loop
+    async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
+        nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+        agent = await self.another_agent(variables=nowhere)
+        turn = await agent.chat(self.workspace, "anybody?")
+        story = await self.rest(turn)
+        self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
+        self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
+        self.assertIn("cannot be reached", story[-1].message)
 
     @on_loop
     async def test_a_daily_quota_is_named_as_such(self) -> None:

@@ -71,6 +71,13 @@ class Chat(ApiCase):
         self.assertEqual({event["id"] for event in events}, {""})
 
     @on_loop
+    async def test_who_wants_json_or_anything_gets_a_stream_of_events(self) -> None:
+        async with self.stream({"message": "axios"}, "application/json, text/plain, */*") as stream:
+            self.assertEqual((stream.media, types(await stream.rest())[-1]), (SSE, "complete"))
+        async with self.stream({"message": "json"}, "application/json") as stream:
+            self.assertNotEqual(stream.media, SSE)
+
+    @on_loop
     async def test_a_conversation_goes_on_and_a_new_one_knows_nothing(self) -> None:
         self.model.will_play("word", ["Yes."])
         here = {"workspacePath": self.workspace}
@@ -80,13 +87,24 @@ class Chat(ApiCase):
         self.assertIn("blue", str(self.model.last_request()["contents"]))
         made = await self.post("/sessions", here)
         self.assertEqual(made["workspacePath"], self.workspace)
-        third = await self.post("/chat", {"message": "which word", **here})
-        self.assertEqual(third["sessionId"], made["sessionId"])
+        mine = {"message": "which word", "sessionId": made["sessionId"]}
+        self.assertEqual((await self.post("/chat", mine))["sessionId"], made["sessionId"])
         self.assertNotIn("blue", str(self.model.last_request()["contents"]))
+        third = await self.post("/chat", {"message": "which word", **here})
+        self.assertEqual(third["sessionId"], first["sessionId"])
         back = {"message": "which word", "sessionId": first["sessionId"]}
         self.assertEqual((await self.post("/chat", back))["sessionId"], first["sessionId"])
         fourth = await self.post("/chat", {"message": "word", "newSession": True, **here})
         self.assertNotIn(fourth["sessionId"], (first["sessionId"], made["sessionId"]))
+
+    @on_loop
+    async def test_who_uses_no_id_gets_into_no_conversation_of_somebody_who_does(self) -> None:
+        here = {"workspacePath": self.workspace}
+        mine = await self.post("/chat", {"message": "my word is red", **here})
+        await self.post("/chat", {"message": "again", "sessionId": mine["sessionId"]})
+        theirs = await self.post("/chat", {"message": "which word", **here})
+        self.assertNotEqual(theirs["sessionId"], mine["sessionId"])
+        self.assertNotIn("red", str(self.model.last_request()["contents"]))
 
     @on_loop
     async def test_the_model_can_be_chosen(self) -> None:
@@ -263,13 +281,34 @@ class Leaving(ApiCase):
         async with self.resumed(turn, first["id"]) as stream:
             gate.set()
             rest = await stream.rest()
-        self.assertEqual(said(rest), "two")
+        self.assertEqual(said(rest), " two")
         self.assertEqual(data(rest, "complete")[0]["success"], True)
         async with self.resumed(turn) as stream:
             whole = await stream.rest()
         numbers = [int(event["id"].partition(".")[2]) for event in whole]
         self.assertEqual(numbers, list(range(1, len(whole) + 1)))
         self.assertEqual(whole[-len(rest) :], rest)
+
+    @on_loop
+    async def test_a_client_that_has_seen_the_end_is_told_not_to_come_back(self) -> None:
+        events = await self.story("end")
+        turn, last = events[-1]["data"]["turnId"], events[-1]["id"]
+        seen = {"Last-Event-ID": last, "Accept": SSE}
+        for method, path in ("GET", f"/chat/{turn}/events"), ("POST", "/chat"):
+            body = {"message": "end", "stream": True} if method == "POST" else None
+            async with self.sent(method, path, body, seen) as response:
+                self.assertEqual((response.status, await response.read()), (204, b""))
+
+    @on_loop
+    async def test_a_stream_has_no_block_without_an_event(self) -> None:
+        body = {"message": "blocks", "stream": True, "workspacePath": self.workspace}
+        async with self.sent("POST", "/chat", body, {"Accept": SSE}) as response:
+            blocks = (await response.read()).decode("utf-8").split("\n\n")
+        self.assertEqual(blocks.pop(), "")
+        for block in blocks:
+            self.assertIn("\ndata: ", block)
+        self.assertTrue(blocks[0].startswith("retry: "))
+        self.assertNotIn("retry:", "".join(blocks[1:]))
 
     @on_loop
     async def test_the_same_request_again_goes_on_instead_of_asking_twice(self) -> None:
@@ -280,7 +319,7 @@ class Leaving(ApiCase):
             stream.leave()
         async with self.stream(body, headers={"Last-Event-ID": first["id"]}) as stream:
             gate.set()
-            self.assertEqual(said(await stream.rest()), "two")
+            self.assertEqual(said(await stream.rest()), " two")
         asked = [prompt for prompt in self.model.prompts() if "again" in prompt]
         self.assertEqual(len(asked), 1)
 
@@ -342,7 +381,7 @@ class Leaving(ApiCase):
                 one.leave()
                 with mock.patch.object(self.server._listeners, "_grace", 0.0):
                     gate.set()
-                    self.assertEqual(said(await other.rest()), "two")
+                    self.assertEqual(said(await other.rest()), " two")
 
     @on_loop
     async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
@@ -438,7 +477,8 @@ class Failing(ApiCase):
         refused = Failure(400, "API key not valid.", "INVALID_ARGUMENT")
         self.model.will_play("bad key", refused)
         await self.story("bad key")
-        self.assertFalse((await self.get("/auth/status"))["data"]["isAuthenticated"])
+        told = (await self.get("/auth/status"))["data"]
+        self.assertEqual((told["isAuthenticated"], told["verified"]), (False, False))
         key = {"authType": "gemini-api-key", "apiKey": "another-key"}
         self.assertEqual((await self.post("/auth/config", key)).status, 200)
         self.model.will_play("good key", ["Yes."])
@@ -500,7 +540,7 @@ class Many(ApiCase):
             key = {"authType": "gemini-api-key", "apiKey": "x"}
             self.assertEqual((await self.post("/auth/config", key)).status, 409)
             gate.set()
-            self.assertEqual(said(await stream.rest()), "two")
+            self.assertEqual(said(await stream.rest()), " two")
 
     @on_loop
     async def test_of_two_at_the_same_moment_one_is_answered(self) -> None:
