@@ -17,7 +17,12 @@ from ..base.background import in_thread
 from ..base.log import logger
 from ..base.merge import Merged, merged
 from . import file_content
+from .clis import Cli
 from .context import ContextStore, OpenFile
+from .doctor import gathering, processes, report
+from .doctor.facts import Window
+from .doctor.gathering import Question
+from .doctor.report import Examination
 from .file_content import PATIENCE, Original, Stamp, Stamps
 from .status import Status
 
@@ -31,6 +36,8 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
+# Seconds in which a machine has to be examined: processes are listed, ports and programs are asked.
+EXAMINATION = 20.0
 NOT_DONE = 'The edit could not be undone; "Gemini Companion: Show Log" tells more.'
 LATE = "The disk does not answer; look into the file whether the edit was undone."
 
@@ -189,6 +196,48 @@ class StatusAsked(Event):
 
     def apply(self, windows: Windows) -> None:
         self.reply(tuple(workspace.status() for workspace in windows))
+
+
+@dataclass(frozen=True)
+class ExaminationAsked(Event):
+    """`reply` is called on the companion's thread with the way of each CLI to the window, as
+    `doctor.gathering` finds them; with none where that fails. `command` starts the CLI,
+    `environment` and `home` are the user's."""
+
+    window_id: int
+    cli: Cli
+    command: str
+    environment: Mapping[str, str]
+    home: str
+    reply: Callable[[tuple[Examination, ...]], None]
+
+    def apply(self, windows: Windows) -> None:
+        workspace = windows.of(self.window_id)
+        others = (each for each in windows if each is not workspace)
+        folders = tuple(folder for each in others for folder in each.advertisement.folders)
+        if workspace is not None:
+            asyncio.ensure_future(self._examine(self._question(workspace, folders)))
+
+    def _question(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> Question:
+        status, told = workspace.status(), workspace.advertisement
+        publication = workspace.publication
+        window = Window(
+            told.pid,
+            status.port,
+            status.folders,
+            status.discovery_paths,
+            status.connected,
+            workspace.since,
+            publication.problem if publication is not None else "",
+        )
+        command, environment = self.command, self.environment
+        return Question(self.cli, window, command, environment, self.home, told.token, elsewhere)
+
+    async def _examine(self, question: Question) -> None:
+        def work() -> tuple[Examination, ...]:
+            return tuple(map(report.examine, gathering.gather(question, processes.running())))
+
+        self.reply(await _done(in_thread(work, EXAMINATION), ()))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Callable, Iterable
@@ -53,6 +54,9 @@ class Workspace:
         self._editor = editor
         self._on_change = on_change
         self._wanted_port = 0
+        # From when on a CLI could find it, in seconds since the epoch; 0.0 where it takes over from
+        # one before.
+        self.since = 0.0
         self._closed = asyncio.Event()
         # Those of the end, for whoever takes over; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
@@ -118,6 +122,7 @@ class Workspace:
         """
         async with AsyncExitStack() as stack:
             port = await self._listen(stack)
+            self.since = 0.0 if port == self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
             stack.callback(self._end)
             self._publish()

@@ -1,0 +1,330 @@
+"""The steps of a CLI on its way to the editor, in its own order, as questions to the facts; pure.
+
+To add one: a function of Facts that gives Ok, Failed, or None where the step does not concern this
+CLI, and its row in CHECKS.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Callable
+
+from ..clis import GEMINI_CLI
+from . import lookup
+from .facts import Facts
+
+# What can be done about a failure with one click; the editor knows how.
+INSTALL, USE_PROGRAM, LOG_IN, ENABLE = "install", "use_program", "log_in", "enable"
+RESTART, ADD_FOLDER, WRITE_AGAIN, SWEEP = "restart", "add_folder", "write_again", "sweep"
+RUN_CLI = "run_cli"
+
+# The CLI's oldest version that finds the file and shows a token.
+OLDEST = (0, 7)
+API_KEYS = "https://aistudio.google.com/apikey"
+NO_LOGIN = (
+    f"Get an API key at {API_KEYS} and give it to the CLI when it asks, or use Vertex AI or Code"
+    " Assist Standard or Enterprise. Logins with a personal Google account ended on 2026-06-18."
+)
+LOOPBACK = ("127.0.0.1", "localhost", "*")
+
+
+@dataclass(frozen=True)
+class Ok:
+    """The CLI gets past this; `found` is a phrase for the user."""
+
+    found: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The CLI gets no further: `what` is wrong, and the `remedy`, as sentences. `action` is one of
+    those above, empty where nothing can be done with a click; `argument` goes with it."""
+
+    what: str
+    remedy: str
+    action: str = ""
+    argument: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    id: str
+    name: str
+    look: Callable[[Facts], Ok | Failed | None]
+
+
+def installed(facts: Facts) -> Ok | Failed | None:
+    cli, program = facts.cli, facts.program
+    if not program.path:
+        first = "" if program.node else f"Install Node.js {cli.node or 20} or newer, and then run: "
+        how = f"npm install -g {cli.package}" if cli.package else f"see {cli.site}"
+        return Failed(f"{cli.name} was not found.", first + how, INSTALL, how)
+    if program.node_version and lookup.version_of(program.node_version) < (cli.node,):
+        return Failed(
+            f"{cli.name} needs Node.js {cli.node} or newer, and finds {program.node_version}.",
+            "Install a newer Node.js.",
+        )
+    if not program.is_on_path:
+        return Failed(
+            f"{program.path} is there, and Sublime Text's PATH does not lead to it.",
+            'Write this path into the setting "cli_command".',
+            USE_PROGRAM,
+            program.path,
+        )
+    version = f", version {program.version}" if program.version else ""
+    if cli == GEMINI_CLI and () < lookup.version_of(program.version) < OLDEST:
+        return Failed(
+            f"{program.path} has version {program.version}, which is too old.",
+            f"npm install -g {cli.package}@latest",
+            INSTALL,
+            f"npm install -g {cli.package}@latest",
+        )
+    return Ok(program.path + version)
+
+
+def settings_readable(facts: Facts) -> Ok | Failed | None:
+    for file in (facts.settings, *facts.overriding):
+        if file.problem:
+            return Failed(
+                f"{file.problem}", f"{facts.cli.name} does not start before it is mended."
+            )
+        if file.unread:
+            return Failed(
+                f"{file.path} has commas before closing brackets or a byte order mark, at which"
+                f" {facts.cli.name} stops.",
+                "Take them out.",
+                ENABLE if file is facts.settings else "",
+            )
+    return Ok(facts.settings.path if facts.settings.text is not None else "none, which is good")
+
+
+def login(facts: Facts) -> Ok | Failed | None:
+    if facts.cli != GEMINI_CLI:
+        return None
+    if facts.logins:
+        return Ok(facts.logins[0])
+    return Failed("No way to log in was found.", NO_LOGIN, LOG_IN, API_KEYS)
+
+
+def served(facts: Facts) -> Ok | Failed | None:
+    if facts.window.port:
+        return Ok(f"127.0.0.1, port {facts.window.port}")
+    return Failed("This window has no server.", "Start the companion anew.", RESTART)
+
+
+def folder_open(facts: Facts) -> Ok | Failed | None:
+    separator = ";" if facts.platform == "windows" else ":"
+    if not facts.window.folders:
+        return Failed("This window has no folder.", "Open the folder of your project.", ADD_FOLDER)
+    named = [folder for folder in facts.window.folders if separator in folder]
+    if named and len(named) == len(facts.window.folders) and facts.platform != "windows":
+        return Failed(
+            f"{named[0]} has a colon in its name, at which {facts.cli.name} cuts it in two.",
+            "Give the folder another name.",
+        )
+    return Ok(", ".join(facts.window.folders))
+
+
+def published(facts: Facts) -> Ok | Failed | None:
+    if facts.cli.discovery is None:
+        return None
+    if facts.window.discovery_paths:
+        return Ok(", ".join(facts.window.discovery_paths))
+    return Failed(
+        facts.window.problem or "The file through which a CLI finds the window is not there.",
+        "Write it again.",
+        WRITE_AGAIN,
+    )
+
+
+def in_its_folder(facts: Facts) -> Ok | Failed | None:
+    """Whether the window's file stands where the CLI looks."""
+    if facts.cli.discovery is None or _is_led_by_variables(facts):
+        return None
+    if any(file.points_to == facts.window.port for file in facts.files):
+        return Ok(facts.discovery_folder)
+    if facts.discovery_folder in map(facts.paths.dirname, facts.window.discovery_paths):
+        return Failed(
+            f"The file in {facts.discovery_folder} is gone.", "Write it again.", WRITE_AGAIN
+        )
+    return Failed(
+        f"The CLI looks into {facts.discovery_folder}, where this editor has no file.",
+        "Start it with the TMPDIR that Sublime Text has, or with Run Gemini CLI.",
+        RUN_CLI,
+    )
+
+
+def right_file(facts: Facts) -> Ok | Failed | None:
+    """Whether the CLI reads the window's file, of all that are there."""
+    if facts.cli.discovery is None or _is_led_by_variables(facts):
+        return None
+    ours = [file for file in facts.files if file.points_to == facts.window.port]
+    if ours and not (ours[0].is_ours and ours[0].makes_sense):
+        return Failed(f"{ours[0].path} cannot be read by the CLI.", "Write it again.", WRITE_AGAIN)
+    file = lookup.chosen(facts)
+    if file is not None and file.points_to == facts.window.port and not file.has_token:
+        return Failed(
+            f"{file.path} has a token that this window does not know.",
+            "Write it again.",
+            WRITE_AGAIN,
+        )
+    if file is None or file.points_to == facts.window.port:
+        return Ok(file.path if file is not None else "none")
+    if not lookup.holds(facts, file.workspace):
+        # Then none has its folder, and that is said below.
+        return Ok("none for the CLI's folder")
+    if not file.answers:
+        return Failed(
+            f"{file.path} is of an editor that is gone, and the CLI reads it first.",
+            "Remove it.",
+            SWEEP,
+        )
+    return Failed(
+        f"{file.path} is of another window or editor with the same folder; the CLI reads it first.",
+        "Close the folder there, or use Run Gemini CLI, which leads to this window.",
+        RUN_CLI,
+    )
+
+
+def detected(facts: Facts) -> Ok | Failed | None:
+    """A CLI looks for an editor once, when it starts (docs/protocol.md 5.49)."""
+    process, since = facts.process, facts.window.since
+    if process is not None and not lookup.knows_terminal(facts.environment):
+        editor = facts.processes.get(facts.window.pid)
+        since = since or (editor.started if editor is not None else 0.0)
+        if process.started and since and process.started < since:
+            return Failed(
+                f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
+                f" this window could be found ({_clock(since)}). It looks for an editor only then.",
+                "Leave it and start it again.",
+                RUN_CLI,
+            )
+    if lookup.is_detected(facts):
+        return Ok("Sublime Text")
+    return Failed(
+        "Neither a file nor the terminal tells the CLI of Sublime Text.",
+        "Start it with Run Gemini CLI.",
+        RUN_CLI,
+    )
+
+
+def enabled(facts: Facts) -> Ok | Failed | None:
+    key = facts.cli.enabled_key
+    name = ".".join(key)
+    for file in reversed(facts.overriding):
+        value = file.value(key)
+        if value is False:
+            return Failed(f"{file.path} sets {name} to false.", "Take it out there.")
+        if value is True:
+            return Ok(f"{name} in {file.path}")
+    if facts.settings.value(key) is True:
+        return Ok(f"{name} in {facts.settings.path}")
+    return Failed(
+        f"{name} is not set, so that the CLI connects to no editor.",
+        "Set it, or type /ide enable in the CLI.",
+        ENABLE,
+    )
+
+
+def same_folder(facts: Facts) -> Ok | Failed | None:
+    found = lookup.workspace(facts)
+    if lookup.holds(facts, found):
+        return Ok(facts.folder)
+    if not found:
+        return Failed(
+            "The CLI is told of no folder.", "Open the folder of your project.", ADD_FOLDER
+        )
+    where = ", ".join(lookup.parts(facts.platform, found))
+    return Failed(
+        f"The CLI runs in {facts.folder}; it is told of {where}.",
+        "Add its folder to the window, or start it in one of these.",
+        ADD_FOLDER,
+        facts.folder,
+    )
+
+
+def host(facts: Facts) -> Ok | Failed | None:
+    if not lookup.calls_container_host(facts) or facts.reaches_host:
+        return Ok(lookup.CONTAINER_HOST if lookup.calls_container_host(facts) else "127.0.0.1")
+    return Failed(
+        f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
+        f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
+        "Where Sublime Text runs in the same container, start it with REMOTE_CONTAINERS=1 in its"
+        " environment.",
+    )
+
+
+def proxy(facts: Facts) -> Ok | Failed | None:
+    """Gemini CLI takes its way to the editor past proxies itself (docs/protocol.md 5.51)."""
+    found = {name.lower(): value for name, value in facts.environment.items()}
+    proxies = [found[name] for name in ("http_proxy", "all_proxy") if found.get(name)]
+    passed = [each.strip() for each in found.get("no_proxy", "").split(",")]
+    if not proxies or facts.cli == GEMINI_CLI or any(each in LOOPBACK for each in passed):
+        return Ok("none in the way")
+    return Failed(
+        f"The CLI would ask the proxy {_without_login(proxies[0])} for 127.0.0.1.",
+        "Set NO_PROXY=127.0.0.1,localhost for it.",
+    )
+
+
+def answers(facts: Facts) -> Ok | Failed | None:
+    port = lookup.port_called(facts)
+    if port == facts.window.port:
+        return Ok(f"port {port}")
+    name = facts.cli.variables.port
+    return Failed(
+        f"{name} leads the CLI to port {port}, which is not this window's ({facts.window.port})."
+        if port
+        else "The CLI knows no port.",
+        "Start it with Run Gemini CLI, or in a terminal that you open now.",
+        RUN_CLI,
+    )
+
+
+def connected(facts: Facts) -> Ok | Failed | None:
+    count = facts.window.connected
+    if count:
+        return Ok("one CLI" if count == 1 else f"{count} CLIs")
+    if facts.process is None:
+        return Failed("No CLI is connected; none runs.", "Start one.", RUN_CLI)
+    return Failed("Nothing is in the way, and the CLI is not connected.", "Type /ide enable in it.")
+
+
+CHECKS = (
+    Check("installed", "CLI", installed),
+    Check("settings", "Settings of the CLI", settings_readable),
+    Check("login", "Login", login),
+    Check("served", "Server of this window", served),
+    Check("folder", "Folder of this window", folder_open),
+    Check("published", "Discovery file", published),
+    Check("place", "Where the CLI looks", in_its_folder),
+    Check("file", "Which file it reads", right_file),
+    Check("detected", "Detection", detected),
+    Check("enabled", "Connecting to editors", enabled),
+    Check("same_folder", "Folder of the CLI", same_folder),
+    Check("host", "Host", host),
+    Check("proxy", "Proxy", proxy),
+    Check("answers", "Port", answers),
+    Check("connected", "Connected", connected),
+)
+
+
+def by_id(id: str) -> Check:
+    return next(check for check in CHECKS if check.id == id)
+
+
+def _is_led_by_variables(facts: Facts) -> bool:
+    """Whether the environment leads the CLI here without any file."""
+    has_port = facts.environment.get(facts.cli.variables.port) == str(facts.window.port)
+    return has_port and lookup.knows_terminal(facts.environment) and lookup.chosen(facts) is None
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def _without_login(address: str) -> str:
+    """The address of a proxy without name and password."""
+    scheme, separator, rest = address.partition("://")
+    return scheme + separator + rest.rpartition("@")[2] if separator else address.rpartition("@")[2]

@@ -1,0 +1,110 @@
+"""What a CLI meets on its way to an editor's window, as frozen values; asks no system."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Mapping
+
+from ..cli_settings import SettingsFile
+from ..clis import Cli
+
+LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
+
+
+@dataclass(frozen=True)
+class Process:
+    """`name` is the first word of its command, without folders; `started` is in seconds since the
+    epoch, 0 where nobody says; `folder` and `environment` are None where they are not known."""
+
+    pid: int
+    parent: int
+    name: str = ""
+    command: str = ""
+    started: float = 0.0
+    folder: str | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class DiscoveryFile:
+    """A discovery file as the CLI would read it. `pid` and `port` are those in its name, 0 where
+    it has none; `points_to` is the port in its content. `workspace` is None where that member is
+    missing. `is_ours` says whether it belongs to the user, `makes_sense` whether its content is an
+    object, `names_editor` whether it has `ideInfo`, `answers` whether something listens there,
+    `has_token` whether its token is the one of the window that is examined. `modified` is in
+    seconds since the epoch."""
+
+    path: str
+    pid: int = 0
+    port: int = 0
+    points_to: int = 0
+    workspace: str | None = None
+    is_ours: bool = True
+    makes_sense: bool = True
+    names_editor: bool = True
+    answers: bool = True
+    has_token: bool = False
+    modified: float = 0.0
+
+
+@dataclass(frozen=True)
+class Window:
+    """The editor's window that the CLI should reach. `pid` is the editor's process; `port` 0 where
+    there is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0
+    for as long as the editor runs; `discovery_paths` are its files."""
+
+    pid: int
+    port: int
+    folders: tuple[str, ...] = ()
+    discovery_paths: tuple[str, ...] = ()
+    connected: int = 0
+    since: float = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What starts the CLI: its path, empty where none was found; `is_on_path` where a shell would
+    find it; versions are empty where they are not known."""
+
+    path: str = ""
+    is_on_path: bool = True
+    version: str = ""
+    node: str = ""
+    node_version: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that decides. `process` is the CLI that runs, None for one that would be started;
+    `environment` and `folder` (links resolved) are its own. `settings` are the user's,
+    `overriding` those that count more, the last one most. `discovery_folder` is where it looks,
+    `files` are what stands there. `real` has paths with their links resolved. `logins` say which
+    ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
+    `reaches_host` says whether a container's name for its host leads to this window."""
+
+    cli: Cli
+    platform: str
+    window: Window
+    home: str = ""
+    program: Program = Program()
+    process: Process | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: str = ""
+    settings: SettingsFile = SettingsFile("")
+    overriding: tuple[SettingsFile, ...] = ()
+    discovery_folder: str = ""
+    files: tuple[DiscoveryFile, ...] = ()
+    real: Mapping[str, str] = field(default_factory=dict)
+    processes: Mapping[int, Process] = field(default_factory=dict)
+    logins: tuple[str, ...] = ()
+    exists: frozenset[str] = frozenset()
+    reaches_host: bool = False
+
+    @property
+    def paths(self) -> ModuleType:
+        """How paths are written on that platform."""
+        return ntpath if self.platform == WINDOWS else posixpath

@@ -1,0 +1,276 @@
+"""The facts of this machine, gathered from files, processes and ports; may take seconds."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Mapping
+
+from .. import cli_settings
+from ..clis import GEMINI_CLI, Cli
+from . import logins, lookup, processes
+from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
+
+# Discovery files that are read, and bytes of each and of other small files.
+MAX_FILES = 256
+MAX_BYTES = 1 << 16
+# Seconds for a port to answer, for the name of a container's host to be looked up and to answer,
+# and for `node --version`.
+PROBE, FAR_PROBE, NODE = 0.2, 1.0, 5.0
+# Where programs of npm may be though an editor that was started from a menu does not know it.
+PLACES = (
+    "~/.nvm/versions/node/*/bin",
+    "~/.volta/bin",
+    "~/.local/share/fnm/node-versions/*/installation/bin",
+    "~/.asdf/shims",
+    "~/.local/share/mise/shims",
+    "~/.npm-global/bin",
+    "~/.local/bin",
+    "~/.bun/bin",
+    "~/Library/pnpm",
+    "~/.local/share/pnpm",
+    "/opt/homebrew/bin",
+    "/usr/local/bin",
+    "/home/linuxbrew/.linuxbrew/bin",
+    "~/AppData/Roaming/npm",
+)
+SYSTEM_SETTINGS = {
+    LINUX: "/etc/gemini-cli/settings.json",
+    MACOS: "/Library/Application Support/GeminiCli/settings.json",
+    WINDOWS: "C:\\ProgramData\\gemini-cli\\settings.json",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which CLI should reach which window. `command` is what starts it, `environment` that of the
+    editor, `token` the window's, `elsewhere` the folders of other windows."""
+
+    cli: Cli
+    window: Window
+    command: str
+    environment: Mapping[str, str] = field(repr=False)
+    home: str
+    token: str = field(repr=False, default="")
+    elsewhere: tuple[str, ...] = ()
+
+
+def platform() -> str:
+    return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, LINUX)
+
+
+def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
+    """Those of each CLI that runs in the window's folders; else of the newest one that runs in no
+    window's; else of one that would be started there. `known` are the processes of the machine."""
+    found = processes.clis(question.cli, known)
+    here = [each for each in found if _is_within(each, question.window.folders)]
+    astray = [each for each in found if not _is_within(each, question.elsewhere)]
+    return [_facts(question, known, each) for each in here or astray[:1] or [None]]
+
+
+def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
+    """Whether it runs in one of them; one of which nobody knows where it runs does not."""
+    path = os.path.realpath(process.folder or os.sep)
+    real = (os.path.realpath(folder) for folder in folders)
+    return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
+
+
+def _facts(question: Question, known: Mapping[int, Process], process: Process | None) -> Facts:
+    cli, window = question.cli, question.window
+    environment = _environment(question, process)
+    folder = process.folder if process is not None else None
+    folder = os.path.realpath(folder or (window.folders or (question.home,))[0])
+    facts = Facts(
+        cli,
+        platform(),
+        window,
+        question.home,
+        program(cli, question.command, environment),
+        process,
+        environment,
+        folder,
+        cli_settings.read(cli_settings.path_of(cli, environment, question.home)),
+        _overriding(cli, environment, folder, question.home),
+        _discovery_folder(cli, environment, question.home),
+        processes=known,
+        exists=frozenset(filter(os.path.exists, lookup.CONTAINER_MARKS)),
+    )
+    files = _discovery_files(facts, cli.token(question.token) if question.token else "")
+    facts = replace(facts, files=files, logins=_logins(facts))
+    reaches = lookup.calls_container_host(facts) and _answers(
+        lookup.CONTAINER_HOST, window.port, FAR_PROBE
+    )
+    return replace(facts, real=_real_paths(facts), reaches_host=reaches)
+
+
+def _environment(question: Question, process: Process | None) -> Mapping[str, str]:
+    """That of the CLI; where nobody tells, the editor's, as terminals outside of it have it."""
+    if process is not None and process.environment is not None:
+        return process.environment
+    ours = question.cli.environment(0, "", "", 0)
+    return {name: value for name, value in question.environment.items() if name not in ours}
+
+
+def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:
+    """Where the CLI and Node.js are, and of which version."""
+    path = environment.get("PATH")
+    found = shutil.which(command, path=path)
+    is_on_path = found is not None
+    if found is None:
+        places = [each for place in PLACES for each in sorted(glob.glob(os.path.expanduser(place)))]
+        found = shutil.which(os.path.basename(command), path=os.pathsep.join(reversed(places)))
+    node = shutil.which("node", path=path)
+    if node is None and found is not None:
+        node = shutil.which("node", path=os.path.dirname(found))
+    version = _version(cli, found) if found else ""
+    return Program(found or "", is_on_path, version, node or "", _node_version(node))
+
+
+def _version(cli: Cli, path: str) -> str:
+    """As its npm package says it; empty where it is something else."""
+    real = os.path.realpath(path)
+    beside = os.path.join(os.path.dirname(path), "node_modules", *cli.package.split("/"), "x")
+    for place in (real, beside):
+        for _ in range(4):
+            place = os.path.dirname(place)
+            content = _json(os.path.join(place, "package.json"))
+            if content.get("name") == cli.package and cli.package:
+                return str(content.get("version", ""))
+    return ""
+
+
+def _node_version(node: str | None) -> str:
+    if node is None:
+        return ""
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            [node, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=NODE,
+            **processes.NO_WINDOW,  # type: ignore[arg-type]
+        )
+        return done.stdout.decode("ascii", "replace").strip().lstrip("v")
+    return ""
+
+
+def _overriding(
+    cli: Cli, environment: Mapping[str, str], folder: str, home: str
+) -> tuple[cli_settings.SettingsFile, ...]:
+    """Settings that count more than the user's."""
+    if cli != GEMINI_CLI:
+        return ()
+    system = environment.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM_SETTINGS[platform()]
+    project = os.path.join(folder, ".gemini", cli.settings_name)
+    paths = [project, system] if os.path.realpath(home) != folder else [system]
+    return tuple(cli_settings.read(path) for path in paths)
+
+
+def _discovery_folder(cli: Cli, environment: Mapping[str, str], home: str) -> str:
+    form = cli.discovery
+    if form is None:
+        return ""
+    if form.in_home:
+        return os.path.join(cli.possible_homes(environment, home)[0], *form.folder)
+    return os.path.join(lookup.temp_folder(platform(), environment), *form.folder)
+
+
+def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
+    form = facts.cli.discovery
+    if form is None:
+        return ()
+    pattern = _pattern(form.name)
+    files = []
+    with suppress(OSError):
+        for entry in sorted(os.scandir(facts.discovery_folder), key=lambda each: each.name):
+            match = pattern.fullmatch(entry.name)
+            if match is not None and len(files) < MAX_FILES:
+                files.append(_discovery_file(entry, match.groupdict(), token))
+    return tuple(files)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """Names of that form; old editors leave the port out, with the dash before it."""
+    numbers = {
+        "{pid}": r"(?P<pid>\d+)",
+        "-{port}": r"(?:-(?P<port>\d+))?",
+        "{port}": r"(?P<port>\d+)",
+    }
+    parts = re.split(r"(\{pid\}|-?\{port\})", name)
+    return re.compile("".join(numbers.get(part) or re.escape(part) for part in parts))
+
+
+def _discovery_file(
+    entry: os.DirEntry[str], numbers: Mapping[str, str | None], token: str
+) -> DiscoveryFile:
+    pid, port = (int(numbers.get(name) or 0) for name in ("pid", "port"))
+    is_ours, modified = True, 0.0
+    with suppress(OSError):
+        status = os.stat(entry.path)
+        is_ours = sys.platform == "win32" or status.st_uid == os.getuid()
+        modified = status.st_mtime
+    content = _json(entry.path)
+    points_to = _port(content.get("port"))
+    told, info = content.get("workspacePath"), content.get("ideInfo")
+    return DiscoveryFile(
+        entry.path,
+        pid,
+        port,
+        points_to,
+        told if isinstance(told, str) else None,
+        is_ours,
+        bool(content),
+        isinstance(info, dict) and bool(info.get("name")) and bool(info.get("displayName")),
+        _answers("127.0.0.1", points_to, PROBE),
+        bool(token) and content.get("authToken") == token,
+        modified,
+    )
+
+
+def _port(value: Any) -> int:
+    text = str(value)
+    return int(text) if text.isdigit() and int(text) < 1 << 16 else 0
+
+
+def _json(path: str) -> Mapping[str, Any]:
+    """The object in the file; an empty one where there is none."""
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        content = json.loads(file.read(MAX_BYTES).decode("utf-8"))
+        return content if isinstance(content, dict) else {}
+    return {}
+
+
+def _answers(host: str, port: int, seconds: float) -> bool:
+    with suppress(OSError), socket.create_connection((host, port), seconds):
+        return True
+    return False
+
+
+def _logins(facts: Facts) -> tuple[str, ...]:
+    home = os.path.dirname(facts.settings.path)
+    paths = [os.path.join(home, ".env"), os.path.join(facts.home, ".env")]
+    paths += [os.path.join(facts.folder, ".gemini", ".env"), os.path.join(facts.folder, ".env")]
+    texts = {}
+    for path in paths:
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            texts[path] = file.read(MAX_BYTES)
+    selected = facts.settings.value(logins.SELECTED)
+    has_login = os.path.exists(os.path.join(home, "oauth_creds.json"))
+    return logins.found(facts.environment, texts, selected, has_login)
+
+
+def _real_paths(facts: Facts) -> dict[str, str]:
+    told = [file.workspace for file in facts.files] + [
+        facts.environment.get(facts.cli.variables.workspace)
+    ]
+    parts = {part for each in told if each for part in lookup.parts(facts.platform, each)}
+    return {part: os.path.realpath(part) for part in parts if part}

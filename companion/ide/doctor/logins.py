@@ -1,0 +1,57 @@
+"""Which ways to log in a Gemini CLI would find; pure, and no secret comes out of it."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping
+
+API_KEY, VERTEX, GOOGLE = "gemini-api-key", "vertex-ai", "oauth-personal"
+GATEWAY, COMPUTE = "gateway", ("cloud-shell", "compute-default-credentials")
+# Free and paid personal accounts are refused since then (IneligibleTierError).
+ENDED = "2026-06-18"
+GOOGLE_LOGIN = (
+    f"login with Google (Code Assist Standard or Enterprise; personal accounts ended on {ENDED})"
+)
+SELECTED = ("security", "auth", "selectedType")
+
+
+def names_in(text: str) -> Iterator[str]:
+    """The variables that a .env file sets to something."""
+    for line in text.splitlines():
+        name, separator, value = line.strip().partition("=")
+        name = name[len("export ") :] if name.startswith("export ") else name
+        if separator and value.strip().strip("\"'") and not name.startswith("#"):
+            yield name.strip()
+
+
+def found(
+    environment: Mapping[str, str],
+    env_files: Mapping[str, str],
+    selected: Any,
+    has_google_login: bool,
+) -> tuple[str, ...]:
+    """A phrase for each way. `env_files` are texts by path; `selected` is what the settings choose,
+    None where they choose nothing."""
+    places = {name: "the environment" for name, value in environment.items() if value}
+    for path, text in env_files.items():
+        for name in names_in(text):
+            places.setdefault(name, path)
+    ways = []
+    if selected in (API_KEY, GATEWAY):
+        ways.append("an API key" + (_from(places, "GEMINI_API_KEY") or ", as the CLI keeps it"))
+    elif selected == VERTEX:
+        ways.append("Vertex AI")
+    elif selected == GOOGLE:
+        ways.append(GOOGLE_LOGIN)
+    elif selected in COMPUTE:
+        ways.append("the credentials of this machine at Google Cloud")
+    if not ways and "GEMINI_API_KEY" in places:
+        ways.append("an API key" + _from(places, "GEMINI_API_KEY"))
+    if not ways and "GOOGLE_GENAI_USE_VERTEXAI" in places:
+        ways.append("Vertex AI" + _from(places, "GOOGLE_GENAI_USE_VERTEXAI"))
+    if not ways and ("GOOGLE_GENAI_USE_GCA" in places or has_google_login):
+        ways.append(GOOGLE_LOGIN)
+    return tuple(ways)
+
+
+def _from(places: Mapping[str, str], name: str) -> str:
+    return f" ({name} in {places[name]})" if name in places else ""

@@ -1,0 +1,161 @@
+"""The processes of this machine as a CLI would list them, and the CLIs among them; asks the system.
+
+Nothing here fails: what the system does not tell is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Iterator, Mapping
+
+from ..clis import Cli
+from .facts import Process
+
+# Seconds for a program that lists processes.
+PATIENCE = 5.0
+# Words of a command line among which the CLI's program is: an interpreter and its options first.
+PROGRAM_WORDS = 6
+# CLIs that another program drives, and no user.
+DRIVEN = ("--acp", "--experimental-acp")
+ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+# What else Windows shows where a program without a window starts another one.
+NO_WINDOW = {"creationflags": 0x08000000} if sys.platform == "win32" else {}
+WINDOWS_LIST = (
+    "Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
+    "@{n='Started';e={([DateTimeOffset]$_.CreationDate).ToUnixTimeSeconds()}}"
+    " | ConvertTo-Json -Compress"
+)
+
+
+def running() -> dict[int, Process]:
+    """All processes by their number. May take seconds."""
+    if os.path.isdir("/proc/self"):
+        return {each.pid: each for each in _from_proc()}
+    return _from_powershell() if sys.platform == "win32" else _from_ps()
+
+
+def clis(cli: Cli, processes: Mapping[int, Process]) -> list[Process]:
+    """Those that are this CLI in a terminal, with folder and environment as far as the system
+    tells, the one started last first."""
+    found = [each for each in processes.values() if _is(cli, each)]
+    # It starts itself once more, with more memory: the last one of such a row is the CLI.
+    parents = {each.parent for each in found}
+    last = [_with_details(each) for each in found if each.pid not in parents]
+    return sorted(last, key=lambda each: -each.started)
+
+
+def _is(cli: Cli, process: Process) -> bool:
+    words = process.command.split()
+    names = (cli.command, f"{cli.command}.js", f"{cli.command}.cmd", f"{cli.command}.exe")
+    programs = [re.split(r"[/\\]", word)[-1] for word in words[:PROGRAM_WORDS]]
+    packages = f"{cli.package.replace(os.sep, '/')}/" if cli.package else "\0"
+    has_package = any(packages in word.replace("\\", "/") for word in words[:PROGRAM_WORDS])
+    is_script = process.name.startswith(("node", "bun")) and has_package
+    is_named = bool(programs) and (
+        programs[0] in names or (process.name.startswith(("node", "bun")) and names[0] in programs)
+    )
+    return (is_script or is_named) and not any(word in DRIVEN for word in words)
+
+
+def _from_proc() -> Iterator[Process]:
+    booted = _boot_time()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                yield _of_proc(int(name), booted)
+
+
+def _boot_time() -> float:
+    with suppress(OSError, ValueError), open("/proc/stat", encoding="ascii") as file:
+        return next(float(line.split()[1]) for line in file if line.startswith("btime "))
+    return 0.0
+
+
+def _of_proc(pid: int, booted: float) -> Process:
+    """Raises OSError, ValueError or IndexError where it is gone meanwhile."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        # The name stands in parentheses and may have any character.
+        fields = file.read().rpartition(")")[2].split()
+    with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+        command = file.read().replace("\0", " ").strip()
+    started = booted + float(fields[19]) / os.sysconf("SC_CLK_TCK") if booted else 0.0
+    return Process(pid, int(fields[1]), _name(command), command, started)
+
+
+def _name(command: str) -> str:
+    return os.path.basename(command.split(" ")[0])
+
+
+def _with_details(process: Process) -> Process:
+    if process.folder is not None:
+        return process
+    folder: str | None = None
+    environment: dict[str, str] | None = None
+    with suppress(OSError):
+        folder = os.readlink(f"/proc/{process.pid}/cwd")
+    with suppress(OSError), open(f"/proc/{process.pid}/environ", "rb") as file:
+        pairs = (item.partition("=") for item in os.fsdecode(file.read()).split("\0"))
+        environment = {name: value for name, separator, value in pairs if separator}
+    if folder is None and sys.platform == "darwin":
+        lines = _output("lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn").splitlines()
+        folder = next((line[1:] for line in lines if line.startswith("n")), None)
+    return replace(process, folder=folder, environment=environment)
+
+
+def _from_ps() -> dict[int, Process]:
+    processes = {}
+    now = time.time()
+    for line in _output("ps", "-axo", "pid=,ppid=,etime=,command=").splitlines():
+        words = line.split(None, 3)
+        if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
+            pid, parent, elapsed, command = words
+            started = now - _seconds(elapsed)
+            processes[int(pid)] = Process(int(pid), int(parent), _name(command), command, started)
+    return processes
+
+
+def _seconds(elapsed: str) -> float:
+    match = ELAPSED.fullmatch(elapsed)
+    if match is None:
+        return 0.0
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds
+
+
+def _from_powershell() -> dict[int, Process]:
+    output = _output("powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST)
+    rows: Any = []
+    with suppress(ValueError):
+        rows = json.loads(output)
+    processes = {}
+    for row in rows if isinstance(rows, list) else []:
+        with suppress(KeyError, TypeError, ValueError):
+            pid, parent = int(row["ProcessId"]), int(row["ParentProcessId"] or 0)
+            command = str(row["CommandLine"] or row["Name"] or "")
+            name = os.path.splitext(str(row["Name"] or ""))[0]
+            started = float(row.get("Started") or 0.0)
+            processes[pid] = Process(pid, parent, name, command, started)
+    return processes
+
+
+def _output(*command: str) -> str:
+    """What the program writes; nothing where it fails."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            **NO_WINDOW,  # type: ignore[arg-type]
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")

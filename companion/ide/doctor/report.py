@@ -1,0 +1,69 @@
+"""What the checks say, put together for the user; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .checks import CHECKS, Check, Failed, Ok
+from .facts import Facts
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check; `result` is None where the CLI does not get as far as that."""
+
+    check: Check
+    result: Ok | Failed | None
+
+
+@dataclass(frozen=True)
+class Examination:
+    """One CLI's way, in its order, up to the first step that fails."""
+
+    facts: Facts
+    rows: tuple[Row, ...]
+
+    @property
+    def failure(self) -> Failed | None:
+        return next((row.result for row in self.rows if isinstance(row.result, Failed)), None)
+
+    def row(self, id: str) -> Row | None:
+        return next((row for row in self.rows if row.check.id == id), None)
+
+    @property
+    def subject(self) -> str:
+        process, cli = self.facts.process, self.facts.cli
+        if process is None:
+            return f"{cli.name}, if you start it in {self.facts.folder}"
+        return f"{cli.name}, process {process.pid}, in {self.facts.folder}"
+
+    def text(self) -> str:
+        """Lines for a report: no token, no text of a file."""
+        lines = [self.subject + ":"]
+        for row in self.rows:
+            if isinstance(row.result, Ok):
+                lines.append(f"  ok      {row.check.name}: {row.result.found}")
+            elif isinstance(row.result, Failed):
+                lines.append(f"  FAILED  {row.check.name}: {row.result.what}")
+                lines.append(f"          {row.result.remedy}")
+            else:
+                lines.append(f"  -       {row.check.name}")
+        return "\n".join(lines) + "\n"
+
+
+def examine(facts: Facts) -> Examination:
+    """Go the CLI's way up to the first step that fails. A step that does not concern it has no
+    row."""
+    rows: list[Row] = []
+    has_failed = False
+    for check in CHECKS:
+        result = check.look(facts)
+        if result is not None:
+            rows.append(Row(check, None if has_failed else result))
+            has_failed = has_failed or isinstance(result, Failed)
+    return Examination(facts, tuple(rows))
+
+
+def shortened(text: str, home: str) -> str:
+    """With ~ for the user's home folder."""
+    return text.replace(home, "~") if len(home) > 1 else text

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from dataclasses import replace
+from typing import Any
+
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
+from GeminiCompanion.companion.ide.doctor import gathering, processes
+from GeminiCompanion.companion.ide.doctor.facts import Facts, Process, Window
+from GeminiCompanion.companion.ide.doctor.gathering import Question
+
+
+class Gathering(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = os.path.realpath(folder.name)
+        self.environment = {"TMPDIR": self.home, "PATH": os.path.join(self.home, "bin")}
+        self.window = Window(os.getppid(), 0, (self.home,))
+        self.question = Question(
+            GEMINI_CLI, self.window, "gemini", self.environment, self.home, "token"
+        )
+
+    def write(self, path: str, content: Any) -> str:
+        path = os.path.join(self.home, *path.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def gather(self, question: Question | None = None) -> Facts:
+        """Without the CLIs that run on this machine."""
+        return gathering.gather(question or self.question, {})[0]
+
+    def listener(self) -> int:
+        listening = socket.socket()
+        self.addCleanup(listening.close)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port: int = listening.getsockname()[1]
+        return port
+
+    def program(self, folder: str = "bin") -> str:
+        package = "lib/node_modules/@google/gemini-cli/"
+        self.write(package + "package.json", {"name": "@google/gemini-cli", "version": "0.61.0"})
+        script = self.write(package + "bundle/gemini.js", "#!/bin/sh\n")
+        os.chmod(script, 0o755)
+        os.makedirs(os.path.join(self.home, folder), exist_ok=True)
+        path = os.path.join(self.home, folder, "gemini")
+        os.symlink(script, path)
+        return path
+
+    def test_an_empty_machine_has_nothing_and_nothing_fails(self) -> None:
+        for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB):
+            with self.subTest(cli.id):
+                facts = self.gather(replace(self.question, cli=cli, command="not-there"))
+                found = (facts.program.path, facts.files, facts.logins)
+                self.assertEqual(found, ("", (), ()))
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_the_program_is_found_with_its_version(self) -> None:
+        path = self.program()
+        program = self.gather().program
+        self.assertEqual((program.path, program.version), (path, "0.61.0"))
+
+    @unittest.skipUnless(shutil.which("node"), "there is no Node.js")
+    def test_node_is_asked_for_its_version(self) -> None:
+        environment = {**self.environment, "PATH": os.environ["PATH"]}
+        node = self.gather(replace(self.question, environment=environment)).program.node_version
+        self.assertRegex(node, r"^\d+\.\d+\.\d+$")
+
+    def test_discovery_files_are_read_as_the_cli_reads_them(self) -> None:
+        port = self.listener()
+        content = {
+            "port": port,
+            "workspacePath": self.home,
+            "authToken": "token",
+            "ideInfo": {"name": "sublimetext", "displayName": "Sublime Text"},
+        }
+        self.write(f"gemini/ide/gemini-ide-server-7-{port}.json", content)
+        self.write("gemini/ide/gemini-ide-server-8.json", {**content, "port": "1", "authToken": 1})
+        self.write("gemini/ide/gemini-ide-server-9-9.json", "{")
+        self.write("gemini/ide/something.json", content)
+        files = {file.pid: file for file in self.gather().files}
+        self.assertEqual(sorted(files), [7, 8, 9])
+        ours = files[7]
+        found = (ours.port, ours.points_to, ours.workspace, ours.names_editor)
+        self.assertEqual(found, (port, port, self.home, True))
+        self.assertTrue(ours.answers and ours.has_token and ours.is_ours and ours.makes_sense)
+        self.assertEqual((files[8].port, files[8].points_to, files[8].has_token), (0, 1, False))
+        self.assertFalse(files[9].makes_sense)
+
+    def test_qwen_s_files_are_in_its_home(self) -> None:
+        self.write(".qwen/ide/5000.lock", {"port": 5000, "authToken": QWEN_CODE.token("token")})
+        (file,) = self.gather(replace(self.question, cli=QWEN_CODE)).files
+        self.assertEqual((file.port, file.has_token, file.workspace), (5000, True, None))
+
+    def test_settings_and_logins_are_looked_for_in_their_places(self) -> None:
+        path = self.write(".gemini/settings.json", {"ide": {"enabled": True}})
+        project = os.path.join(self.home, "work")
+        mine = self.write("work/.gemini/settings.json", {"ide": {"enabled": False}})
+        self.write(".gemini/.env", "GEMINI_API_KEY=hush\n")
+        window = replace(self.window, folders=(project,))
+        facts = self.gather(replace(self.question, window=window))
+        self.assertEqual(facts.settings.path, path)
+        self.assertIs(facts.settings.value(("ide", "enabled")), True)
+        self.assertEqual(facts.overriding[0].path, mine)
+        self.assertIn("an API key", facts.logins[0])
+        self.assertNotIn("hush", repr(facts))
+
+    def test_the_variables_of_the_editor_are_not_those_of_a_terminal(self) -> None:
+        environment = {**self.environment, "GEMINI_CLI_IDE_SERVER_PORT": "1"}
+        facts = self.gather(replace(self.question, environment=environment))
+        self.assertNotIn("GEMINI_CLI_IDE_SERVER_PORT", facts.environment)
+
+    def test_clis_of_this_window_come_first_then_those_of_no_window(self) -> None:
+        def cli(pid: int, folder: str) -> Process:
+            return Process(pid, 1, "gemini", "gemini", float(pid), folder, {})
+
+        here, other, astray = cli(5, self.home), cli(6, "/other/x"), cli(7, "/nobody")
+        question = replace(self.question, elsewhere=("/other",))
+        for known, expected in (
+            ((here, other, astray), [here]),
+            ((other, astray), [astray]),
+            ((other,), [None]),
+        ):
+            found = gathering.gather(question, {each.pid: each for each in known})
+            with self.subTest(known):
+                self.assertEqual([facts.process for facts in found], expected)
+
+    def test_links_of_told_folders_are_resolved(self) -> None:
+        self.write("real/x", "")
+        link = os.path.join(self.home, "link")
+        os.symlink(os.path.join(self.home, "real"), link)
+        self.write("gemini/ide/gemini-ide-server-7-1.json", {"port": 1, "workspacePath": link})
+        self.assertEqual(self.gather().real[link], os.path.join(self.home, "real"))
+
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this system tells less")
+    def test_a_cli_that_runs_is_found_with_folder_environment_and_start(self) -> None:
+        script = self.write("bin/gemini", "import sys; sys.stdin.read()")
+        node = os.path.join(self.home, "node")
+        os.symlink(sys.executable, node)
+        before = time.time()
+        with subprocess.Popen(
+            [node, script], cwd=self.home, env={"TMPDIR": "/else"}, stdin=subprocess.PIPE
+        ) as process:
+            self.addCleanup(process.kill)
+            deadline = time.monotonic() + 60
+            facts = self.gather()
+            while facts.process is None and time.monotonic() < deadline:
+                (facts,) = gathering.gather(self.question, processes.running())
+            process.kill()
+        found = facts.process
+        self.assertEqual(facts.folder, self.home)
+        self.assertEqual(found.pid if found else 0, process.pid)
+        self.assertEqual(facts.environment, {"TMPDIR": "/else"})
+        self.assertEqual(facts.discovery_folder, "/else/gemini/ide")
+        self.assertLess(abs(found.started - before) if found else 99, 60)
+
+
+class Processes(unittest.TestCase):
+    def test_a_cli_is_known_by_its_command(self) -> None:
+        cases = {
+            "node /usr/bin/gemini": True,
+            "/usr/bin/node --max-old-space-size=9 /x/@google/gemini-cli/bundle/gemini.js": True,
+            "node C:\\npm\\node_modules\\@google\\gemini-cli\\bundle\\gemini.js": True,
+            "/opt/gemini --model x": True,
+            "node /usr/bin/gemini --acp": False,
+            "vim gemini": False,
+            "node /usr/bin/qwen": False,
+            "": False,
+        }
+        for command, expected in cases.items():
+            name = os.path.basename(command.split(" ")[0])
+            known = {5: Process(5, 1, name, command)}
+            with self.subTest(command):
+                self.assertEqual(bool(processes.clis(GEMINI_CLI, known)), expected)
+
+    def test_of_a_cli_that_started_itself_again_the_last_one_counts(self) -> None:
+        known = {pid: Process(pid, pid - 1, "node", "node /usr/bin/gemini") for pid in (50, 51)}
+        found = processes.clis(GEMINI_CLI, known)
+        self.assertEqual([each.pid for each in found], [51])
+
+    def test_this_process_and_its_parent_are_listed(self) -> None:
+        known = processes.running()
+        self.assertIn(os.getpid(), known)
+        self.assertEqual(known[os.getpid()].parent, os.getppid())
