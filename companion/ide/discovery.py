@@ -17,9 +17,10 @@ from typing import Any, Iterator
 from ..base import private_files
 from ..base.log import logger
 from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
+from .doctor import lookup
+from .doctor.facts import LINUX, WINDOWS
+from .doctor.lookup import SHARED_TMPDIR
 
-# Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
-SHARED_TMPDIR = "/tmp"
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
 # Seconds to wait for a port of this machine to answer; loopback answers or refuses at once.
 PROBE_TIMEOUT = 0.2
@@ -103,14 +104,10 @@ def _pid_within(path: str) -> int | None:
 
 
 def node_tmpdir() -> str:
-    """What Node's `os.tmpdir()` answers here, where a CLI looks (docs/protocol.md 5.42)."""
-    if sys.platform == "win32":
-        root = os.environ.get("SystemRoot") or os.environ.get("windir") or ""
-        path = os.environ.get("TEMP") or os.environ.get("TMP") or root + "\\temp"
-        return path[:-1] if path.endswith("\\") and not path.endswith(":\\") else path
-    names = ("TMPDIR", "TMP", "TEMP")
-    path = next((os.environ[name] for name in names if os.environ.get(name)), SHARED_TMPDIR)
-    return path[:-1] if len(path) > 1 and path.endswith("/") else path
+    """What Node's `os.tmpdir()` answers here, where a CLI looks."""
+    return lookup.temp_folder(
+        WINDOWS if sys.platform == "win32" else LINUX, os.environ, SHARED_TMPDIR
+    )
 
 
 def temp_folders() -> list[str]:

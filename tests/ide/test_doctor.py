@@ -134,9 +134,8 @@ class Way(unittest.TestCase):
         self.assertFails("place", checks.WRITE_AGAIN, "is gone", files=())
 
     def test_a_file_of_another_user_or_half_of_one(self) -> None:
-        for change in ({"is_ours": False}, {"makes_sense": False}):
-            files = (replace(FILE, **change),)
-            self.assertFails("file", checks.WRITE_AGAIN, "cannot be read", files=files)
+        for file in (replace(FILE, is_ours=False), replace(FILE, makes_sense=False)):
+            self.assertFails("file", checks.WRITE_AGAIN, "cannot be read", files=(file,))
 
     def test_a_token_of_before(self) -> None:
         self.assertFails(
@@ -297,7 +296,7 @@ class Lookup(unittest.TestCase):
         self.assertTrue(lookup.holds(linked, "/work"))
 
     def test_the_temp_folder_is_node_s(self) -> None:
-        cases = (
+        cases: tuple[tuple[str, dict[str, str], str], ...] = (
             ("linux", {"TMPDIR": "/x/", "TMP": "/y"}, "/x"),
             ("linux", {"TEMP": "/z"}, "/z"),
             ("linux", {}, "/tmp"),
@@ -313,7 +312,7 @@ class Lookup(unittest.TestCase):
 class Logins(unittest.TestCase):
     def test_each_way_is_found_and_no_secret_is_told(self) -> None:
         key = {"GEMINI_API_KEY": "hush"}
-        cases = (
+        cases: tuple[tuple[Any, str], ...] = (
             ((key, {}, None, False), "an API key (GEMINI_API_KEY in the environment)"),
             (({}, {"/h/.env": "export GEMINI_API_KEY='hush'"}, None, False), "an API key (GEMINI"),
             (({}, {"/h/.env": "# GEMINI_API_KEY=hush"}, None, False), ""),

@@ -35,6 +35,7 @@ PACKAGE = (
     "companion/api/page/*",
     "companion/base/*.py",
     "companion/ide/*.py",
+    "companion/ide/doctor/*.py",
     "companion/ui/*.py",
     "companion/ui/prompt/*.py",
     "companion/ui/review/*.py",

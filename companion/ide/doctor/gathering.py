@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,9 +21,8 @@ from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program
 # Discovery files that are read, and bytes of each and of other small files.
 MAX_FILES = 256
 MAX_BYTES = 1 << 16
-# Seconds for a port to answer, for the name of a container's host to be looked up and to answer,
-# and for `node --version`.
-PROBE, FAR_PROBE, NODE = 0.2, 1.0, 5.0
+# Seconds for a port of this machine to answer, and for one of a container's host.
+PROBE, FAR_PROBE = 0.2, 1.0
 # Where programs of npm may be though an editor that was started from a menu does not know it.
 PLACES = (
     "~/.nvm/versions/node/*/bin",
@@ -73,7 +71,8 @@ def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
     found = processes.clis(question.cli, known)
     here = [each for each in found if _is_within(each, question.window.folders)]
     astray = [each for each in found if not _is_within(each, question.elsewhere)]
-    return [_facts(question, known, each) for each in here or astray[:1] or [None]]
+    examined: list[Process | None] = [*(here or astray[:1])]
+    return [_facts(question, known, each) for each in examined or [None]]
 
 
 def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
@@ -148,19 +147,7 @@ def _version(cli: Cli, path: str) -> str:
 
 
 def _node_version(node: str | None) -> str:
-    if node is None:
-        return ""
-    with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            [node, "--version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=NODE,
-            **processes.NO_WINDOW,  # type: ignore[arg-type]
-        )
-        return done.stdout.decode("ascii", "replace").strip().lstrip("v")
-    return ""
+    return processes.output(node, "--version").strip().lstrip("v") if node is not None else ""
 
 
 def _overriding(
@@ -189,7 +176,7 @@ def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
     if form is None:
         return ()
     pattern = _pattern(form.name)
-    files = []
+    files: list[DiscoveryFile] = []
     with suppress(OSError):
         for entry in sorted(os.scandir(facts.discovery_folder), key=lambda each: each.name):
             match = pattern.fullmatch(entry.name)

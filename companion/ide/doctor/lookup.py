@@ -15,6 +15,8 @@ MAX_ANCESTORS = 32
 FROM_ROOT = 3
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 CONTAINER_HOST = "host.docker.internal"
+# Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
+SHARED_TMPDIR = "/tmp"
 DEV_CONTAINER = ("VSCODE_REMOTE_CONTAINERS_SESSION", "REMOTE_CONTAINERS")
 TERMINALS = ("vscode", "sublime", "Zed")
 # The first version that takes any editor's file whose folders fit, and not only its target's.
@@ -28,14 +30,14 @@ def version_of(text: str) -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else ()
 
 
-def temp_folder(platform: str, environment: Mapping[str, str]) -> str:
+def temp_folder(platform: str, environment: Mapping[str, str], shared: str = SHARED_TMPDIR) -> str:
     """What Node's `os.tmpdir()` answers (docs/protocol.md 5.42)."""
     if platform == WINDOWS:
         root = environment.get("SystemRoot") or environment.get("windir") or ""
         path = environment.get("TEMP") or environment.get("TMP") or root + "\\temp"
         return path[:-1] if path.endswith("\\") and not path.endswith(":\\") else path
     found = [environment[name] for name in ("TMPDIR", "TMP", "TEMP") if environment.get(name)]
-    path = found[0] if found else "/tmp"
+    path = found[0] if found else shared
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 
@@ -95,7 +97,7 @@ def _by_pid(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile | 
     if len(fitting) == 1:
         return fitting[0]
     named = [file for file in fitting or found if str(file.points_to) == port]
-    return (named or fitting or found or [None])[0]
+    return next(iter(named or fitting or found), None)
 
 
 def _by_home(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile | None:
@@ -105,7 +107,7 @@ def _by_home(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile |
     fitting = [file for file in newest if holds(facts, file.workspace)]
     # It goes on to the next one where a file leads nowhere.
     alive = [file for file in fitting if file.answers]
-    return (named or alive or fitting or newest or [None])[0]
+    return next(iter(named or alive or fitting or newest), None)
 
 
 def workspace(facts: Facts) -> str | None:

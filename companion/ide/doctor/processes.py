@@ -25,8 +25,8 @@ PROGRAM_WORDS = 6
 # CLIs that another program drives, and no user.
 DRIVEN = ("--acp", "--experimental-acp")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
-# What else Windows shows where a program without a window starts another one.
-NO_WINDOW = {"creationflags": 0x08000000} if sys.platform == "win32" else {}
+# CREATE_NO_WINDOW: else Windows shows a console for a moment.
+FLAGS = 0x08000000 if sys.platform == "win32" else 0
 WINDOWS_LIST = (
     "Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
     "@{n='Started';e={([DateTimeOffset]$_.CreationDate).ToUnixTimeSeconds()}}"
@@ -104,7 +104,7 @@ def _with_details(process: Process) -> Process:
         pairs = (item.partition("=") for item in os.fsdecode(file.read()).split("\0"))
         environment = {name: value for name, separator, value in pairs if separator}
     if folder is None and sys.platform == "darwin":
-        lines = _output("lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn").splitlines()
+        lines = output("lsof", "-a", "-d", "cwd", "-p", str(process.pid), "-Fn").splitlines()
         folder = next((line[1:] for line in lines if line.startswith("n")), None)
     return replace(process, folder=folder, environment=environment)
 
@@ -112,7 +112,7 @@ def _with_details(process: Process) -> Process:
 def _from_ps() -> dict[int, Process]:
     processes = {}
     now = time.time()
-    for line in _output("ps", "-axo", "pid=,ppid=,etime=,command=").splitlines():
+    for line in output("ps", "-axo", "pid=,ppid=,etime=,command=").splitlines():
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
             pid, parent, elapsed, command = words
@@ -130,10 +130,10 @@ def _seconds(elapsed: str) -> float:
 
 
 def _from_powershell() -> dict[int, Process]:
-    output = _output("powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST)
+    listed = output("powershell", "-NoProfile", "-NonInteractive", "-Command", WINDOWS_LIST)
     rows: Any = []
     with suppress(ValueError):
-        rows = json.loads(output)
+        rows = json.loads(listed)
     processes = {}
     for row in rows if isinstance(rows, list) else []:
         with suppress(KeyError, TypeError, ValueError):
@@ -145,7 +145,7 @@ def _from_powershell() -> dict[int, Process]:
     return processes
 
 
-def _output(*command: str) -> str:
+def output(*command: str, seconds: float = PATIENCE) -> str:
     """What the program writes; nothing where it fails."""
     try:
         done = subprocess.run(
@@ -153,8 +153,8 @@ def _output(*command: str) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            **NO_WINDOW,  # type: ignore[arg-type]
+            timeout=seconds,
+            creationflags=FLAGS,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
