@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-schema run api test fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema run api test fuzz soak check format bench review install uninstall package
 
 all: check test
 
@@ -36,6 +36,10 @@ setup-python:
 setup-node: setup-python
 	@$(PY) tools/setup.py node
 
+# For the tests of the API's page only.
+setup-browser: setup-node
+	@$(PY) tools/setup.py browser
+
 setup-schema: setup-python
 	@$(PY) tools/setup.py schema
 
@@ -48,7 +52,7 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup setup-schema
+test: setup setup-browser setup-schema
 	@$(PY) tools/run_tests.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; below half an hour.

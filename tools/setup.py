@@ -1,4 +1,5 @@
-"""Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `schema`).
+"""Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `browser`,
+`schema`).
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -115,13 +116,14 @@ def set_up_node() -> None:
             # By its path: on Windows npm is a script, which is not found by its name alone.
             subprocess.check_call([shutil.which("npm") or "npm"] + NPM, cwd=folder)
             set_done(stamp, value)
-    unpack_browser()
 
 
-def unpack_browser() -> None:
-    """The browser for the page's tests. It is built for this kind of machine only; on others one in
-    PATH serves."""
+def set_up_browser() -> None:
+    """Unpacks the browser for the page's tests, where Node is. It is built for this kind of machine
+    only; on others one in PATH serves."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64") or os.path.exists(CHROMIUM):
+        return
+    if not has_node():
         return
     print("Unpacking %s ..." % os.path.relpath(CHROMIUM, ROOT), flush=True)
     unfinished = os.path.dirname(CHROMIUM) + ".unfinished"
@@ -141,4 +143,9 @@ def has_node() -> bool:
 
 
 if __name__ == "__main__":
-    {"python": set_up_python, "node": set_up_node, "schema": set_up_schema}[sys.argv[1]]()
+    {
+        "python": set_up_python,
+        "node": set_up_node,
+        "browser": set_up_browser,
+        "schema": set_up_schema,
+    }[sys.argv[1]]()

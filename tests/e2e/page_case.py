@@ -9,7 +9,7 @@ class Example(PageCase):
         await self.assert_calm(page)
 
 The browser is CHROMIUM of the environment, or one of the usual names in PATH, or the one that
-`make setup` unpacks.
+`make setup-browser` unpacks.
 """
 
 from __future__ import annotations

@@ -138,6 +138,16 @@ class Makefile(unittest.TestCase):
                 self.assertTrue(said.startswith("python "), done.stderr.decode())
                 self.assertEqual(python in said, is_made)
 
+    def test_only_the_tests_bring_a_browser(self) -> None:
+        for target, wanted in (("test", True), ("api", False), ("check", False)):
+            with self.subTest(target):
+                # As where no CLI is installed, which the API then brings.
+                command = ["make", "-n", "CLI=", target]
+                done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
+                said = done.stdout.decode()
+                self.assertIn("setup.py node", said)
+                self.assertEqual("setup.py browser" in said, wanted)
+
 
 @unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
 class Release(unittest.TestCase):
