@@ -42,6 +42,15 @@ def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
         time.sleep(0.002)
 
 
+def is_alive(pid: int) -> bool:
+    """On Linux. Zombies, which wait for their parent, are not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
     """The same in a loop, also in one whose time stands still."""
     end = time.monotonic() + timeout

@@ -1,19 +1,23 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
 The parts run in three lanes at once, because those with the real CLI wait most of the time. What a
-part says is shown when it ends; then one line tells what was skipped in all of them.
+part says is shown when it ends. One that hangs is ended, with all that it started. The last line
+tells what was skipped in all of them, or, where something failed, in which.
 """
 
 from __future__ import annotations
 
 import glob
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import List, Tuple
+from contextlib import suppress
+from typing import IO, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
@@ -38,6 +42,11 @@ FUZZ = (
         ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
     ),
 )
+# Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
+# of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
+LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
+# Seconds in which a part that hangs may write the stacks of its threads.
+LAST_WORDS = 10.0
 # What a part's line about tests that did not run begins with; see tests/conftest.py.
 SKIPPED = "skipped: "
 
@@ -45,11 +54,15 @@ Part = Tuple[str, Tuple[str, ...]]
 
 
 class Run:
-    """`failed` are the names of parts, `skipped` is what the parts said of tests."""
+    """`failed` are the names of parts, `skipped` is what the parts said of tests. Each part may
+    take `limit` seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = LIMIT) -> None:
         self.failed: List[str] = []
         self.skipped: List[str] = []
+        self._limit = limit
+        self._running: Set[subprocess.Popen[bytes]] = set()
+        self._is_stopped = False
         # Held by whoever writes here or to the terminal.
         self._lock = threading.Lock()
 
@@ -57,33 +70,82 @@ class Run:
         for name, arguments in parts:
             self._part(name, arguments)
 
+    def stop(self) -> None:
+        """End what runs, and begin nothing more."""
+        with self._lock:
+            self._is_stopped = True
+            for process in self._running:
+                kill(process)
+
     def _part(self, name: str, arguments: Tuple[str, ...]) -> None:
         begun = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        output = done.stdout.decode("utf-8", "replace")
+        # A file: with a pipe, whatever a part leaves running would be waited for.
+        with tempfile.TemporaryFile() as file:
+            with self._lock:
+                if self._is_stopped:
+                    return
+                process = start(arguments, file)
+                self._running.add(process)
+            problem = self._wait(process)
+            file.seek(0)
+            output = file.read().decode("utf-8", "replace")
         with self._lock:
+            self._running.remove(process)
             seconds = time.monotonic() - begun
             print(f"\n== Tests of {name}: {seconds:.0f} s ==\n{output}", flush=True)
-            if done.returncode:
-                self.failed.append(f"{name} (status {done.returncode})")
+            if problem:
+                self.failed.append(f"{name} ({problem})")
             lines = (line.rstrip() for line in output.splitlines())
             self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
 
+    def _wait(self, process: subprocess.Popen[bytes]) -> str:
+        """What went wrong, empty where nothing did."""
+        try:
+            status = process.wait(self._limit)
+            return f"status {status}" if status else ""
+        except subprocess.TimeoutExpired:
+            # Python writes the stacks of its threads then, where its fault handler is on.
+            process.send_signal(getattr(signal, "SIGABRT", signal.SIGTERM))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LAST_WORDS)
+            return f"hung: ended after {self._limit:.0f} s"
+        finally:
+            kill(process)
+            process.wait()
 
-def main(is_fuzz: bool) -> int:
-    # A terminal of another encoding shows what it can.
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    lanes = FUZZ if is_fuzz else TESTS
+
+def start(arguments: Tuple[str, ...], output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Python with the arguments, in a process group of its own where there are any."""
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=os.name == "posix",
+    )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and what it has started and left."""
+    if os.name == "posix":
+        # Its group has its number, and nobody else gets that while a member lives.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def run_all(lanes: Tuple[Tuple[Part, ...], ...], limit: float = LIMIT) -> int:
+    """Run the lanes side by side; gives the status to exit with."""
     print("Running the tests of", ", ".join(name for lane in lanes for name, _ in lane), flush=True)
-    run = Run()
+    run = Run(limit)
     with ThreadPoolExecutor(len(lanes)) as pool:
-        list(pool.map(run.lane, lanes))
+        try:
+            list(pool.map(run.lane, lanes))
+        except KeyboardInterrupt:
+            run.stop()
+            raise
     print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
     if run.failed:
         print("FAILED: tests of", ", ".join(run.failed))
@@ -91,4 +153,8 @@ def main(is_fuzz: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(is_fuzz=sys.argv[1:] == ["fuzz"]))
+    # A terminal of another encoding shows what it can.
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    # The parts are in groups of their own, and hear nothing of what ends this one.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(run_all(FUZZ if sys.argv[1:] == ["fuzz"] else TESTS))

@@ -14,16 +14,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.api import commands
 
+from ..support import is_alive
 from .support import PATIENCE, ApiTest, Reply
-
-
-def is_alive(pid: int) -> bool:
-    """Zombies, which wait for their parent, are not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 class Off(ApiTest):

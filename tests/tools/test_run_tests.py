@@ -1,0 +1,76 @@
+"""What `make test` says of its parts, and how it ends one that hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+
+from tools import run_tests
+
+from ..support import is_alive, wait_for
+
+# Starts a program that nobody ends, and says its number.
+STARTER = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print("child", child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def run(*parts: tuple[str, str], limit: float = 600.0) -> tuple[int, list[str]]:
+    """Status and lines of a run with these parts, a name and a program each."""
+    said = io.StringIO()
+    lanes = tuple(((name, ("-c", code)),) for name, code in parts)
+    with contextlib.redirect_stdout(said):
+        status = run_tests.run_all(lanes, limit)
+    return status, said.getvalue().splitlines()
+
+
+class Ending(unittest.TestCase):
+    def test_the_last_line_says_what_was_skipped(self) -> None:
+        status, lines = run(("one", "print('skipped: 2 of a: why')"), ("two", "print('fine')"))
+        self.assertEqual((status, lines[-1]), (0, "skipped: 2 of a: why"))
+        self.assertIn("fine", lines)
+
+    def test_where_nothing_was_skipped_it_says_so(self) -> None:
+        self.assertEqual(run(("one", ""))[1][-1], "skipped: nothing")
+
+    def test_where_a_part_failed_the_last_line_names_it(self) -> None:
+        status, lines = run(("one", "print('why'); raise SystemExit(3)"), ("two", ""))
+        self.assertEqual((status, lines[-1]), (1, "FAILED: tests of one (status 3)"))
+        self.assertIn("why", lines)
+
+
+class Hanging(unittest.TestCase):
+    def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
+        hanging = run_tests.Run(limit=0.1)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            hanging.lane((("one", ("-c", "import time; time.sleep(600)")),))
+        self.assertEqual(hanging.failed, ["one (hung: ended after 0 s)"])
+        self.assertIn("== Tests of one: ", said.getvalue())
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "processes are looked at as on Linux")
+    def test_what_a_part_has_started_ends_with_it(self) -> None:
+        with tempfile.NamedTemporaryFile() as file:
+            process = run_tests.start(("-c", STARTER), file)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            wait_for(lambda: b"\n" in self.content(file.name))
+            child = int(self.content(file.name).split()[1])
+            run_tests.kill(process)
+        wait_for(lambda: not is_alive(child))
+
+    def content(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_once_it_is_stopped_no_further_part_begins(self) -> None:
+        stopped = run_tests.Run()
+        stopped.stop()
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            stopped.lane((("one", ("-c", "")),))
+        self.assertEqual((said.getvalue(), stopped.failed), ("", []))
