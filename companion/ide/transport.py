@@ -238,16 +238,16 @@ class Endpoint:
         response = StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform"}
         )
-        await response.prepare(request)
-        stream = session.attach(_event_id(request))
-        try:
-            self._on_stream(session)
-            await response.write(b"retry: %d\n\n" % RETRY)
-            # A client that leaves is no failure; what it did not read stays in the session.
-            with suppress(ConnectionError, asyncio.TimeoutError):
+        # A client that leaves is no failure; what it did not read stays in the session.
+        with suppress(ConnectionError, asyncio.TimeoutError):
+            await response.prepare(request)
+            stream = session.attach(_event_id(request))
+            try:
+                self._on_stream(session)
+                await response.write(b"retry: %d\n\n" % RETRY)
                 await _pump(stream, response, session.cli)
-        finally:
-            self._sessions.detach(session, stream)
+            finally:
+                self._sessions.detach(session, stream)
         return response
 
     def _delete(self, request: BaseRequest) -> Response:

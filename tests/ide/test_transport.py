@@ -868,6 +868,23 @@ class Streams(TransportTestCase):
         wait_for(lambda: session is not None and session.stream is None)
         self.assert_goes_on()
 
+    def test_a_client_that_leaves_as_its_stream_begins_is_no_failure(self) -> None:
+        self.client.initialize()
+        recent = log.RecentLines()
+        log.logger.addHandler(recent)
+        self.addCleanup(log.logger.removeHandler, recent)
+        for step in ("prepare", "write"):
+            with self.subTest(step=step):
+                left = mock.patch.object(
+                    transport.StreamResponse, step, side_effect=ConnectionResetError
+                )
+                with left as begun, self.client.send_raw(self.client.head("GET")):
+                    wait_for(lambda: begun.called)
+                # The next stream is as ever.
+                with self.client.stream() as stream:
+                    stream.next()
+        self.assertEqual([it for it in recent.lines() if "ERROR" in it], [])
+
     def test_a_reader_that_stalls_loses_its_stream_and_nothing_else(self) -> None:
         huge = "x" * 10_000_000
         with mock.patch.object(transport, "STALLED", 0.05), self.client.stream() as stream:
