@@ -30,6 +30,22 @@ BOUNDARIES = {
     "ui/editor": 1,
 }  # fmt: skip
 
+# Prints what the host says that plugin.py imports, and what it does import.
+PLUGIN = """
+import sys, types
+package = types.ModuleType("GeminiCompanion")
+package.__path__ = [sys.argv[1]]
+sublime, classes = types.ModuleType("sublime"), types.ModuleType("sublime_plugin")
+for name in ("EventListener", "WindowCommand", "TextCommand", "ApplicationCommand"):
+    setattr(classes, name, type(name, (), {}))
+sys.modules.update(GeminiCompanion=package, sublime=sublime, sublime_plugin=classes)
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ui import host
+prefix = host.PACKAGE + "."
+print(sorted(host.FIRST))
+print(sorted(name[len(prefix):] for name in sys.modules if name.startswith(prefix)))
+"""
+
 
 @functools.lru_cache(maxsize=None)
 def modules() -> dict[str, ast.Module]:
@@ -143,6 +159,15 @@ class Layout(unittest.TestCase):
             with self.subTest(name):
                 self.assertNotIn("GeminiCompanion", set(outside(tree)))
                 self.assertNotIn("companion", set(outside(tree)))
+
+    def test_what_plugin_py_imports_at_once_is_what_the_host_names(self) -> None:
+        if "python" not in os.path.basename(sys.executable).lower():
+            self.skipTest("an editor's host is no interpreter that could be started")
+        done = subprocess.run(
+            [sys.executable, "-c", PLUGIN, ROOT], stdout=subprocess.PIPE, timeout=240, check=True
+        )
+        first, imported = done.stdout.decode().splitlines()
+        self.assertEqual(first, imported)
 
     def test_each_core_module_imports_alone(self) -> None:
         if "python" not in os.path.basename(sys.executable).lower():

@@ -6,7 +6,9 @@ nothing: the rest is imported on the worker, and started after that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Mapping, MutableMapping
 
 import sublime
 
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
     from .running import Running
 
 
+PACKAGE = __package__.rpartition(".")[0]
+# The modules in it that plugin.py imports, on the UI thread.
+FIRST = ("ui", "ui.commands", "ui.host", "ui.prompt", "ui.prompt.commands", "ui.queues")
+
+
+def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:
+    """Have all others imported anew."""
+    first = {f"{PACKAGE}.{name}" for name in FIRST}
+    for name in list(modules):
+        if name.startswith(PACKAGE + ".") and name not in first:
+            modules.pop(name, None)
+
+
 class Host:
     """`running` is None before `start` has ended and after `stop`; both can be called again and
     again. `api` is the API's server, which goes on when the companion is started anew."""
@@ -27,6 +42,8 @@ class Host:
     def __init__(self) -> None:
         self.running: Running | None = None
         self.api: Api | None = None
+        # Whether modules of a load before were there, which may still be importing others.
+        self.is_reloaded = False
         self._wanted = False
 
     def start(self) -> None:
@@ -38,20 +55,27 @@ class Host:
             queues.on_worker(self._import)
 
     def _import(self) -> None:
-        """On the worker."""
+        """On the worker, where an import of the load before has ended by now: what that brought in
+        while plugin.py forgot its modules is made of old ones."""
+        if self.is_reloaded:
+            self.is_reloaded = False
+            forget_modules(sys.modules)
         from . import api_server, running  # noqa: F401
 
         queues.on_ui_thread(self._begin)
 
     def _begin(self) -> None:
         """The modules are imported."""
+        if not self._wanted:
+            return
         from .api_server import Api
         from .running import Running
 
         if self.api is None:
             self.api = Api(self.tell)
-        if self._wanted and self.running is None:
+        if self.running is None:
             self.running = Running()
+            self.running.start()
 
     def stop(self) -> None:
         self._wanted = False

@@ -30,7 +30,7 @@ from .windows import Windows
 
 
 class Running:
-    """One companion, and what tells it of the editor; on the UI thread."""
+    """One companion, and what tells it of the editor, from `start` on; on the UI thread."""
 
     def __init__(self) -> None:
         self.log = log.start(settings.of().log_level)
@@ -54,6 +54,9 @@ class Running:
         self.status = Status()
         looks = (self.conflicts.look, self.status.look, self.scrolling.look)
         self.windows = Windows(self.companion, self.editor, self.files, self.reviews, looks)
+
+    def start(self) -> None:
+        """To be called where somebody can stop it, should something fail."""
         self.companion.start()
         self.windows.start()
 

@@ -9,6 +9,7 @@ import socket
 import stat
 import threading
 from contextlib import suppress
+from types import ModuleType
 from typing import Any, Generator
 from unittest import mock
 
@@ -16,6 +17,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import Proposal
+from GeminiCompanion.companion.ui import host, windows
 from GeminiCompanion.companion.ui.review import lookup, record
 
 from .adapter import AdapterTestCase, saved_state, text_of
@@ -215,6 +217,31 @@ class Lifecycle(AdapterTestCase):
 
         with mock.patch.object(plugin._host.running.windows, "look", fail):
             yield lambda: len(looks) >= 2
+
+    def test_a_start_that_fails_can_be_stopped(self) -> Steps:
+        plugin.plugin_unloaded()
+        yield lambda: threads() == []
+        failed: list[bool] = []
+
+        def fails(windows: Any) -> None:
+            failed.append(True)
+            raise RuntimeError("a bug")
+
+        with mock.patch.object(windows.Windows, "start", fails):
+            with suppress(RuntimeError):
+                plugin.plugin_loaded()
+            yield lambda: failed
+        self.assertEqual(threads(), ["GeminiCompanion"])
+        self.window.run_command("gemini_companion_restart")
+        yield lambda: plugin._host.environment(self.window)
+        self.assertEqual(threads(), ["GeminiCompanion"])
+
+    def test_what_an_import_of_the_load_before_brought_in_is_imported_anew(self) -> None:
+        names = [*(f"{host.PACKAGE}.{name}" for name in host.FIRST), host.PACKAGE, "sublime"]
+        stale = [f"{host.PACKAGE}.ui.running", f"{host.PACKAGE}.ide"]
+        modules = {name: ModuleType(name) for name in names + stale}
+        host.forget_modules(modules)
+        self.assertEqual(sorted(modules), sorted(names))
 
     def test_it_can_be_loaded_again_and_again(self) -> Steps:
         for _ in range(5):
