@@ -30,12 +30,14 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionKeepChangeCommand,
     GeminiCompanionNextChangeCommand,
     GeminiCompanionNextDiffCommand,
+    GeminiCompanionPauseSharingCommand,
     GeminiCompanionPreviousChangeCommand,
     GeminiCompanionPreviousDiffCommand,
     GeminiCompanionRejectDiffCommand,
     GeminiCompanionRejectWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
     GeminiCompanionRestartCommand,
+    GeminiCompanionResumeSharingCommand,
     GeminiCompanionRunCliCommand,
     GeminiCompanionShowEditsCommand,
     GeminiCompanionShowLogCommand,
@@ -44,6 +46,7 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionStartApiServerCommand,
     GeminiCompanionStatusCommand,
     GeminiCompanionStopApiServerCommand,
+    GeminiCompanionWhatGeminiSeesCommand,
 )
 from .companion.ui.host import host  # noqa: E402
 from .companion.ui.prompt.commands import (  # noqa: E402
@@ -88,6 +91,9 @@ __all__ = [
     "GeminiCompanionStartApiServerCommand",
     "GeminiCompanionStatusCommand",
     "GeminiCompanionStopApiServerCommand",
+    "GeminiCompanionPauseSharingCommand",
+    "GeminiCompanionResumeSharingCommand",
+    "GeminiCompanionWhatGeminiSeesCommand",
     "plugin_loaded",
     "plugin_unloaded",
 ]

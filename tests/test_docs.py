@@ -227,9 +227,18 @@ class Docs(unittest.TestCase):
         self.assertEqual(sorted(named), sorted(headings("docs/commands.md")))
 
     def test_the_readme_has_a_row_for_every_setting_with_its_default(self) -> None:
-        rows = re.findall(r"(?m)^\| `(\w+)` \| `(.*?)` \|", sections("../README.md")["Settings"])
+        table = sections("../README.md")["Settings"]
+        rows = re.findall(r"(?m)^\| `(\w+)` \| `(.*?)` \|", table)
         defaults = parse(read("GeminiCompanion.sublime-settings"))
-        self.assertEqual({name: json.loads(default) for name, default in rows}, defaults)
+        long = {
+            key: value
+            for key, value in defaults.items()
+            if len(json.dumps(value)) > 40 and f"| [a list](docs/settings.md#{key}) |" in table
+        }
+        self.assertEqual(
+            {name: json.loads(default) for name, default in rows},
+            {key: value for key, value in defaults.items() if key not in long},
+        )
 
     def test_the_readme_leads_to_every_page(self) -> None:
         for page in PAGES:

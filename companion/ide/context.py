@@ -1,4 +1,5 @@
-"""What the user looks at: the open files of one window, newest first; never asks the editor.
+"""What the user looks at: the open files of one window, newest first; never asks the editor. What
+of it may be told is decided here, and nowhere else.
 
 Source: the companion specification, section II, and what the CLI makes of it
 (docs/protocol.md, section 4).
@@ -8,16 +9,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .clis import GEMINI_CLI, Cli
+from .sharing import Sharing
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
 MAX_FILES = 10
 # UTF-16 code units of selected text that the CLI keeps.
 MAX_SELECTION_UNITS = 16384
+# Stands behind a selection that was longer, so that the model knows (docs/protocol.md 4.35).
+TRUNCATED = "... [TRUNCATED]"
+# Why a file is not among those that are told, beside the reasons of `sharing`.
+MISSING = "missing"
+OLDER = "older"
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class Cursor:
 class OpenFile:
     """One view of a file as it was seen at one moment.
 
-    `path` is absolute; `selected_text` has at most MAX_SELECTION_UNITS UTF-16 units.
+    `path` is absolute; `selected_text` has at most MAX_SELECTION_UNITS UTF-16 units, and TRUNCATED
+    behind them where more was selected.
     """
 
     view_id: int
@@ -57,6 +66,18 @@ class ContextUpdate:
         return "ide/contextUpdate", {"workspaceState": state}
 
 
+@dataclass(frozen=True)
+class SharedContext:
+    """`update` is what the CLIs of a window are told at this moment, `connected` how many listen;
+    `held_back` counts the files that they are not told of, by the reason (`sharing`; MISSING: not
+    on disk; OLDER: beyond MAX_FILES)."""
+
+    update: ContextUpdate
+    connected: int
+    paused: bool = False
+    held_back: Mapping[str, int] = field(default_factory=dict)
+
+
 def _milliseconds() -> int:
     return int(time.time() * 1000)
 
@@ -64,16 +85,22 @@ def _milliseconds() -> int:
 class ContextStore:
     """The open files of a window by view, with the moment of each one's last focus.
 
-    `clock` gives milliseconds since the epoch; `exists` says whether a path is a file on disk.
+    `clock` gives milliseconds since the epoch; `exists` says whether a path is a file on disk,
+    `target` follows links and raises OSError. `sharing` decides what may be told, with the window's
+    `folders`.
     """
 
     def __init__(
         self,
         clock: Callable[[], int] = _milliseconds,
         exists: Callable[[str], bool] = os.path.isfile,
+        target: Callable[[str], str] = os.path.realpath,
     ) -> None:
         self._clock = clock
         self._exists = exists
+        self._target = target
+        self.sharing = Sharing()
+        self.folders: Sequence[str] = ()
         # Oldest focus first: ten thousand tabs cost an update no more than ten do.
         self._files: OrderedDict[int, OpenFile] = OrderedDict()
         self._focused_at: dict[int, int] = {}
@@ -110,14 +137,43 @@ class ContextStore:
 
     def open_files(self) -> list[dict[str, Any]]:
         """The `openFiles` member of ide/contextUpdate: newest first, one entry a path."""
-        entries: dict[str, dict[str, Any]] = {}
+        if self.sharing.paused:
+            return []
+        told = (view_id for view_id, reason in self._judged() if not reason)
+        return [self._entry(view_id) for view_id in islice(told, MAX_FILES)]
+
+    def held_back(self) -> dict[str, int]:
+        """How many files are not told, by the reason."""
+        reasons = [reason for _, reason in self._judged()]
+        told = reasons.count("")
+        older = {OLDER: told - MAX_FILES} if told > MAX_FILES else {}
+        return {**Counter(filter(None, reasons)), **older}
+
+    def _judged(self) -> Iterator[tuple[int, str]]:
+        """One view of each path, the newest first, with the reason to hold it back."""
+        folders = list(self.folders)
+        if self.sharing.only_project_files:
+            folders += filter(None, map(self._followed, self.folders))
+        seen: set[str] = set()
         for view_id in reversed(self._files):
             path = self._files[view_id].path
-            if path not in entries and self._exists(path):
-                entries[path] = self._entry(view_id)
-            if len(entries) == MAX_FILES:
-                break
-        return list(entries.values())
+            if path not in seen:
+                seen.add(path)
+                yield view_id, self._reason(path, folders)
+
+    def _reason(self, path: str, folders: Sequence[str]) -> str:
+        reason = self.sharing.reason(path, folders)
+        if reason:
+            return reason
+        target = self._followed(path) if self._exists(path) else ""
+        return self.sharing.reason(target, folders) if target else MISSING
+
+    def _followed(self, path: str) -> str:
+        """Where links lead to; empty where they cannot be followed."""
+        try:
+            return self._target(path)
+        except OSError:
+            return ""
 
     def _entry(self, view_id: int) -> dict[str, Any]:
         file = self._files[view_id]

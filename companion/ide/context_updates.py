@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from .context import ContextStore, ContextUpdate
+from .context import ContextStore, ContextUpdate, SharedContext
 from .sessions import Session, Sessions
 
 # Seconds from the last change to the update (the specification's): a burst of typing is one.
@@ -37,9 +37,15 @@ class ContextUpdates:
         self._is_trusted = is_trusted
         self.changed()
 
+    def tell_now(self) -> None:
+        """What may be told is something else: what waits on streams must not go out any more."""
+        self.stop()
+        self._timer = None
+        self._tell()
+
     def greet(self, session: Session) -> None:
         """Tell a new stream the present context (docs/protocol.md 3.27)."""
-        update = self._present()
+        update = self.present()
         if update == self._last:
             session.send(update, passing=True)
         else:
@@ -50,6 +56,15 @@ class ContextUpdates:
         if self._timer is not None:
             self._timer.cancel()
 
+    def present(self) -> ContextUpdate:
+        return ContextUpdate(self._context.open_files(), self._is_trusted)
+
+    def shared(self) -> SharedContext:
+        """For a user who wants to see it."""
+        connected = sum(session.stream is not None for session in self._sessions)
+        paused = self._context.sharing.paused
+        return SharedContext(self.present(), connected, paused, self._context.held_back())
+
     def _look(self) -> None:
         """One timer at a time, however many changes come: it waits on for those that came late."""
         loop = asyncio.get_running_loop()
@@ -58,10 +73,10 @@ class ContextUpdates:
             self._timer = loop.call_at(quiet_at, self._look)
             return
         self._timer = None
-        update = self._present()
+        self._tell()
+
+    def _tell(self) -> None:
+        update = self.present()
         if update != self._last:
             self._last = update
             self._sessions.broadcast(update)
-
-    def _present(self) -> ContextUpdate:
-        return ContextUpdate(self._context.open_files(), self._is_trusted)

@@ -16,7 +16,7 @@ from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
-from .mcp import Desk
+from .mcp import Desk, ToolsChanged
 from .sessions import Session, Sessions
 
 T = TypeVar("T")
@@ -54,6 +54,13 @@ class Diffs(Desk):
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._is_stopped = False
+        self.offers_diffs = True
+
+    def offer(self, wanted: bool) -> None:
+        """Whether CLIs may show their edits here, from now on."""
+        if self.offers_diffs != wanted:
+            self.offers_diffs = wanted
+            self._sessions.broadcast(ToolsChanged())
 
     def stop(self) -> None:
         """Ask the editor for nothing more."""
@@ -64,6 +71,10 @@ class Diffs(Desk):
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         self._check(session, path)
         self._delivery.supersede(session, path)
+        if not self.offers_diffs and not self._book.of(OPEN, path=path):
+            # The CLI learnt of the tools before they were withdrawn, and asks in its terminal, too;
+            # an error would end its edit (docs/protocol.md 1.6).
+            return
         is_whole = not isinstance(content, TruncatedString)
         # Before the editor is asked: the user may decide before its answer is here.
         # A large one is not edited: there is nothing to outlive the editor.

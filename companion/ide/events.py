@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Awaitable, Callable, Generic, Mapping, Sequence, TypeVar
 
@@ -18,13 +18,14 @@ from ..base.log import logger
 from ..base.merge import Merged, merged
 from . import file_content
 from .clis import Cli
-from .context import ContextStore, OpenFile
+from .context import ContextStore, OpenFile, SharedContext
 from .doctor import gathering, processes, report
 from .doctor.facts import Window
 from .doctor.gathering import Question
 from .doctor.report import Examination
 from .file_content import PATIENCE, Original, Stamp, Stamps
 from .status import Status
+from .window_settings import WindowSettings
 
 if TYPE_CHECKING:
     # At run time they would bring in aiohttp, whose import may hold up no thread of the editor.
@@ -89,22 +90,27 @@ class _FileEvent(_WindowEvent):
 
 @dataclass(frozen=True)
 class WindowsChanged(Event):
-    """These windows exist, each with its folders (absolute paths); all others are closed."""
+    """These windows exist, each with its folders (absolute paths); all others are closed. New ones
+    have these settings from the first moment, the defaults where they are not named."""
 
     windows: Mapping[int, tuple[str, ...]]
+    settings: Mapping[int, WindowSettings] = field(default_factory=dict)
 
     def apply(self, windows: Windows) -> None:
-        windows.set_windows(self.windows)
+        windows.set_windows(self.windows, self.settings)
 
 
 @dataclass(frozen=True)
-class TrustChanged(_WindowEvent):
-    """What `isTrusted` says to the CLIs of the window; None leaves it out."""
+class WindowSettingsChanged(_WindowEvent):
+    """The user has set something else for a window that is open."""
 
-    is_trusted: bool | None
+    settings: WindowSettings
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.updates.trust(self.is_trusted)
+        workspace.context.sharing = self.settings.sharing
+        workspace.updates.trust(self.settings.is_trusted)
+        workspace.updates.tell_now()
+        workspace.diffs.offer(self.settings.diffs)
 
 
 class FileAdded(_FileEvent):
@@ -238,6 +244,16 @@ class ExaminationAsked(Event):
             return tuple(map(report.examine, gathering.gather(question, processes.running())))
 
         self.reply(await _done(in_thread(work, EXAMINATION), ()))
+
+
+@dataclass(frozen=True)
+class SharedContextAsked(_WindowEvent):
+    """`reply` is called on the companion's thread, with what the CLIs of the window are told."""
+
+    reply: Callable[[SharedContext], None]
+
+    def apply_to(self, workspace: Workspace) -> None:
+        self.reply(workspace.updates.shared())
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from ..base.jsonrpc import (
 )
 from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
 from ..base.log import logger
+from .clis import GEMINI_CLI, Cli
 from .editor import EditorError
 from .sessions import Session
 
@@ -55,8 +56,19 @@ EMPTY = encode({})
 SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
 
 
+@dataclass(frozen=True)
+class ToolsChanged:
+    """Tells clients that listen that `tools/list` has another answer now."""
+
+    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
+        return "notifications/tools/list_changed", {}
+
+
 class Desk:
-    """Where the tools' work is done; the diffs of a window are one."""
+    """Where the tools' work is done; the diffs of a window are one. Where it `offers_diffs`,
+    clients are told of the tools; one that knew them before may still call them."""
+
+    offers_diffs = True
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         """Show the diff; `content` is a TruncatedString where it is too long to be edited
@@ -213,6 +225,7 @@ class _Arguments:
 
 _TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
 _TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
+_NO_TOOLS = encode({"tools": []})
 
 
 def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
@@ -225,7 +238,7 @@ def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
             request.id,
         )
     version = wanted if wanted in VERSIONS else DEFAULT_VERSION
-    capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
+    capabilities: dict[str, Any] = {"tools": {"listChanged": True}, "logging": {}}
     result = {
         "protocolVersion": version,
         "capabilities": capabilities,
@@ -271,7 +284,7 @@ async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> byte
 
 
 async def _list_tools(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
-    return _TOOL_LIST
+    return _TOOL_LIST if desk.offers_diffs else _NO_TOOLS
 
 
 async def _set_level(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:

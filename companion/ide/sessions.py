@@ -56,9 +56,9 @@ class Notification(Protocol):
 class Event:
     """One notification of a stream; `id` grows within its session, from 1.
 
-    A `passing` event is worthless once a newer one exists (the context). Every other one is a
-    decision of the user, with its number in the book: held until it was sent, and a while longer
-    for a stream that resumes.
+    A `passing` event is worthless once a newer one of its kind exists (the context). Every other
+    one is a decision of the user, with its number in the book: held until it was sent, and a while
+    longer for a stream that resumes.
     """
 
     id: int
@@ -104,7 +104,9 @@ class Session:
         """Put a notification on the session's stream, now or when there is one; gives the event's
         id."""
         if passing:
-            self._events = deque(event for event in self._events if not event.passing)
+            self._events = deque(
+                it for it in self._events if not (it.passing and type(it.value) is type(value))
+            )
         self._last_id += 1
         self._events.append(Event(self._last_id, value, passing, number))
         if self.stream is not None:

@@ -16,6 +16,7 @@ from .file_content import Stamps
 from .saved_state import SavedWorkspace
 from .saving import Saving
 from .unclaimed import Unclaimed
+from .window_settings import DEFAULTS, WindowSettings
 from .workspace import Workspace
 
 # Seconds between looks at the clock, and the seconds by which it has to be ahead to say that the
@@ -114,15 +115,21 @@ class Windows:
     def of(self, window_id: int) -> Workspace | None:
         return self._workspaces.get(window_id)
 
-    def set_windows(self, windows: Mapping[int, tuple[str, ...]]) -> None:
-        """These windows exist, each with its folders; all others are closed."""
+    def set_windows(
+        self,
+        windows: Mapping[int, tuple[str, ...]],
+        settings: Mapping[int, WindowSettings] | None = None,
+    ) -> None:
+        """These windows exist, each with its folders; all others are closed. `settings` are those
+        of new ones, the defaults where they are not named."""
         for window_id in set(self._workspaces) - set(windows):
             self._close(self._workspaces.pop(window_id))
         for window_id, folders in windows.items():
             if window_id in self._workspaces:
                 self._workspaces[window_id].change_folders(folders)
             else:
-                self._open(window_id, folders, set(windows))
+                mine = (settings or {}).get(window_id, DEFAULTS)
+                self._open(window_id, folders, mine, set(windows))
         for workspace in self:
             # One without a server is tried again.
             if workspace not in self._tasks:
@@ -130,8 +137,14 @@ class Windows:
         self._hand_over()
         self._refresh()
 
-    def _open(self, window_id: int, folders: tuple[str, ...], others: set[int]) -> None:
-        workspace = Workspace(window_id, folders, self._editor, on_change=self._changed)
+    def _open(
+        self,
+        window_id: int,
+        folders: tuple[str, ...],
+        settings: WindowSettings,
+        others: set[int],
+    ) -> None:
+        workspace = Workspace(window_id, folders, self._editor, settings, self._changed)
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)

@@ -27,11 +27,11 @@ from .saved_state import SavedWorkspace
 from .sessions import Session, Sessions
 from .status import Status
 from .transport import Endpoint
+from .window_settings import DEFAULTS, WindowSettings
 
 
 class Workspace:
-    """What the CLIs of one window share. `folders` are absolute paths; `is_trusted` None leaves
-    that member out of the context.
+    """What the CLIs of one window share. `folders` are absolute paths.
 
     Its parts: `sessions`; `context`, what the user looks at, and `updates`, which tells of it;
     `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
@@ -45,7 +45,7 @@ class Workspace:
         window_id: int,
         folders: tuple[str, ...],
         editor: Editor,
-        is_trusted: bool | None = None,
+        settings: WindowSettings = DEFAULTS,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.window_id = window_id
@@ -61,14 +61,17 @@ class Workspace:
         # Those of the end, for whoever takes over; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context = ContextStore()
+        self.context.folders = folders
+        self.context.sharing = settings.sharing
         self.book = book = Book()
         self.sessions = sessions = Sessions(
             self._session_ended, self._session_absent, lambda number: self.delivery.told(number)
         )
-        self.updates = ContextUpdates(self.context, sessions, is_trusted)
+        self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
+        self.diffs.offers_diffs = settings.diffs
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
@@ -167,6 +170,8 @@ class Workspace:
         advertisement = self.advertisement
         if folders != advertisement.folders:
             self.advertisement = replace(advertisement, folders=folders)
+            self.context.folders = folders
+            self.updates.tell_now()
             if advertisement.port:
                 self._publish()
 

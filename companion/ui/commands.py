@@ -253,6 +253,47 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
         _show_panel(self.window, text + api)
 
 
+class GeminiCompanionWhatGeminiSeesCommand(GeminiCompanionRunningCommand):
+    """Show what the CLIs of the window are told, as it changes."""
+
+    def act(self, running: Running) -> None:
+        running.shared_sheets.show(self.window)
+
+
+class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
+    """Tell the CLIs of the window of no file."""
+
+    def is_enabled(self) -> bool:
+        from . import sharing
+
+        return not sharing.is_paused(self.window)
+
+    def run(self) -> None:
+        from . import sharing
+
+        sharing.pause(self.window)
+        if host.running is not None:
+            host.running.windows.look()
+        host.tell(sharing.IS_PAUSED)
+
+
+class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
+    """Tell them again what the user looks at."""
+
+    def is_enabled(self) -> bool:
+        from . import sharing
+
+        return sharing.is_paused(self.window)
+
+    def run(self) -> None:
+        from . import sharing
+
+        sharing.resume(self.window)
+        if host.running is not None:
+            host.running.windows.look()
+        host.tell(sharing.IS_RESUMED)
+
+
 class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
     """Let the user see, apply or discard what they accepted and no CLI has written yet."""
 

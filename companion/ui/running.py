@@ -26,6 +26,7 @@ from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .review.status import Status
+from .shared_sheets import SharedSheets
 from .windows import Windows
 
 
@@ -52,7 +53,13 @@ class Running:
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
         self.status = Status()
-        looks = (self.conflicts.look, self.status.look, self.scrolling.look)
+        self.shared_sheets = SharedSheets(self.companion)
+        looks = (
+            self.conflicts.look,
+            self.status.look,
+            self.scrolling.look,
+            self.shared_sheets.look,
+        )
         self.windows = Windows(self.companion, self.editor, self.files, self.reviews, looks)
 
     def start(self) -> None:
@@ -63,6 +70,7 @@ class Running:
     def stop(self) -> None:
         """Leave diffs as they are, for the next start."""
         self.windows.stop()
+        self.shared_sheets.stop()
         self.status.stop()
         self.scrolling.stop()
         self.reviews.stop()

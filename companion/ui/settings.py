@@ -13,6 +13,7 @@ from typing import Any, Callable, Mapping
 
 import sublime
 
+from ..ide.sharing import SECRETS, UNREADABLE, problem_of
 from .review.layout import KINDS as LAYOUTS
 
 FILE = "GeminiCompanion.sublime-settings"
@@ -26,6 +27,7 @@ SHOWN = 60
 class Settings:
     """As docs/settings.md describes them, with their defaults."""
 
+    diffs: bool = True
     focus_diff: bool = False
     diff_layout: str = "below"
     diff_word_wrap: bool = False
@@ -34,8 +36,13 @@ class Settings:
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
     is_trusted: bool | None = None
+    exclude: tuple[str, ...] = SECRETS
+    only_project_files: bool = False
     api_port: int = 8080
     log_level: str = "info"
+
+
+DEFAULTS = Settings()
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,12 @@ class Kind:
     fits: Callable[[Any], bool]
     # Whether it counts for all windows, and no project can have its own.
     is_global: bool = False
+    # What counts in place of a value that makes no sense; None stands for the next one below.
+    instead: Any = None
+    # What becomes of the user's value and the project's.
+    both: Callable[[Any, Any], Any] = lambda user, project: project
+    # What is wrong with a value, in a sentence of its own.
+    reason: Callable[[Any], str] = lambda value: ""
 
 
 def _is_words(value: Any) -> bool:
@@ -56,12 +69,27 @@ def _is_port(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 16
 
 
+def _are_patterns(value: Any) -> bool:
+    return isinstance(value, list) and not any(map(problem_of, value))
+
+
+def _bad_pattern(value: Any) -> str:
+    bad = [it for it in value if problem_of(it)] if isinstance(value, list) else []
+    which = f" The pattern {_shown(bad[0])} {problem_of(bad[0])}." if bad else ""
+    return which + " Until that is corrected, no CLI is told of any file."
+
+
 def _one_of(words: tuple[str, ...]) -> str:
     return " or ".join(map(json.dumps, words))
 
 
-_SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_SWITCH = Kind("true or false", _is_switch)
 KINDS: dict[str, Kind] = {
+    "diffs": _SWITCH,
     "focus_diff": _SWITCH,
     "diff_layout": Kind(_one_of(LAYOUTS), lambda value: value in LAYOUTS),
     "diff_word_wrap": _SWITCH,
@@ -73,6 +101,18 @@ KINDS: dict[str, Kind] = {
     "terminus_env": _SWITCH,
     "is_trusted": Kind(
         "true, false or null", lambda value: value is None or isinstance(value, bool)
+    ),
+    # A project can hold back more than the user does, and never less: it may be somebody else's.
+    # The last pattern that matches decides, so the user's come last.
+    "exclude": Kind(
+        'a list of patterns, such as "*.pem" or "secrets/"',
+        _are_patterns,
+        instead=list(UNREADABLE),
+        both=lambda user, project: [*project, *user],
+        reason=_bad_pattern,
+    ),
+    "only_project_files": Kind(
+        "true or false", _is_switch, instead=True, both=lambda user, project: user or project
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
     "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),
@@ -89,10 +129,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
     problems: list[str] = []
     values: dict[str, Any] = {}
     for name, value in user.items():
-        if KINDS[name].fits(value):
-            values[name] = value
-        else:
-            problems.append(_sentence(name, "settings", value))
+        values.update(_checked(name, "settings", value, problems))
     if project is not None and not isinstance(project, Mapping):
         problems.append(
             f'"{PROJECT_KEY}" in the project has to be an object, and is {_shown(project)}.'
@@ -102,16 +139,22 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
             problems.append(f'"{name}" in the project is no setting of Gemini Companion.')
         elif KINDS[name].is_global:
             problems.append(f'"{name}" counts for all windows: a project cannot set it.')
-        elif KINDS[name].fits(value):
-            values[name] = value
         else:
-            problems.append(_sentence(name, "project", value))
+            below = values.get(name, getattr(DEFAULTS, name))
+            for good in _checked(name, "project", value, problems).values():
+                values[name] = KINDS[name].both(below, good)
     lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Settings(**{**values, **lists}), tuple(problems)
 
 
-def _sentence(name: str, place: str, value: Any) -> str:
-    return f'"{name}" in the {place} has to be {KINDS[name].expected}, and is {_shown(value)}.'
+def _checked(name: str, place: str, value: Any, problems: list[str]) -> dict[str, Any]:
+    """The value by its name; empty where the next one below counts."""
+    kind = KINDS[name]
+    if kind.fits(value):
+        return {name: value}
+    expected, came = f"has to be {kind.expected}", f"is {_shown(value)}"
+    problems.append(f'"{name}" in the {place} {expected}, and {came}.{kind.reason(value)}')
+    return {} if kind.instead is None else {name: kind.instead}
 
 
 def _shown(value: Any) -> str:

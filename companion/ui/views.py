@@ -7,7 +7,7 @@ from itertools import islice
 
 import sublime
 
-from ..ide.context import MAX_SELECTION_UNITS, Cursor, OpenFile
+from ..ide.context import MAX_SELECTION_UNITS, TRUNCATED, Cursor, OpenFile
 
 
 def describe(view: sublime.View) -> OpenFile | None:
@@ -33,21 +33,25 @@ def cursor(view: sublime.View) -> Cursor | None:
 
 
 def selected_text(view: sublime.View) -> str:
-    """The selections joined by line breaks, MAX_SELECTION_UNITS UTF-16 units at most.
+    """The selections joined by line breaks, MAX_SELECTION_UNITS UTF-16 units at most, and TRUNCATED
+    behind them where there was more.
 
     Only what fits is read out of the editor: no code point is less than one unit.
     """
     left = MAX_SELECTION_UNITS
     texts: list[str] = []
-    # Every text costs at least two units, itself and a line break.
-    for region in islice(view.sel(), MAX_SELECTION_UNITS // 2):
+    # Every text costs at least two units, itself and a line break; one more tells that it is cut.
+    for region in islice(view.sel(), MAX_SELECTION_UNITS // 2 + 1):
+        if region.empty():
+            continue
         if left <= 0:
-            break
-        if not region.empty():
-            end = min(region.end(), region.begin() + left)
-            text = clamp_utf16(view.substr(sublime.Region(region.begin(), end)), left)
-            texts.append(text)
-            left -= utf16_length(text) + 1
+            return "\n".join(texts) + TRUNCATED
+        end = min(region.end(), region.begin() + left)
+        text = clamp_utf16(view.substr(sublime.Region(region.begin(), end)), left)
+        texts.append(text)
+        if len(text) < region.size():
+            return "\n".join(texts) + TRUNCATED
+        left -= utf16_length(text) + 1
     return "\n".join(texts)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping, Sequence
+from typing import Callable, Iterable, Mapping, Sequence
 
 import sublime
 
 from ..base import log
 from ..base.log import logger
-from ..ide.events import DiffsRestored, TrustChanged, WindowsChanged
+from ..ide.events import DiffsRestored, WindowsChanged, WindowSettingsChanged
 from ..ide.service import Companion
-from . import queues, settings, views
+from ..ide.window_settings import WindowSettings
+from . import queues, settings, sharing, views
 from .editor import SublimeEditor
 from .files import Files
 from .review import restoring
@@ -40,7 +41,7 @@ class Windows:
         self._reviews = reviews
         self._looks = looks
         self._folders: Mapping[int, tuple[str, ...]] = {}
-        self._trusted: dict[int, bool | None] = {}
+        self._settings: Mapping[int, WindowSettings] = {}
         # The sentences on bad values that were told already.
         self._problems: set[str] = set()
         self._is_stopped = False
@@ -58,8 +59,19 @@ class Windows:
     def look(self) -> None:
         """Tell the companion of windows, folders and settings that are others now."""
         windows = sublime.windows()
+        found = {window.id(): settings.read(window) for window in windows}
+        wanted = {
+            window.id(): sharing.window_settings(window, found[window.id()][0])
+            for window in windows
+        }
+        # Before the folders: by then a window that was closed is not known any more.
+        for window_id, mine in wanted.items():
+            if window_id in self._folders and self._settings.get(window_id) != mine:
+                self._companion.post(WindowSettingsChanged(window_id, mine))
+        self._settings = wanted
         self._look_at_folders(windows)
-        self._look_at_settings(windows)
+        self._look_for_problems(problem for _, mine in found.values() for problem in mine)
+        log.set_level(settings.of().log_level)
         for look in self._looks:
             look()
 
@@ -68,25 +80,22 @@ class Windows:
         if folders == self._folders:
             return
         known, self._folders = self._folders, folders
-        self._companion.post(WindowsChanged(folders))
+        self._companion.post(WindowsChanged(folders, self._settings))
         for window in windows:
             if window.id() not in known:
                 self._companion.post(DiffsRestored(window.id(), restoring.adopt(window)))
                 self._reviews.resume(window)
                 self._files.add_all(window.views())
 
-    def _look_at_settings(self, windows: list[sublime.Window]) -> None:
-        found = {window.id(): settings.read(window) for window in windows}
-        log.set_level(settings.read()[0].log_level)
-        trusted = {window_id: read.is_trusted for window_id, (read, _) in found.items()}
-        for window_id, is_trusted in trusted.items():
-            if self._trusted.get(window_id) != is_trusted:
-                self._companion.post(TrustChanged(window_id, is_trusted))
-        self._trusted = trusted
-        problems = {problem for _, of_window in found.values() for problem in of_window}
-        for problem in sorted(problems - self._problems):
+    def _look_for_problems(self, found: Iterable[str]) -> None:
+        """Tell of values that make no sense, once."""
+        problems = set(found)
+        new = sorted(problems - self._problems)
+        for problem in new:
             logger.warning("%s", problem)
-            self._editor.tell(problem)
+        if new:
+            more = f" The log has {len(new) - 1} more." if new[1:] else ""
+            self._editor.tell(new[0] + more)
         self._problems = problems
 
     def _poll(self) -> None:

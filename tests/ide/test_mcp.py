@@ -89,7 +89,7 @@ class Initialize(unittest.TestCase):
 
     def test_tools_and_logging_are_what_the_server_can(self) -> None:
         _, result = self.negotiate("2025-06-18")
-        self.assertEqual(result["capabilities"], {"tools": {}, "logging": {}})
+        self.assertEqual(result["capabilities"], {"tools": {"listChanged": True}, "logging": {}})
 
     def test_the_server_names_itself_and_its_version(self) -> None:
         _, result = self.negotiate("2025-06-18")

@@ -26,11 +26,12 @@ from GeminiCompanion.companion.ide.events import (
     FileFocused,
     SelectionChanged,
     StatusAsked,
-    TrustChanged,
     WindowsChanged,
+    WindowSettingsChanged,
 )
 from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.status import Status
+from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
 from ..support import PATIENCE, Client, FakeEditor, discovery_files, temp_folder, wait_for
 
@@ -279,7 +280,7 @@ class Calls(ServiceTestCase):
         self.companion.stop()
         answers: list[Any] = []
         self.companion.post(WindowsChanged({1: ()}))
-        self.companion.post(TrustChanged(1, True))
+        self.companion.post(WindowSettingsChanged(1, WindowSettings(True)))
         self.companion.post(FileAdded(1, self.file(1, "a")))
         self.companion.post(FileFocused(1, self.file(1, "a")))
         self.companion.post(SelectionChanged(1, self.file(1, "a")))
@@ -316,7 +317,7 @@ class Calls(ServiceTestCase):
             together.wait(20)
             try:
                 for _ in range(2000):
-                    self.companion.post(TrustChanged(1, None))
+                    self.companion.post(WindowSettingsChanged(1, WindowSettings(None)))
             except BaseException as error:
                 failures.append(error)
                 raise

@@ -25,10 +25,11 @@ from GeminiCompanion.companion.ide.events import (
     FileFocused,
     SelectionChanged,
     StatusAsked,
-    TrustChanged,
     WindowsChanged,
+    WindowSettingsChanged,
 )
 from GeminiCompanion.companion.ide.status import Status
+from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import (
@@ -227,10 +228,10 @@ class Events(WindowsTestCase):
         with self.client(1).stream() as one, self.client(2).stream() as two:
             self.names(one)
             self.names(two)
-            self.tell(TrustChanged(1, True))
+            self.tell(WindowSettingsChanged(1, WindowSettings(True)))
             state = one.next().message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], True)
-            self.tell(TrustChanged(2, False))
+            self.tell(WindowSettingsChanged(2, WindowSettings(False)))
             state = two.next().message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -9,7 +10,8 @@ from typing import Any, Callable, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import StatusAsked, TrustChanged
+from GeminiCompanion.companion.ide.events import StatusAsked, WindowSettingsChanged
+from GeminiCompanion.companion.ui import settings, sharing
 from GeminiCompanion.companion.ui.review import lookup
 from unittesting import AWAIT_WORKER, DeferrableTestCase
 
@@ -65,8 +67,10 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         """Until the CLI has heard all that it is told of what happened so far: each stream has one
         order, and this comes last."""
         yield AWAIT_WORKER
+        wanted = sharing.window_settings(self.window, settings.of(self.window))
         for sign in (True, None):
-            plugin._host.companion.post(TrustChanged(self.window.id(), sign))
+            signed = dataclasses.replace(wanted, is_trusted=sign)
+            plugin._host.companion.post(WindowSettingsChanged(self.window.id(), signed))
             yield from self.until_equal(
                 lambda: cli.received("ide/contextUpdate")[-1]["workspaceState"].get("isTrusted"),
                 sign,

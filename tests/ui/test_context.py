@@ -37,7 +37,7 @@ class Context(AdapterTestCase):
         cli = yield from self.connect()
         view.sel().clear()
         view.sel().add(sublime.Region(0, view.size()))
-        expected = "x" + "\U0001f600" * 8191
+        expected = "x" + "\U0001f600" * 8191 + "... [TRUNCATED]"
         yield lambda: cli.context()[0].get("selectedText") == expected
 
     def test_the_newest_focus_is_first_and_only_it_is_active(self) -> Steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generator
 
 import sublime
-from GeminiCompanion.companion.ide.context import Cursor
+from GeminiCompanion.companion.ide.context import TRUNCATED, Cursor
 from GeminiCompanion.companion.ui import views
 from GeminiCompanion.companion.ui.review import layout
 
@@ -45,8 +45,30 @@ class Describe(AdapterTestCase):
         view.sel().clear()
         view.sel().add_all([sublime.Region(at, at + 2) for at in range(0, 27000, 3)])
         text = views.selected_text(view)
-        self.assertLessEqual(len(text), 16384)
+        self.assertTrue(text.endswith("a... [TRUNCATED]"))
+        self.assertLessEqual(len(text), 16384 + len(TRUNCATED))
         self.assertGreater(len(text), 16000)
+
+    def test_a_selection_has_the_mark_where_it_is_cut_and_nowhere_else(self) -> Steps:
+        view = yield from self.open("a.py", "x" * 20000)
+        for lengths, is_cut in (
+            ((16384,), False),
+            ((16385,), True),
+            ((16382, 1), False),
+            ((16382, 2), True),
+            ((16383, 1), True),
+            ((16384, 1), True),
+            ((16384, 0), False),
+        ):
+            view.sel().clear()
+            start = 0
+            for length in lengths:
+                view.sel().add(sublime.Region(start, start + length))
+                start += length + 1
+            with self.subTest(lengths):
+                text = views.selected_text(view)
+                self.assertEqual(text.endswith(TRUNCATED), is_cut)
+                self.assertLessEqual(len(text), 16384 + (len(TRUNCATED) if is_cut else 0))
 
 
 class Layout(AdapterTestCase):

@@ -1,0 +1,171 @@
+"""What of a window's files its CLIs may be told: the one gate before the context. It asks neither
+the disk nor the editor.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Iterator, Sequence
+
+# Whether names that differ in case only mean the same file, as on most disks of these systems.
+IGNORE_CASE = sys.platform in ("darwin", "win32")
+
+# Files that hold secrets by their name: environments, private keys and certificates, password
+# stores, logins of tools.
+SECRETS = (
+    ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.der", "*.crt", "*.cer", "*.jks",
+    "*.keystore", "*.ppk", "*.asc", "*.gpg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
+    ".ssh/", ".gnupg/", "*.kdbx", "*.kdb", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass",
+    ".htpasswd", ".git-credentials", "credentials*", ".aws/", ".azure/", ".docker/config.json",
+    ".kube/config",
+)  # fmt: skip
+
+# Why a file is held back.
+PAUSED = "paused"
+EXCLUDED = "excluded"
+OUTSIDE = "outside"
+
+# As `exclude` it holds everything back: a pattern that cannot be read could have meant any file.
+UNREADABLE = ("",)
+
+_TOKEN = re.compile(r"\[([!^]?)([^\]]+)\]|\*+|.", re.DOTALL)
+
+
+def problem_of(pattern: object) -> str:
+    """What is wrong with a pattern, as the end of a sentence; empty where nothing is.
+
+    >>> problem_of("keys/[a-")
+    'has a "[" without its "]"'
+    """
+    return _problem_of(pattern) if isinstance(pattern, str) else "is no text"
+
+
+@lru_cache(maxsize=256)
+def _problem_of(pattern: str) -> str:
+    body = pattern[1:] if pattern.startswith("!") else pattern
+    if not body.strip("/ "):
+        return "is empty"
+    if body != body.strip():
+        return "begins or ends with a space"
+    if "\\" in body:
+        return 'has a backslash; "/" stands between folders'
+    inner = (body[1:] if body.startswith("/") else body)[: -1 if body.endswith("/") else None]
+    if any(part in ("", ".", "..") for part in inner.split("/")):
+        return 'has a part that is empty, "." or ".."'
+    tokens = [token for part in inner.split("/") for token in _TOKEN.finditer(part)]
+    if any(token.group() == "[" for token in tokens):
+        return 'has a "[" without its "]"'
+    if any("--" in (token.group(2) or "") for token in tokens):
+        return 'has "--" between brackets'
+    try:
+        re.compile(_expression(body, IGNORE_CASE))
+    except re.error:
+        return "has a range that runs backwards"
+    return ""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What the user wants to be told of one window.
+
+    `exclude` are patterns (docs/settings.md, "exclude"), the last one that matches a path decides;
+    a path that is excluded is told nowhere. Where one cannot be read, nothing is told.
+    """
+
+    paused: bool = False
+    exclude: tuple[str, ...] = SECRETS
+    only_project_files: bool = False
+    ignore_case: bool = IGNORE_CASE
+
+    def reason(self, path: str, folders: Sequence[str]) -> str:
+        """Why a file is held back, PAUSED, EXCLUDED or OUTSIDE; empty where it may be told.
+
+        `path` is absolute, and so are `folders`, those of the window. A link has two paths, its own
+        and its target's: ask for both.
+        """
+        if self.paused:
+            return PAUSED
+        name = _comparable(path, self.ignore_case)
+        roots = [_comparable(folder, self.ignore_case).rstrip("/") for folder in folders]
+        inner = [name[len(root) :] for root in roots if name.startswith(root + "/")]
+        names = [name, *inner]
+        for lets_through, pattern in _compiled(self.exclude, self.ignore_case):
+            if any(pattern.search(each) for each in names):
+                if lets_through:
+                    break
+                return EXCLUDED
+        return OUTSIDE if self.only_project_files and not inner else ""
+
+
+@lru_cache(maxsize=64)
+def _compiled(
+    patterns: tuple[str, ...], ignore_case: bool
+) -> tuple[tuple[bool, re.Pattern[str]], ...]:
+    """Neighbours of one kind as one expression, with whether it lets through; the last first."""
+    if any(problem_of(pattern) for pattern in patterns):
+        return ((False, re.compile("")),)
+    return tuple(
+        (lets_through, re.compile("|".join(_expressions(group, ignore_case)), re.DOTALL))
+        for lets_through, group in groupby(
+            reversed(patterns), key=lambda pattern: pattern.startswith("!")
+        )
+    )
+
+
+def _expressions(patterns: Iterator[str], ignore_case: bool) -> Iterator[str]:
+    for pattern in patterns:
+        yield _expression(pattern[1:] if pattern.startswith("!") else pattern, ignore_case)
+
+
+def _expression(pattern: str, ignore_case: bool) -> str:
+    """For paths as `_comparable` gives them."""
+    start, rest = "/", _folded(pattern, ignore_case)
+    if rest.startswith("~/"):
+        home = _comparable(os.path.expanduser("~"), ignore_case)
+        start, rest = "^" + re.escape(home.rstrip("/")) + "/", rest[2:]
+    elif rest.startswith("/") or re.match("[A-Za-z]:/", rest):
+        # From the root of the system, of a Windows drive, or of a folder of the window.
+        start, rest = "^(?:/[A-Za-z]:)?/" if rest.startswith("/") else "^/", rest.lstrip("/")
+    parts = rest.rstrip("/").split("/")
+    body = "".join(
+        "(?:[^/]+/)*" if part == "**" else _TOKEN.sub(_translated, part) + "/"
+        for part in parts[:-1]
+    )
+    body += ".*" if parts[-1] == "**" else _TOKEN.sub(_translated, parts[-1])
+    return start + body + ("/" if rest.endswith("/") else "(?:/|$)")
+
+
+def _translated(token: re.Match[str]) -> str:
+    text, members = token.group(), token.group(2)
+    if members:
+        negation = "^" if token.group(1) else ""
+        members = re.sub(r"[\[^&~|]", r"\\\g<0>", members)
+        return f"(?!/)[{negation}{members}]"
+    if text.startswith("*"):
+        return "[^/]*"
+    return "[^/]" if text == "?" else re.escape(text)
+
+
+def _comparable(path: str, ignore_case: bool) -> str:
+    """With slashes, one of them at the beginning, whatever the system writes.
+
+    >>> _comparable("C:\\\\Users\\\\Me", True)
+    '/c:/users/me'
+    """
+    # A backslash is an ordinary character of names elsewhere.
+    is_windows = os.sep == "\\" or re.match(r"[A-Za-z]:\\|\\\\", path)
+    slashed = path.replace("\\", "/") if is_windows else path
+    return "/" + _folded(slashed, ignore_case).lstrip("/")
+
+
+def _folded(text: str, ignore_case: bool) -> str:
+    if not text.isascii():
+        # macOS gives names with their accents apart.
+        text = unicodedata.normalize("NFC", text)
+    return text.lower() if ignore_case else text

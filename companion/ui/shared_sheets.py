@@ -1,0 +1,124 @@
+"""Sheets that show what the CLIs of a window are told, as it changes; UI thread only."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from html import escape
+from typing import Iterable, cast
+
+import sublime
+
+from ..ide.context import MAX_FILES, MISSING, OLDER, SharedContext
+from ..ide.events import SharedContextAsked
+from ..ide.service import Companion
+from ..ide.sharing import EXCLUDED, OUTSIDE, PAUSED
+from . import queues, settings
+
+NAME = "What Gemini Sees"
+REASONS = {
+    PAUSED: "because sharing is paused",
+    EXCLUDED: 'that match a pattern of "exclude"',
+    OUTSIDE: "outside the folders of the window",
+    MISSING: "that are not on disk",
+    OLDER: f"beyond the {MAX_FILES} that you looked at last",
+}
+STYLE = """<style>
+    body { padding: 1rem; }
+    .payload { font-family: var(--font-mono, monospace); background-color: var(--background); }
+    .problem { color: var(--redish); }
+</style>"""
+
+
+class SharedSheets:
+    """One for each window at most. `look` is to be called now and then."""
+
+    def __init__(self, companion: Companion) -> None:
+        self._companion = companion
+        self._sheets: dict[int, sublime.HtmlSheet] = {}
+        self._contents: dict[int, str] = {}
+
+    def show(self, window: sublime.Window) -> None:
+        """Open the window's sheet, or bring it to the front."""
+        sheet = self._sheets.get(window.id())
+        if sheet is None or sheet.window() is None:
+            self._contents.pop(window.id(), None)
+            new = window.new_html_sheet(NAME, "")
+            self._sheets[window.id()] = cast(sublime.HtmlSheet, new)
+        else:
+            window.focus_sheet(sheet)
+        self._ask(window.id())
+
+    def look(self) -> None:
+        """Show what is other now."""
+        for window_id, sheet in list(self._sheets.items()):
+            if sheet.window() is None:
+                del self._sheets[window_id]
+            else:
+                self._ask(window_id)
+
+    def stop(self) -> None:
+        """Close them: they would show what was true once."""
+        for sheet in self._sheets.values():
+            if sheet.window() is not None:
+                sheet.close()
+        self._sheets.clear()
+
+    def _ask(self, window_id: int) -> None:
+        def reply(shared: SharedContext) -> None:
+            queues.on_ui_thread(partial(self._draw, window_id, shared))
+
+        self._companion.post(SharedContextAsked(window_id, reply))
+
+    def _draw(self, window_id: int, shared: SharedContext) -> None:
+        sheet = self._sheets.get(window_id)
+        if sheet is None:
+            return
+        contents = html(shared, settings.read(sublime.Window(window_id))[1])
+        # Drawn anew it would lose its place.
+        if self._contents.get(window_id) != contents:
+            self._contents[window_id] = contents
+            sheet.set_contents(contents)
+
+
+def html(shared: SharedContext, problems: Iterable[str]) -> str:
+    """The page; `problems` are sentences on settings that make no sense."""
+    parts = [STYLE, f"<h1>{NAME}</h1>"]
+    parts += [f'<p class="problem">{escape(problem)}</p>' for problem in problems]
+    parts.append(f"<p>{_heading(shared)}</p>")
+    parts.append(f'<div class="payload">{_lines(payload(shared))}</div>')
+    parts.append("<h2>Held back</h2>")
+    counts = shared.held_back
+    parts += [f"<p>{_count(counts[key])} {REASONS[key]}.</p>" for key in REASONS if key in counts]
+    if not counts:
+        parts.append("<p>None of the open files.</p>")
+    return '<body id="gemini-companion-shared">' + "".join(parts) + "</body>"
+
+
+def payload(shared: SharedContext) -> str:
+    """The message as it goes out, with line breaks and indents for people."""
+    method, params = shared.update.notification()
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(message, indent=2, ensure_ascii=False)
+
+
+def _heading(shared: SharedContext) -> str:
+    link = "resume" if shared.paused else "pause"
+    told = f"This is what {_clis(shared.connected)} told of this window:"
+    return f'{told} <a href="subl:gemini_companion_{link}_sharing">{link.title()} Sharing</a>'
+
+
+def _clis(count: int) -> str:
+    if not count:
+        return "a CLI would be"
+    return "one CLI is" if count == 1 else f"{count} CLIs are"
+
+
+def _count(files: int) -> str:
+    return "One file" if files == 1 else f"{files} files"
+
+
+def _lines(text: str) -> str:
+    """minihtml knows no preformatted text; what UTF-8 cannot carry would not reach it."""
+    shown = escape(text.encode("utf-8", "replace").decode("utf-8"))
+    return shown.replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")
