@@ -14,8 +14,9 @@ from .log import logger
 
 T = TypeVar("T")
 
-# Seconds that one waits for another of its name that is still ending.
-HANDOVER = 2.0
+# Seconds that one waits for another of its name that is still ending, and may be writing to a slow
+# disk what this one goes on with.
+HANDOVER = 10.0
 
 
 class State(IntEnum):

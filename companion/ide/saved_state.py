@@ -40,6 +40,12 @@ TOO_MUCH = (
     "More texts wait for Gemini CLI than are saved for a restart; the oldest will not be. See"
     ' "Gemini Companion: Show Unwritten Edits".'
 )
+# The time of a file that is older than what it should hold; and what the user is told then.
+OUTDATED_NS = 0
+OUTDATED = (
+    "What changed last could not be saved for the restart: what you decided or typed then may be"
+    ' missing, in your diffs and in "Gemini Companion: Show Unwritten Edits".'
+)
 # Session ids and tokens travel in headers of HTTP.
 VISIBLE = re.compile("[!-~]{1,1000}")
 # The largest integer that every reader of JSON takes for the same number.
@@ -108,7 +114,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     not be read, which is put aside then: the next save would end it."""
     private_files.sweep(os.path.dirname(path))
     try:
-        data = _content(path)
+        data, is_outdated = _content(path)
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
     except OSError as error:
@@ -117,15 +123,25 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     now, day = time.time(), 24 * 60 * 60
     ages = [(it, (now - it.saved_at) / day) for it in found]
     young = [it for it, age in ages if age < (MAX_TEXT_AGE if it.has_texts else MAX_AGE)]
-    return young, "" if is_whole else _put_aside(path, data)
+    problems = (OUTDATED if is_outdated else "", "" if is_whole else _put_aside(path, data))
+    return young, " ".join(filter(None, problems))
 
 
-def _content(path: str) -> bytes:
-    """Raises OSError, also for a pipe, which may never give anything, and for a device."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
+def _content(path: str) -> tuple[bytes, bool]:
+    """Its bytes, and whether it is outdated. Raises OSError, also for a pipe, which may never give
+    anything, and for a device."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(0, "it is no file")
     with open(path, "rb") as file:
-        return file.read()
+        return file.read(), status.st_mtime_ns == OUTDATED_NS
+
+
+def _mark_outdated(path: str) -> None:
+    """The next start is to tell, where the editor ends before a save succeeds. Even a full disk
+    takes another time of a file that is there."""
+    with suppress(OSError):
+        os.utime(path, ns=(OUTDATED_NS, OUTDATED_NS))
 
 
 def save(path: str, workspaces: list[SavedWorkspace]) -> str:
@@ -138,6 +154,7 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
         private_files.make_folder(os.path.dirname(path))
         private_files.write(path, b"".join([_line({"version": VERSION}), *lines]))
     except OSError as error:
+        _mark_outdated(path)
         return f"What has to outlive a restart could not be saved: {path} ({error.strerror})."
     except private_files.NotPrivate as error:
         return f"What has to outlive a restart could not be saved: {error}"

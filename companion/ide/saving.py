@@ -13,6 +13,10 @@ from .saved_state import SavedWorkspace
 
 # Seconds from a change to the saved state: some changes come together.
 SAVE_DELAY = 0.2
+# Seconds for the disk to take what is there at the end; the next companion waits longer, or an
+# older state could be written over a newer one.
+LAST = 8.0
+LATE = "What has to outlive a restart could not be saved: {} (the disk does not answer)."
 
 
 class Saving:
@@ -50,16 +54,22 @@ class Saving:
             self.soon()
 
     async def finish(self) -> None:
-        """Write what is there at the end. The editor waits for it: what is saved already is not
-        written again."""
+        """Write what is there at the end. The editor waits for it, but not for a disk that does not
+        answer: what is saved already is not written again."""
         self._is_ending = True
         if self._timer is not None:
             self._timer.cancel()
+        try:
+            await asyncio.wait_for(self._finish(), LAST)
+        except asyncio.TimeoutError:
+            self._tell_problem(LATE.format(self._path))
+
+    async def _finish(self) -> None:
         if self._writing is not None:
             await self._writing
         picture = self._picture()
         if self._path is not None and not saved_state.is_same(picture, self._written):
-            self._tell_problem(saved_state.save(self._path, picture))
+            self._tell_problem(await in_thread(partial(saved_state.save, self._path, picture)))
 
     def _save(self, path: str) -> None:
         self._timer = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 import unittest
 from dataclasses import replace
@@ -183,6 +184,49 @@ class StopsAndStarts(OutlivingTestCase):
         with mock.patch(WINDOWS + ".TICK", 0.02), self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(step)
         self.assertIs(os.replace, real)
+
+    def test_a_last_save_that_fails_is_told_at_the_next_start_until_one_succeeds(self) -> None:
+        saved_state.save(self.path, [self.saved("/a")])
+        full = mock.patch("os.replace", side_effect=OSError(28, "No space"))
+
+        async def fill(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            await self.until(lambda: self.environments)
+            # From here on, the disk is full.
+            full.start()
+            DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
+
+        async def nothing(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            await self.until(lambda: windows._saving._writing is not None)
+
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            self.run_with(fill)
+        full.stop()
+        self.assertIn("No space", self.editor.told[-1])
+        self.editor.told.clear()
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            self.run_with(nothing)
+        self.assertEqual(self.editor.told, [saved_state.OUTDATED])
+        self.run_with(nothing)
+        self.assertEqual(self.editor.told, [saved_state.OUTDATED])
+
+    def test_a_disk_that_does_not_answer_holds_up_no_end(self) -> None:
+        answers = threading.Event()
+        self.addCleanup(answers.set)
+
+        def save(*arguments: Any) -> str:
+            answers.wait(PATIENCE)
+            return ""
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",)})
+            DiffAccepted(1, "session", "/a/b", "mine\n").apply(windows)
+
+        with mock.patch.object(saved_state, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+            with self.assertLogs("GeminiCompanion", "ERROR"):
+                self.run_with(step)
+        self.assertIn("does not answer", self.editor.told[-1])
 
     def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
         async def step(windows: Windows) -> None:

@@ -242,7 +242,7 @@ class StateFile(unittest.TestCase):
         with mock.patch.object(os, "replace", side_effect=full):
             problem = saved_state.save(self.path, [])
         self.assertIn("No space left on device", problem)
-        self.assertEqual(self.load(), [WORKSPACE])
+        self.assertEqual(saved_state.load(self.path), ([WORKSPACE], saved_state.OUTDATED))
         self.assertEqual(os.listdir(os.path.dirname(self.path)), [os.path.basename(self.path)])
 
     def test_where_all_is_too_much_decisions_stay_and_open_texts_go(self) -> None:

@@ -156,6 +156,11 @@ class VirtualOs:
 
     rename = replace
 
+    def utime(self, path: str, ns: tuple[int, int]) -> None:
+        self.stat(path)
+        disk = self._disk()
+        disk.files[path] = File(disk.files[path].data, ns[1])
+
     def unlink(self, path: str) -> None:
         disk = self._disk()
         if path not in disk.files:

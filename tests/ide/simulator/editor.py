@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from companion.base.loop_thread import HANDOVER
 from companion.ide import events
 from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from companion.ide.windows import Windows
@@ -28,8 +29,6 @@ T = TypeVar("T")
 AT_REST, AT_MOST = 0.5, 2.0
 # Seconds between looks at windows and folders.
 POLL = 1.0
-# Seconds that the next companion waits for the one before.
-JOIN = 2.0
 
 
 @dataclass
@@ -384,7 +383,7 @@ class Companion:
 
     async def _run(self, before: Companion | None) -> None:
         loop = self.world.loop
-        end = loop.now + JOIN
+        end = loop.now + HANDOVER
         while before is not None and not before.is_over and loop.now < end:
             await asyncio.sleep(0.02)
         port = Port(self._scene, self)
