@@ -133,9 +133,21 @@ class Connection(RequestHandler):
         )
         self._not_http = not_http
         self._stall_timer: asyncio.TimerHandle | None = None
+        self._must_resume = False
         self.must_drain = False
         # The handler that is cancelled where the client leaves, if it is one of those.
         self.ends_with_client: asyncio.Task[Any] | None = None
+
+    def pause_reading(self) -> None:
+        self._must_resume = True
+        super().pause_reading()
+
+    def resume_reading(self, *args: Any, **options: Any) -> None:
+        """Only where reading was paused: else the library, which calls this for each body, would
+        feed its parser with nothing, at a tenth of what a request costs."""
+        if self._must_resume:
+            self._must_resume = False
+            super().resume_reading(*args, **options)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -120,7 +120,7 @@ def load(body: bytes) -> Any:
             raise ValueError("it begins with a BOM, which JSON has not")
         value = _decoder.decode(text)
         # An escape can spell half of a surrogate pair, which is no Unicode text.
-        if "\\ud" in text or "\\uD" in text:
+        if "\\u" in text and ("\\ud" in text or "\\uD" in text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise RpcError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from typing import Any, Awaitable, Callable, TypeVar
-from weakref import WeakValueDictionary
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
@@ -49,10 +48,8 @@ class Diffs(Desk):
         self._delivery = delivery
         self._disk = disk
         self._on_change = on_change
-        # The tasks that ask the editor for something at the moment; and a lock for each session
-        # that has one.
+        # The tasks that ask the editor for something at the moment.
         self._under_way: set[asyncio.Task[Any] | None] = set()
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._is_stopped = False
         self.offers_diffs = True
 
@@ -81,12 +78,11 @@ class Diffs(Desk):
         is_to_last = is_whole and len(content) <= LARGE
         text = content if is_to_last else None
         number = self._book.open(session.id, path, text, session.client, session.cli.id)
-        live = frozenset(each.id for each in self._sessions if not self._sessions.is_absent(each))
         proposal = Proposal(
             session.id,
             path,
             content,
-            live,
+            self._sessions.present(),
             is_whole,
             client=self._sessions.label(session),
             opened_at=self._book[number].opened_at,
@@ -118,7 +114,7 @@ class Diffs(Desk):
             if self._book.is_open(number):
                 self._book.forget(number)
             raise
-        if all(self._book.is_open(it) for it in older):
+        if all(map(self._book.is_open, older)):
             for it in older:
                 self._book.forget(it)
         else:
@@ -151,9 +147,11 @@ class Diffs(Desk):
         opened it as another session, before it lost its connection. Where several sessions have
         the path open, or decided, nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
+        if own:
+            return own[-1]
         is_decided = self._book.of(DECIDED, session.id, path)
-        if own or is_decided or self._delivery.is_settling(path, session.id):
-            return own[-1] if own else None
+        if is_decided or self._delivery.is_settling(path, session.id):
+            return None
         others = self._book.of(OPEN, path=path)
         owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
         return others[-1] if others and len(owners) == 1 and self._is_gone(others[-1]) else None
@@ -191,13 +189,10 @@ class Diffs(Desk):
     async def in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work after what the session asked for before, in the task that asks. Nobody but
         `stop` cancels that, even where its client leaves: half a diff must not stay behind."""
-        turn = self._turns.get(session_id)
-        if turn is None:
-            turn = self._turns[session_id] = asyncio.Lock()
         task = asyncio.current_task()
         self._under_way.add(task)
         try:
-            async with turn:
+            async with self._sessions.turn(session_id):
                 return await work()
         except asyncio.CancelledError:
             if self._is_stopped:

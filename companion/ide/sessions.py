@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator, Protocol
+from weakref import WeakValueDictionary
 
 from ..base.log import logger
 from .clis import GEMINI_CLI, Cli, by_id
@@ -92,6 +93,7 @@ class Session:
         self.ordinal = self.newest_then = 0
         self.last_seen = 0.0
         self.stream: Stream | None = None
+        self.turn: asyncio.Lock | None = None
         self._on_told = on_told
         self._events: deque[Event] = deque()
         self._last_id = 0
@@ -189,6 +191,8 @@ class Session:
 
     def forget(self, path: str, but: Iterable[int] = ()) -> None:
         """Never tell (again) of decisions on the path, but for those numbers."""
+        if not self._events:
+            return
         self._events = deque(
             event
             for event in self._events
@@ -200,10 +204,13 @@ class Session:
     def recall(self, path: str) -> list[tuple[Decision, int]]:
         """Do not tell of decisions on the path for which another session asked, unless it happens
         at this moment; gives them with their numbers."""
+        waiting = self._waiting()
+        if not waiting:
+            return []
         position = self.stream.position if self.stream is not None else self._delivered
         recalled = [
             (event.value, event.number)
-            for event in self._waiting()
+            for event in waiting
             if event.id > position
             and isinstance(event.value, Decision)
             and event.value.path == path
@@ -296,6 +303,8 @@ class Sessions:
         self._on_told = on_told
         self._sessions: dict[str, Session] = {}
         self._opened = 0
+        # A session holds its own; that of one which ended lives as long as somebody uses it.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         # One for each at most, however often its client comes and goes.
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -309,9 +318,10 @@ class Sessions:
         """The session's CLI as the user may know it: with a number where several of its kind are
         connected."""
         name = session.cli.name
-        others = [each for each in self if each is not session and each.stream is not None]
-        is_one_of_several = any(each.cli == session.cli for each in others)
-        return f"{name} {session.ordinal}" if is_one_of_several else name
+        for each in self:
+            if each is not session and each.stream is not None and each.cli == session.cli:
+                return f"{name} {session.ordinal}"
+        return name
 
     def open(self, protocol_version: str, client: str = "", cli: Cli = GEMINI_CLI) -> Session:
         """A new session; the one that was silent longest makes room where there are too many."""
@@ -333,6 +343,7 @@ class Sessions:
         self._opened += 1
         session.ordinal = session.newest_then = self._opened
         self._sessions[session.id] = session
+        session.turn = self.turn(session.id)
         self._wait_for(session)
 
     def end_absent(self) -> None:
@@ -359,6 +370,14 @@ class Sessions:
 
     def find(self, id: str) -> Session | None:
         return self._sessions.get(id)
+
+    def turn(self, id: str) -> asyncio.Lock:
+        """The lock under which one work after the other is done for the session, which may be
+        gone."""
+        turn = self._turns.get(id)
+        if turn is None:
+            turn = self._turns[id] = asyncio.Lock()
+        return turn
 
     def detach(self, session: Session, stream: Stream) -> None:
         """The stream is gone; unless another took its place, the grace time begins."""
@@ -419,7 +438,12 @@ class Sessions:
         else:
             self._look_in(ABSENT + 0.1 - silence, session)
 
+    def present(self) -> frozenset[str]:
+        """The ids of those whose client is there."""
+        return frozenset([session.id for session in self if not self.is_absent(session)])
+
     def is_absent(self, session: Session) -> bool:
         """Whether its client stays away for longer than it takes to come back."""
-        since = asyncio.get_running_loop().time() - session.last_seen
-        return session.stream is None and since > ABSENT
+        if session.stream is not None:
+            return False
+        return asyncio.get_running_loop().time() - session.last_seen > ABSENT
