@@ -20,7 +20,7 @@ from GeminiCompanion.companion.base.comparison import compare
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ui.review import opening
-from GeminiCompanion.companion.ui.review.reviews import Review
+from GeminiCompanion.companion.ui.review.review import Review
 from GeminiCompanion.companion.ui.running import Running
 
 from headless import running

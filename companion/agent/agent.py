@@ -63,7 +63,8 @@ class Agent(Listener):
     """Made and used inside of one running loop; ended with `stop`. `account` says who the user is.
 
     Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. The process is
-    started when it is first needed, and again after it died.
+    started when it is first needed, and again after it died. It is the one way into the room, which
+    takes a method more than the twenty.
     """
 
     def __init__(self, options: Options) -> None:

@@ -7,11 +7,13 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple
 
 from .changes import Change, common_start, with_changes
 from .comparison import Comparison, compare, comparison_of
+from .merge import merged
 
 # Code points of a text from which not all of it is shown.
 LARGE = 2 * 1024 * 1024
@@ -33,6 +35,8 @@ class Digest:
 
     whole: Comparison
     shown: Comparison
+    # Whether the new text is the user's, too: no CLI has it.
+    is_merged: bool = False
 
     @property
     def size(self) -> int:
@@ -41,16 +45,50 @@ class Digest:
 
     def against(self, old: str) -> Digest:
         """The same new text, compared with another old one."""
-        return digest_of(old, with_changes(self.whole.new.rows, (), ()))
+        return replace(digest_of(old, self.new_text), is_merged=self.is_merged)
+
+    def merged_with(self, theirs: str, present: str, dropped: frozenset[str]) -> MergedDigest:
+        """Without the changes of these keys, but with what `theirs` has changed of the old text;
+        compared with the text `present`."""
+        old, new = with_changes(self.whole.old.rows, (), ()), self.without(dropped)[1]
+        found = merged(old, self.new_text if new is None else new, theirs, "", "")
+        if found.conflicts:
+            return None, len(found.conflicts)
+        return replace(digest_of(present, found.text), is_merged=True), 0
+
+    @property
+    def new_text(self) -> str:
+        return with_changes(self.whole.new.rows, (), ())
+
+    def new_row(self, shown: Comparison, row: int) -> int:
+        """The row of the whole new text that the row of `shown` is; `shown` is that of the digest,
+        be it with dropped changes."""
+        number = bisect_right(shown.new_starts, row) - 1
+        if number < 0:
+            if not shown.changes:
+                return row
+            return max(self.whole.changes[0].new_start - (shown.changes[0].new_start - row), 0)
+        here, there = shown.changes[number], self.whole.changes[number]
+        if row < here.new_end:
+            return min(there.new_start + row - here.new_start, there.new_end)
+        if number + 1 < len(shown.changes):
+            below = shown.changes[number + 1].new_start - row
+            if below <= CONTEXT:
+                return self.whole.changes[number + 1].new_start - below
+        return there.new_end + row - here.new_end
 
     def without(self, dropped: frozenset[str]) -> Compared:
         """The same where the changes of these keys are dropped."""
         if not dropped:
-            return self.shown, None
+            return self.shown, self.new_text if self.is_merged else None
         whole = self.whole
         chosen = [it for it, key in zip(whole.changes, whole.keys) if key not in dropped]
         text = with_changes(whole.old.rows, whole.new.rows, chosen)
         return _with_dropped(self.shown, dropped), text
+
+
+# What a merge gives: the digest, None where there are conflicts; and how many.
+MergedDigest = Tuple[Optional[Digest], int]
 
 
 def digest_of(old: str, new: str) -> Digest:

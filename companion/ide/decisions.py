@@ -5,12 +5,12 @@ The companion's loop owns it; it knows no editor, no stream and no disk.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import time
 from dataclasses import dataclass, replace
 from typing import Any, Iterable, Iterator
 
+from ..base.text_digest import text_digest
 from .clis import GEMINI_CLI, Cli
 
 # A proposal waits for the user (OPEN); is decided, and no CLI has been told (DECIDED); its CLI was
@@ -70,15 +70,11 @@ class Entry:
     @property
     def is_edited(self) -> bool:
         """Whether the text is the user's."""
-        return self.text is not None and digest(self.text) != self.proposed
+        return self.text is not None and text_digest(self.text) != self.proposed
 
     @property
     def decision(self) -> Decision:
         return Decision(self.path, self.text, self.session_id, self.decided_at)
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Book:
@@ -138,7 +134,7 @@ class Book:
         self, session_id: str, path: str, text: str | None, client: str = "", cli: str = ""
     ) -> int:
         """A proposal that waits for the user now; None for a text that is not whole."""
-        proposed = "" if text is None else digest(text)
+        proposed = "" if text is None else text_digest(text)
         return self._put(
             Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
         )

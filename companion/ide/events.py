@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Awaitable, Callable, Generic, Mapping, Sequenc
 
 from ..base.background import in_thread
 from ..base.log import logger
-from ..base.merge import Merged, merged
 from . import file_content
 from .clis import Cli
 from .context import ContextStore, OpenFile, SharedContext
@@ -285,38 +284,19 @@ class TextWithdrawn(Event):
 
 
 @dataclass(frozen=True)
-class ComparisonAsked(Event, Generic[T]):
-    """`reply` is called on the companion's thread with what `compute` gives on one of its own, None
+class WorkAsked(Event, Generic[T]):
+    """`reply` is called on the companion's thread with what `work` gives on one of its own, None
     where it fails."""
 
-    compute: Callable[[], T]
+    work: Callable[[], T]
     reply: Callable[[T | None], None]
 
     def apply(self, windows: Windows) -> None:
-        # The thread that compares holds the task for as long as it runs.
-        asyncio.ensure_future(self._compare())
+        # The thread that works holds the task for as long as it runs.
+        asyncio.ensure_future(self._do())
 
-    async def _compare(self) -> None:
-        self.reply(await _done(in_thread(self.compute), None))
-
-
-@dataclass(frozen=True)
-class MergeAsked(Event):
-    """`reply` is called on the companion's thread with `yours` and what `theirs` changed since
-    `base`, None where that fails; all have `\\n` line ends."""
-
-    base: str
-    yours: str
-    theirs: str
-    names: tuple[str, str]
-    reply: Callable[[Merged | None], None]
-
-    def apply(self, windows: Windows) -> None:
-        asyncio.ensure_future(self._merge())
-
-    async def _merge(self) -> None:
-        work = partial(merged, self.base, self.yours, self.theirs, *self.names)
-        self.reply(await _done(in_thread(work), None))
+    async def _do(self) -> None:
+        self.reply(await _done(in_thread(self.work), None))
 
 
 @dataclass(frozen=True)

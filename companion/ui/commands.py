@@ -57,7 +57,7 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     """Send the proposal as it stands now to the CLI, which writes the file."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.diffs.accept(view.window() or self.window, view)
+        running.accepting.accept(view.window() or self.window, view)
 
 
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
@@ -78,14 +78,14 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.go(view, 1, lambda: running.queue.go(view, 1))
+        running.changes.go(view, 1, lambda: running.queue.go_within(view, 1))
 
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.go(view, -1, lambda: running.queue.go(view, -1))
+        running.changes.go(view, -1, lambda: running.queue.go_within(view, -1))
 
 
 class GeminiCompanionAcceptAndNextCommand(GeminiCompanionDiffCommand):
@@ -93,7 +93,7 @@ class GeminiCompanionAcceptAndNextCommand(GeminiCompanionDiffCommand):
 
     def act(self, running: Running, view: sublime.View) -> None:
         window = view.window() or self.window
-        running.diffs.accept(window, view, lambda: running.queue.show_next_of(window))
+        running.accepting.accept(window, view, lambda: running.queue.show_next_of(window))
 
 
 class GeminiCompanionRejectWithNoteCommand(GeminiCompanionDiffCommand):

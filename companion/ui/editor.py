@@ -16,7 +16,7 @@ from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from . import queues, settings, texts
-from .review import decisions, large, lookup, opening, restoring
+from .review import comments, decisions, large, lookup, notes, opening, restoring
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 
@@ -74,7 +74,7 @@ class SublimeEditor(Editor):
             changed = opening.set_orphaned(sublime.Window(window_id), session_id, orphaned)
             for view in changed:
                 if self.reviews is not None:
-                    self.reviews.draw_head(view)
+                    self.reviews.drawing.head(view)
             if changed and orphaned:
                 self.tell(GONE)
 
@@ -121,9 +121,12 @@ class SublimeEditor(Editor):
         view = lookup.find(window, session_id, path)
         review = self.reviews.of(view) if self.reviews is not None and view is not None else None
         text = review.text if review is not None else None
+        words = comments.words(view, review) if view is not None else ""
         claimed = decisions.claim(view) if view is not None else None
         if claimed is None:
             return None
+        if words:
+            notes.give(window, words, self.tell)
         keyboard = self.keyboard_in(window)
         if decided:
             decisions.close(claimed, keyboard)

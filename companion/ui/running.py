@@ -14,6 +14,7 @@ from ..ide.service import Companion
 from . import settings, terminal
 from .editor import SublimeEditor
 from .files import Files
+from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.changes import Changes
 from .review.conflicts import Conflicts
@@ -39,13 +40,14 @@ class Running:
         self.editor = SublimeEditor()
         self.companion = Companion(self.editor, os.getppid(), state_path)
         self.files = Files(self.companion, self.editor)
-        self.reviews = self.editor.reviews = Reviews(self.companion)
+        self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
         self.resting = Resting(self.reviews)
         tell = self.editor.tell
         self.history = History(self.companion, tell)
         self.conflicts = Conflicts(self.companion, self.reviews, tell)
-        self.diffs = Actions(
-            self.companion, self.editor, self.reviews, self.conflicts, self.history
+        self.diffs = Actions(self.companion, self.editor, self.reviews)
+        self.accepting = Accepting(
+            self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
         self.queue = Queue(self.reviews, tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)

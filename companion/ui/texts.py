@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from functools import partial
-from typing import Iterator
+from typing import Iterator, Sequence, Tuple
 
 import sublime
 
+from ..base.comparison import Comparison
 from . import queues
 
 # Settings that would change a text on its way into a view.
@@ -19,28 +20,34 @@ LONG_LINE = 64 * 1024
 NO_WINDOW = 1000
 
 
+# A region, and the text that is to stand there.
+Part = Tuple[sublime.Region, str]
+
+
 class PendingText:
-    """The one text that the command is about to put into its view. As an argument of the command
-    it would stay in the undo stack and in the session file (docs/sublime.md 6.2); `run_command`
+    """The texts that the command is about to put into its view. As arguments of the command
+    they would stay in the undo stack and in the session file (docs/sublime.md 6.2); `run_command`
     returns when it is done."""
 
     def __init__(self) -> None:
-        self._text: str | None = None
-        self._region: sublime.Region | None = None
+        self._parts: Sequence[Part] = ()
 
     def put(self, view: sublime.View, text: str, region: sublime.Region | None = None) -> None:
         """Put it in place of the region, or of all of the view's text, as one edit."""
-        self._text, self._region = text, region
+        self.put_all(view, [(region or sublime.Region(0, view.size()), text)])
+
+    def put_all(self, view: sublime.View, parts: Sequence[Part]) -> None:
+        """Put each text in place of its region, as one edit; regions in their order."""
+        self._parts = parts
         try:
             view.run_command("gemini_companion_fill_view")
         finally:
-            self._text = None
+            self._parts = ()
 
     def fill(self, view: sublime.View, edit: sublime.Edit) -> None:
         """The body of the command; run by anybody else, it does nothing."""
-        text, self._text = self._text, None
-        if text is not None:
-            region = self._region or sublime.Region(0, view.size())
+        parts, self._parts = self._parts, ()
+        for region, text in reversed(parts):
             view.replace(edit, region, text)
 
 
@@ -62,11 +69,30 @@ def unsaved_view(path: str) -> sublime.View | None:
 
 def replace(view: sublime.View, text: str) -> None:
     """Make it the text of a view of ours, as one edit that can be undone."""
+    replace_parts(view, [(sublime.Region(0, view.size()), text)])
+
+
+def replace_parts(view: sublime.View, parts: Sequence[Part]) -> None:
+    """Put texts into a view of ours, as one edit that can be undone; regions in their order."""
     for name in MEDDLING:
         view.settings().set(name, False)
-    pending.put(view, text)
+    pending.put_all(view, parts)
     for name in MEDDLING:
         view.settings().erase(name)
+
+
+def replace_rows(view: sublime.View, comparison: Comparison) -> None:
+    """The view of ours has the old text of the comparison: make it the new one, change by change,
+    so that carets and regions stay with their lines; as one edit that can be undone."""
+    old, new = comparison.old, comparison.new
+    parts = [
+        (
+            sublime.Region(*old.region(it.old_start, it.old_end)),
+            "".join(new.rows[it.new_start : it.new_end]),
+        )
+        for it in comparison.changes
+    ]
+    replace_parts(view, parts)
 
 
 def replace_theirs(view: sublime.View, text: str) -> bool:

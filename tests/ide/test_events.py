@@ -10,14 +10,12 @@ from typing import Any, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
-from GeminiCompanion.companion.base.merge import Merged
 from GeminiCompanion.companion.ide import events, file_content
 from GeminiCompanion.companion.ide.events import (
-    ComparisonAsked,
     Event,
     FilePutBack,
-    MergeAsked,
     StampsAsked,
+    WorkAsked,
 )
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.windows import Windows
@@ -25,7 +23,6 @@ from GeminiCompanion.companion.ide.windows import Windows
 from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
 
 PID = 2**30
-NAMES = ("a", "b")
 
 
 def fails(*arguments: Any) -> Any:
@@ -58,21 +55,12 @@ class EventsTestCase(unittest.TestCase):
 
 class Failing(EventsTestCase):
     @in_loop
-    async def test_a_comparison_that_fails_is_logged_and_gives_nothing(self) -> None:
+    async def test_work_that_fails_is_logged_and_gives_nothing(self) -> None:
         await self.begin()
         with self.assertLogs(log.logger, "ERROR") as logs:
-            found: object = await self.reply_to(lambda reply: ComparisonAsked(fails, reply))
+            found: object = await self.reply_to(lambda reply: WorkAsked(fails, reply))
         self.assertIsNone(found)
         self.assertIn("a bug", logs.output[0])
-
-    @in_loop
-    async def test_a_merge_that_fails_is_logged_and_gives_nothing(self) -> None:
-        await self.begin()
-        with self.assertLogs(log.logger, "ERROR"), mock.patch.object(events, "merged", fails):
-            found: Merged | None = await self.reply_to(
-                lambda reply: MergeAsked("", "", "", NAMES, reply)
-            )
-        self.assertIsNone(found)
 
     @in_loop
     async def test_stamps_that_fail_are_logged_and_none_come(self) -> None:

@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.review.reviews import Review
+from GeminiCompanion.companion.ui.review.review import Review
 from GeminiCompanion.companion.ui.running import Running
 
 from .adapter import AdapterTestCase

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sublime
-from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review import changes, marks
 from GeminiCompanion.companion.ui.review.lookup import partner
 
 from .adapter import text_of
@@ -58,6 +58,26 @@ class Moving(ReviewCase):
         self.assertEqual(rows, [399, 879, 399])
         self.assertTrue(partner(right).visible_region().contains(partner(right).text_point(399, 0)))
 
+    def test_beyond_the_last_change_of_the_only_diff_they_begin_anew_and_that_is_said(
+        self,
+    ) -> Steps:
+        told = self.told()
+        new = changed(LINES, _10="x\n", _880="z\n")
+        right = yield from self.propose("".join(LINES), new)
+        rows = []
+        for command in ("next_change", "next_change", "previous_change"):
+            self.run_command(command)
+            rows.append(right.rowcol(right.sel()[0].b)[0])
+        self.assertEqual(rows, [879, 9, 879])
+        yield lambda: any(changes.AGAIN in each for each in told)
+
+    def test_in_a_proposal_that_changes_nothing_that_is_said(self) -> Steps:
+        yield from self.propose("a\n", "a\n")
+        for command in ("next_change", "previous_change", "keep_change", "drop_change"):
+            told = self.told()
+            self.run_command(command)
+            yield lambda: any(changes.NO_CHANGES in each for each in told)  # noqa: B023
+
 
 class Choosing(ReviewCase):
     def test_a_dropped_change_has_the_lines_of_the_file_again_and_undo_brings_it_back(
@@ -100,7 +120,7 @@ class Choosing(ReviewCase):
         new = changed(LINES[:9], _2="two\n", _8="eight\n")
         right = yield from self.propose(changed(LINES[:9]), new)
         self.run_command("keep_change")
-        self.assertEqual(self.review(right).summary.seen, 1)
+        self.assertEqual(self.review(right).summary(right).seen, 1)
         right.run_command("append", {"characters": "typed\n"})
         yield from self.until_computed(right)
-        self.assertEqual(self.review(right).summary.seen, 1)
+        self.assertEqual(self.review(right).summary(right).seen, 1)

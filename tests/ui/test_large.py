@@ -12,7 +12,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.ide import transport
 from GeminiCompanion.companion.ide.events import UnwrittenAsked
-from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review import comments, conflicts, marks, record, reviews
 from GeminiCompanion.companion.ui.review.lookup import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
 
@@ -59,6 +59,13 @@ class LargeCase(ReviewCase):
 
         yield is_told
 
+    def until_refused(self, why: str) -> Steps:
+        """Every command on single changes says why there are none."""
+        for name in ("keep_change", "drop_change", "next_change", "previous_change"):
+            told = self.told()
+            self.run_command(name)
+            yield lambda: any(why in each and "as a whole" in each for each in told)  # noqa: B023
+
     def drop(self, right: sublime.View, number: int) -> Steps:
         review = self.review(right)
         self.run_command("drop_change", id=review.id, change=review.comparison.keys[number])
@@ -89,7 +96,7 @@ class Digests(LargeCase):
         self.assertEqual(self.texts(right, marks.LINES), ["first\n", "again\n"])
         self.assertIn(LINES[73_999], text_of(right))
         self.assertNotEqual(text_of(right), before)
-        self.assertEqual(self.review(right).summary.dropped, 1)
+        self.assertEqual(self.review(right).summary(right).dropped, 1)
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
 
@@ -157,6 +164,62 @@ class Digests(LargeCase):
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
 
+    def take_over(self, theirs: dict[int, str]) -> Steps:
+        """The file changes on disk; accept, and answer that this is to be taken over."""
+        self.write("file.txt", proposal(theirs))
+        self.run_command("accept_diff")
+        yield lambda: self.questions
+        items, answer, _ = self.questions.pop()
+        answer([item[0] for item in items].index("Take over my changes"))
+
+    def test_what_changed_in_the_file_is_taken_over_into_the_text_behind_the_parts(self) -> Steps:
+        told = self.told()
+        right = yield from self.propose(OLD, proposal(LAST))
+        yield from self.drop(right, 2)
+        yield from self.take_over({40_000: "mine\n"})
+        yield lambda: any(conflicts.LARGE_MERGED in each for each in told)
+        yield lambda: self.texts(right, marks.LINES) == ["first\n", "changed\n"]
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({10: "first\n", 40_000: "mine\n", 73_999: "changed\n"}))
+
+    def test_where_both_changed_the_same_lines_nothing_is_taken_over_and_that_is_said(
+        self,
+    ) -> Steps:
+        told = self.told()
+        right = yield from self.propose(OLD, proposal(LAST))
+        before = text_of(right)
+        yield from self.take_over({73_999: "mine\n"})
+        yield lambda: any(conflicts.LARGE_CONFLICTS.format(1) in each for each in told)
+        self.assertEqual(text_of(right), before)
+
+    def test_an_accepted_one_is_undone(self) -> Steps:
+        yield from self.propose(OLD, proposal(LAST))
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.write("file.txt", proposal(LAST))
+        yield from self.until_told()
+        edits = self.running().history._edits
+        yield lambda: edits[-1].path == self.path
+        self.run_command("show_edits")
+        self.questions.pop()[1](0)
+        yield lambda: self.questions
+        self.questions.pop()[1](1)
+        path = self.path
+        yield lambda: os.path.getsize(path) == len(OLD)
+        with open(path, encoding="utf-8") as file:
+            self.assertTrue(file.read() == OLD)
+
+    def test_a_comment_names_the_line_of_the_whole_proposal(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        yield from self.drop(right, 0)
+        for text in ("changed", "line 74005 "):
+            row = right.rowcol(text_of(right).index(text))[0]
+            comments.add(right, record.Comment(row, row, "why?"))
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+        expected = f"@{self.path}#L74000: why?\n@{self.path}#L74005: why?"
+        self.assertEqual(sublime.get_clipboard(), expected)
+
     def test_a_proposal_too_large_to_be_compared_is_shown_in_its_beginning(self) -> Steps:
         with mock.patch.object(transport, "LARGE", 0x40000):
             self.cli = yield from self.connect()
@@ -164,6 +227,7 @@ class Digests(LargeCase):
             right = yield from self.diff(self.cli, self.path, OLD)
         self.assertTrue(OLD.startswith(text_of(right)))
         self.assertTrue(right.is_read_only())
+        yield from self.until_refused(reviews.not_compared(record.waiting(right)))
         content = yield from self.accepted()
         self.assertEqual(content, "")
 
@@ -172,7 +236,7 @@ class Strange(LargeCase):
     def test_of_a_proposal_equal_to_the_file_the_head_says_that_nothing_changes(self) -> Steps:
         for text in ("same\n", OLD):
             right = yield from self.propose(text, text)
-            self.assertEqual(self.review(right).summary.text(), "nothing changes")
+            self.assertEqual(self.review(right).summary(right).text(), "nothing changes")
             self.run_command("drop_change")
             self.run_command("reject_diff")
             yield from self.until_rejected()
@@ -200,6 +264,15 @@ class Strange(LargeCase):
         self.assertTrue(OLD.startswith(text_of(right)))
         self.assertIn("binary", text_of(partner(right)))
         self.assertTrue(right.is_read_only())
+        yield from self.until_refused("shown in part only")
+
+    def test_beside_a_binary_file_a_text_says_why_it_has_no_changes_to_decide_on(self) -> Steps:
+        self.cli = yield from self.connect()
+        path = os.path.join(self.folder, "a.bin")
+        with open(path, "wb") as file:
+            file.write(b"\xff\0" * 80)
+        yield from self.diff(self.cli, path, "text\n")
+        yield from self.until_refused("The file is binary; 160 bytes.")
 
     def test_a_file_that_vanishes_is_asked_about_and_compared_as_a_new_one(self) -> Steps:
         for old, new in (("old\n", "new\n"), (OLD, proposal(LAST))):

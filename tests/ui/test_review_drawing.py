@@ -162,8 +162,8 @@ class Heads(DrawingCase):
         right = yield from self.propose("a\nb\nc\nd\n", "a\nb\nc\nD\n")
         left = partner(right)
         yield lambda: self.height(left, 1) == self.height(right, 1)
-        self.review(right).notes.append("Something that has to be said.")
-        self.running().reviews.draw_head(right)
+        self.review(right).notes["test"] = "Something that has to be said."
+        self.running().reviews.drawing.head(right)
         self.assertEqual(self.height(left, 3), self.height(right, 3))
 
     def test_the_left_one_says_what_the_left_side_is(self) -> Steps:

@@ -10,8 +10,9 @@ from unittest import mock
 import sublime
 from GeminiCompanion.companion.ide import file_content
 from GeminiCompanion.companion.ide.file_content import Original
-from GeminiCompanion.companion.ui.review import conflicts, history, lookup, marks
+from GeminiCompanion.companion.ui.review import comments, decisions, history, lookup, marks
 from GeminiCompanion.companion.ui.review.history import Edit, History
+from GeminiCompanion.companion.ui.review.record import Comment
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -142,16 +143,29 @@ class Limits(ReviewCase):
             found.add(self.edit(1, name, 40))
         self.assertEqual([it.path for it in found._edits], ["b", "c"])
 
-    def test_one_whose_bytes_are_not_known_is_not_offered(self) -> None:
-        found = History(self.running().companion, lambda sentence: None)
+    def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(self) -> None:
+        told: list[str] = []
+        found = History(self.running().companion, told.append)
         unknown = Original("", exists=True, note="The file cannot be read.")
-        found.add(Edit(1, "a", unknown, "", "", 0.0))
-        self.assertEqual(list(found._edits), [])
+        found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
+        panels = self.panels()
+        found.choose(self.window)
+        self.assertIn(unknown.note, panels[0]["items"][0].details)
+        panels[0]["on_select"](0)
+        self.assertEqual(told, [unknown.note])
+
+    def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
+        self.replace(history, "MAX_BYTES", 100)
+        found = History(self.running().companion, lambda sentence: None)
+        found.add(self.edit(1, "small", 40))
+        found.add(self.edit(1, "large", 101))
+        self.assertEqual([it.problem for it in found._edits], ["", history.TOO_LARGE])
+        self.assertLess(found._edits[1].size, 40)
 
 
 class ConflictCase(ReviewCase):
     def until_noted(self, right: sublime.View, note: str, is_so: bool = True) -> Steps:
-        yield lambda: (note in self.review(right).notes) == is_so
+        yield lambda: any(note in each for each in self.review(right).notes.values()) == is_so
 
     def take_over(self, right: sublime.View) -> Generator[Any, Any, None]:
         """Accept, and choose to take the changes over where asked."""
@@ -171,21 +185,21 @@ class Noticing(ConflictCase):
         told = self.told()
         right = yield from self.propose("old\n", "new\n")
         self.write("file.txt", "somebody's\n")
-        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
-        yield lambda: any(conflicts.CHANGED_ON_DISK in each for each in told)
+        yield from self.until_noted(right, decisions.CHANGED)
+        yield lambda: any(decisions.CHANGED in each for each in told)
         self.write("file.txt", "old\n")
-        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK, False)
+        yield from self.until_noted(right, decisions.CHANGED, False)
 
     def test_a_file_that_vanishes_is_said(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         os.remove(self.path)
-        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+        yield from self.until_noted(right, decisions.GONE)
 
     def test_a_file_that_becomes_a_folder_is_said(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         os.remove(self.path)
         os.mkdir(self.path)
-        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+        yield from self.until_noted(right, decisions.CHANGED)
 
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
@@ -202,12 +216,12 @@ class Noticing(ConflictCase):
             # It is asked again.
             yield lambda: len(asked) > 1
             self.assertEqual({it.note for it in asked}, {file_content.LATE})
-            self.assertNotIn(conflicts.CHANGED_ON_DISK, self.review(right).notes)
+            self.assertEqual(self.review(right).notes, {})
             panels = self.panels()
             self.run_command("accept_diff")
             yield lambda: panels
             self.assertEqual(panels[0]["placeholder"], file_content.LATE)
-        yield from self.until_noted(right, conflicts.CHANGED_ON_DISK)
+        yield from self.until_noted(right, decisions.CHANGED)
 
     def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:
         tab = yield from self.open("file.txt", "old\n")
@@ -215,9 +229,9 @@ class Noticing(ConflictCase):
         self.running().conflicts.look()
         self.replace(self.running().windows, "look", lambda: None)
         tab.run_command("append", {"characters": "mine\n"})
-        yield from self.until_noted(right, conflicts.UNSAVED)
+        yield from self.until_noted(right, decisions.UNSAVED)
         tab.run_command("undo")
-        yield from self.until_noted(right, conflicts.UNSAVED, False)
+        yield from self.until_noted(right, decisions.UNSAVED, False)
 
 
 class TakingOver(ConflictCase):
@@ -236,6 +250,14 @@ class TakingOver(ConflictCase):
         self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["content"], merged)
+
+    def test_comments_stay_with_their_lines(self) -> Steps:
+        right = yield from self.propose("1\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n")
+        comments.add(right, Comment(2, 2, "here"))
+        self.write("file.txt", "0\n1\n2\n3\n4\n5\n")
+        yield from self.take_over(right)
+        self.assertEqual(self.texts(right, marks.comment_key(0)), ["3"])
+        self.assertEqual(comments.of(right), [Comment(3, 3, "here")])
 
     def test_unsaved_changes_of_another_tab_are_merged(self) -> Steps:
         tab = yield from self.open("file.txt", "1\n2\n3\n")

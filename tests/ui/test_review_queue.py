@@ -6,8 +6,9 @@ import os
 from typing import Any, Generator
 
 import sublime
+from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.prompt import terminals
-from GeminiCompanion.companion.ui.review import lookup, notes, queue, record
+from GeminiCompanion.companion.ui.review import comments, lookup, marks, notes, queue, record
 
 from .reviewing import ReviewCase, Steps
 
@@ -75,7 +76,7 @@ class Going(QueueCase):
         self.run_command("next_diff")
         yield lambda: any(queue.ONLY in each for each in told)
 
-    def test_beyond_the_last_change_the_next_diff_is_shown(self) -> Steps:
+    def test_beyond_the_last_change_the_next_diff_of_the_window_is_shown(self) -> Steps:
         a, b, _c = yield from self.three()
         self.window.focus_view(a)
         self.run_command("next_change")
@@ -132,6 +133,25 @@ class Listing(QueueCase):
         panels[0]["on_select"](-1)
         self.assertTrue(lookup.is_on_top(self.window, c))
         self.assertEqual(self.window.active_view(), typing)
+
+    def test_one_of_another_window_is_shown_as_text_in_a_tab_that_goes_again(self) -> Steps:
+        typing = yield from self.open("typing.py", "x\n")
+        other, there = yield from self.another()
+        # Its tab is looked for in this window.
+        yield from self.until_known(there)
+        self.window.focus_view(typing)
+        panels, name = self.panels(), "other (proposed in another window)"
+        self.run_command("show_waiting")
+        panels[0]["on_highlight"](0)
+        self.assertIn("-old\n+new\n", self.tabs()[name])
+        self.assertEqual(self.window.active_view().name(), name)
+        panels[0]["on_select"](-1)
+        self.assertNotIn(name, self.tabs())
+        self.assertEqual(self.window.active_view(), typing)
+        yield from self.close(other)
+
+    def until_known(self, right: sublime.View) -> Steps:
+        yield lambda: self.review(right).comparison is not None
 
     def test_the_chosen_one_is_gone_to(self) -> Steps:
         _a, b, _c = yield from self.three()
@@ -232,6 +252,71 @@ class Rejecting(NoteCase):
         self.assertEqual(sublime.get_clipboard(), f"No.\n@{self.path}#L2: why?")
         yield lambda: any(notes.DECIDED in each for each in told)
         self.assertEqual(self.cli.received("ide/diffRejected"), [])
+
+
+class Deciding(NoteCase):
+    def test_whichever_way_the_user_decides_their_comments_reach_the_cli(self) -> Steps:
+        ends = ("reject_diff", "accept_diff", "release_diff", "accept_and_next")
+        for number, name in enumerate(ends):
+            sublime.set_clipboard("before")
+            right = yield from self.propose("a\n", f"{name}\n", f"file{number}")
+            self.comment(right, "why?")
+            self.run_command(name, id=self.review(right).id)
+            yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
+            decided = "ide/diffAccepted" if "accept" in name else "ide/diffRejected"
+            yield lambda: self.cli.received(decided)  # noqa: B023
+
+    def test_comments_on_what_is_decided_in_the_terminal_are_not_lost(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        self.comment(right, "why?")
+        yield self.cli.call("closeDiff", filePath=self.path).done
+        yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
+
+
+class AfterARestart(NoteCase):
+    def restart(self, right: sublime.View) -> Steps:
+        """As after a restart of the editor: texts and settings are those of before, all else is
+        gone."""
+        plugin.plugin_unloaded()
+        record.update(right, record.read(right), view_id=99999)
+        marks.erase(right)
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        yield lambda: record.is_diff(right) and plugin._host.running.reviews.of(right)
+        yield from self.until_computed(right)
+
+    def end(self, right: sublime.View) -> Steps:
+        self.cli.resume()
+        yield self.cli.connected
+        yield self.cli.call("closeDiff", filePath=self.path).done
+
+    def test_comments_stand_where_their_lines_stood_and_reach_the_cli(self) -> Steps:
+        right = yield from self.propose("a\n", "1\n2\n3\n")
+        self.select(right, 1, 1)
+        self.comment(right, "here")
+        right.sel().clear()
+        right.sel().add(0)
+        right.run_command("insert", {"characters": "0\n"})
+        yield from self.restart(right)
+        self.assertEqual(self.texts(right, marks.comment_key(0)), ["2"])
+        self.assertEqual(comments.words(right, None), f"@{self.path}#L3: here")
+        yield from self.end(right)
+
+    def test_changes_that_were_seen_count_as_seen(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\n", "1\nb\n3\n")
+        self.run_command("keep_change")
+        yield from self.restart(right)
+        self.assertEqual(self.review(right).summary(right).seen, 1)
+        yield from self.end(right)
+
+    def test_damaged_ones_are_left_out(self) -> Steps:
+        right = yield from self.propose("a\n", "b\n")
+        damaged: list[Any] = [7, [3, {"first": 0}], [{"first": "0", "last": 0, "text": ""}]]
+        for stored in damaged:
+            right.settings().set(record.COMMENTS, stored)
+            right.settings().set(record.SEEN, stored)
+            self.assertEqual(record.comments(right), [])
+            self.assertEqual(record.seen(right), frozenset())
 
 
 class Commenting(NoteCase):

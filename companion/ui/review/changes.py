@@ -16,6 +16,8 @@ from .sight import caret_row, current, show_change
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
 FORGOTTEN = "The whole proposal was forgotten at the restart: no change of it can be dropped."
 NO_CHANGE = "The proposal has no such change any more."
+AGAIN = "That was the last change in this direction: they begin anew."
+ONLY = "There is no other change."
 NO_CHANGES = "The proposal changes nothing."
 
 
@@ -27,16 +29,18 @@ class Changes:
         self,
         reviews: Reviews,
         tell: Callable[[str], None],
-        reject: Callable[[sublime.View], None],
+        reject: Callable[[sublime.View], object],
     ) -> None:
         self._reviews = reviews
         self._tell = tell
         self._reject = reject
 
-    def go(self, right: sublime.View, step: int, over: Callable[[], None]) -> None:
-        """Go to the next change (`step` 1) or the previous one (-1) from the caret; beyond the last
-        and the first, call `over`."""
-        self._reviews.with_comparison(right, partial(self._go, right, step, over))
+    def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
+        """Go to the next change (`step` 1) or the previous one (-1) from the caret. Beyond the last
+        and the first, or where there are none, call `over`, which goes to another diff; False of it
+        says that there is none, and the changes begin anew."""
+        if self._reviews.is_compared(right) or not over():
+            self._reviews.with_comparison(right, partial(self._go, right, step, over))
 
     def keep(self, right: sublime.View, key: str | None = None) -> None:
         """The user wants the change of that key, else the one at the caret or in sight."""
@@ -71,17 +75,20 @@ class Changes:
         return number
 
     def _go(
-        self, right: sublime.View, step: int, over: Callable[[], None], comparison: Comparison
+        self, right: sublime.View, step: int, over: Callable[[], bool], comparison: Comparison
     ) -> None:
         row = caret_row(right)
-        if row is None:
-            row = 0
         number = comparison.next_change(row) if step > 0 else comparison.previous_change(row)
         if number is None:
-            over()
-        else:
-            show_change(right, comparison, number)
-            self._reviews.draw_links(right)
+            if over():
+                return
+            if not comparison.changes:
+                self._tell(NO_CHANGES)
+                return
+            number = 0 if step > 0 else len(comparison.changes) - 1
+            self._tell(AGAIN if len(comparison.changes) > 1 else ONLY)
+        show_change(right, comparison, number)
+        self._reviews.drawing.links(right)
 
     def _put_back(self, right: sublime.View, comparison: Comparison, change: Change) -> None:
         text = "".join(comparison.old.rows[change.old_start : change.old_end])
@@ -103,7 +110,7 @@ class Changes:
                 ask_whether_to_reject(right, self._reject)
 
 
-def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], None]) -> None:
+def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], object]) -> None:
     """No change of the proposal is left."""
     window = right.window()
     if window is None:
@@ -113,8 +120,9 @@ def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], 
         ["Reject the proposal", "Gemini CLI is told that the file stays as it is."],
         ["Go on editing", f"{undo} brings the changes back."],
     ]
-    window.show_quick_panel(
-        items,
-        lambda index: reject(right) if index == 0 else None,
-        placeholder=ALL_DROPPED,
-    )
+
+    def answer(index: int) -> None:
+        if index == 0:
+            reject(right)
+
+    window.show_quick_panel(items, answer, placeholder=ALL_DROPPED)

@@ -5,26 +5,39 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Callable, Mapping
+from typing import Any, Callable, Mapping, Tuple, TypeVar
 
 import sublime
 
-from ...base.merge import Merged
-from ...ide.events import FileAsked, MergeAsked, StampsAsked
+from ...base.comparison import Comparison, compare
+from ...base.digest import Digest, MergedDigest
+from ...base.merge import Merged, merged
+from ...ide.events import FileAsked, StampsAsked, WorkAsked
 from ...ide.file_content import Original, Stamp
 from ...ide.service import Companion
 from .. import queues, texts
-from . import pair
+from . import decisions, pair
 from .marks import CONFLICTS
 from .queue import waiting_diffs
 from .record import waiting
-from .reviews import Review, Reviews
+from .review import Review
+from .reviews import Reviews
+
+T = TypeVar("T")
+# The merged text, and what it changes of the proposal.
+Merge = Tuple[Merged, Comparison]
 
 YOURS, THEIRS = "proposal", "your changes"
-CHANGED_ON_DISK = "The file has changed on disk since the diff was opened."
-UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+# Subjects of what is said at the head.
+DISK, TAB = "disk", "tab"
+FORGOTTEN = "The whole proposal was forgotten at the restart: nothing can be taken over into it."
 NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
 MERGED = "Your changes are in the proposal now: look at it again, then accept."
+LARGE_MERGED = "Your changes are in the proposal now. To be rid of them again, reject it."
+LARGE_CONFLICTS = (
+    "Nothing was taken over: your changes and the proposal meet at {} places, and so large a text"
+    " cannot be edited here. Reject it, and have it proposed anew."
+)
 MARKED = "Your changes are in the proposal; {} in conflict, between marks: settle them first."
 
 
@@ -62,11 +75,11 @@ class Conflicts:
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
-            self._set(right, review, UNSAVED, texts.unsaved_view(review.path) is not None)
+            self._say(right, review, TAB, decisions.unsaved(review.path))
 
     def take_over(self, right: sublime.View, present: Original) -> None:
-        """Merge what the user changed in the file into the proposal, as one edit that can be
-        undone."""
+        """Merge what the user changed in the file into the proposal: as one edit that can be
+        undone, or, where only the changed parts are shown, into the text behind them."""
         review = self._reviews.of(right)
         if review is None:
             return
@@ -74,19 +87,22 @@ class Conflicts:
         if view is None and present.note:
             self._tell(present.note)
             return
+        if review.digest is None and right.is_read_only():
+            self._tell(FORGOTTEN)
+            return
         theirs = present.text if view is None else texts.text_of(view)
-        reply = partial(self._merge_made, right, present, right.change_count())
-        event = MergeAsked(review.original, texts.text_of(right), theirs, (YOURS, THEIRS), reply)
-        self._companion.post(event)
+        if review.digest is not None:
+            reply = partial(self._large_merged, right, present, review.digest)
+            compute: Callable[[], Any] = partial(
+                review.digest.merged_with, theirs, present.text, review.dropped
+            )
+        else:
+            reply = partial(self._merged, right, present, right.change_count())
+            compute = partial(_merge, review.original, texts.text_of(right), theirs)
+        self._companion.post(WorkAsked(compute, partial(_on_ui_thread, reply)))
 
-    def _merge_made(
-        self, right: sublime.View, present: Original, count: int, found: Merged | None
-    ) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(partial(self._show_merged, right, present, count, found))
-
-    def _show_merged(
-        self, right: sublime.View, present: Original, count: int, found: Merged | None
+    def _merged(
+        self, right: sublime.View, present: Original, count: int, found: Merge | None
     ) -> None:
         if waiting(right) is None:
             return
@@ -97,12 +113,27 @@ class Conflicts:
             # The user went on typing.
             self.take_over(right, present)
             return
-        texts.replace(right, found.text)
+        result, comparison = found
+        # Change by change, so that comments and the caret stay where they belong.
+        texts.replace_rows(right, comparison)
         pair.show_original(right, present)
         self._reviews.begin(right, present.text)
-        points = [sublime.Region(right.text_point(row, 0)) for row in found.conflicts]
+        points = [sublime.Region(right.text_point(row, 0)) for row in result.conflicts]
         right.add_regions(CONFLICTS, points, "region.redish", "dot", sublime.HIDDEN)
-        self._tell(MARKED.format(len(found.conflicts)) if found.conflicts else MERGED)
+        self._tell(MARKED.format(len(result.conflicts)) if result.conflicts else MERGED)
+
+    def _large_merged(
+        self, right: sublime.View, present: Original, before: Digest, found: MergedDigest | None
+    ) -> None:
+        review = self._reviews.of(right)
+        if review is None or review.digest is not before:
+            return
+        digest, conflicts = found if found is not None else (None, 0)
+        if digest is not None:
+            pair.show_digest(right, digest, present)
+            self._reviews.begin(right, present.text, digest)
+        sentence = LARGE_MERGED if digest is not None else NOT_MERGED
+        self._tell(LARGE_CONFLICTS.format(conflicts) if conflicts else sentence)
 
     def _all(self) -> list[tuple[sublime.View, Review]]:
         found = [(right, self._reviews.of(right)) for right in waiting_diffs()]
@@ -127,16 +158,27 @@ class Conflicts:
             # Nobody knows: the next look asks again.
             review.stamps = []
         elif record is not None and self._reviews.of(right) is review:
-            is_other = present.digest != record.file_digest
-            self._set(right, review, CHANGED_ON_DISK, is_other)
+            self._say(right, review, DISK, decisions.what_changed(record, present))
 
-    def _set(self, right: sublime.View, review: Review, note: str, is_so: bool) -> None:
-        if (note in review.notes) == is_so:
+    def _say(self, right: sublime.View, review: Review, subject: str, sentence: str) -> None:
+        """At the head, in place of what was said of the subject; empty for nothing."""
+        if review.notes.get(subject, "") == sentence:
             return
-        review.notes = [it for it in review.notes if it != note] + ([note] if is_so else [])
-        self._reviews.draw_head(right)
-        if is_so:
-            self._tell(note)
+        review.notes.pop(subject, None)
+        if sentence:
+            review.notes[subject] = sentence
+            self._tell(sentence)
+        self._reviews.drawing.head(right)
+
+
+def _merge(base: str, proposal: str, theirs: str) -> Merge:
+    result = merged(base, proposal, theirs, YOURS, THEIRS)
+    return result, compare(proposal, result.text)
+
+
+def _on_ui_thread(reply: Callable[[T], None], found: T) -> None:
+    """On the companion's thread."""
+    queues.on_ui_thread(partial(reply, found))
 
 
 def is_same_file(path: str, other: str) -> bool:

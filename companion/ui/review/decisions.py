@@ -8,15 +8,20 @@ from dataclasses import dataclass
 import sublime
 
 from ...base.merge import START
+from ...base.text_digest import text_digest
 from ...ide.file_content import Original
 from .. import texts
 from . import head, marks, pair
 from .layout import take_room_back
 from .lookup import diffs, partner, set_listed
-from .record import DiffRecord, digest, erase, erase_stamp, waiting
+from .record import DiffRecord, erase, erase_stamp, waiting
 
 # On the window: the id of the view that had the keyboard before the first diff.
 FOCUS_BEFORE = "gemini_companion_focus_before"
+
+CHANGED = "The file has changed on disk since the diff was opened."
+GONE = "The file is gone since the diff was opened."
+UNSAVED = "The file has unsaved changes in another tab, which will conflict."
 
 # What a tab is called that was a proposal.
 RELEASED = "released proposal"
@@ -43,7 +48,7 @@ class ClaimedDiff:
     @property
     def is_edited(self) -> bool:
         """Whether the text may be the user's. A count of changes would not outlive a restart."""
-        return self.text is not None and digest(self.text) != self.record.proposed_digest
+        return self.text is not None and text_digest(self.text) != self.record.proposed_digest
 
 
 def doubts(view: sublime.View, present: Original) -> list[str]:
@@ -54,11 +59,7 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
     record = waiting(view)
     if record is None:
         return []
-    found = []
-    if present.digest != record.file_digest:
-        found.append(_what_changed(present))
-    if texts.unsaved_view(record.path) is not None:
-        found.append("The file has unsaved changes in another tab, which will conflict.")
+    found = [each for each in (what_changed(record, present), unsaved(record.path)) if each]
     if view.size() == 0 and not record.was_empty:
         found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
     if _has_conflicts(view):
@@ -73,14 +74,20 @@ def _has_conflicts(view: sublime.View) -> bool:
     return any(line.startswith(START) for line in lines)
 
 
-def _what_changed(present: Original) -> str:
+def what_changed(record: DiffRecord, present: Original) -> str:
+    """What has become of the file since the diff was opened; empty where it is as it was."""
+    if present.digest == record.file_digest:
+        return ""
     if not present.exists:
-        return "The file is gone since the diff was opened."
+        return GONE
     if present.is_late:
         return present.note
-    if present.note and not present.digest:
-        return "The file has changed since the diff was opened. " + present.note
-    return "The file has changed on disk since the diff was opened."
+    return " ".join([CHANGED, present.note]).rstrip()
+
+
+def unsaved(path: str) -> str:
+    """A sentence where a tab has unsaved changes of the file, else empty."""
+    return UNSAVED if texts.unsaved_view(path) is not None else ""
 
 
 def claim(view: sublime.View) -> ClaimedDiff | None:

@@ -8,9 +8,11 @@ from typing import Callable
 
 import sublime
 
+from ...base.text_digest import text_digest
 from .. import queues, texts
+from . import comments
 from .lookup import diffs
-from .record import DiffRecord, digest, is_diff, update, waiting
+from .record import DiffRecord, is_diff, update, waiting
 
 # Milliseconds without an edit after which a text is saved, and those since the first unsaved edit
 # after which it is saved however fast the user types.
@@ -45,7 +47,7 @@ class Edits:
         if record is not None and record.is_whole:
             # A large text takes some milliseconds, which the UI thread does not have.
             text = texts.text_of(view)
-            found = partial(self._found, view, record.id, text, digest(text))
+            found = partial(self._found, view, record.id, text, text_digest(text))
             queues.on_ui_thread(found)
 
     def save_all(self, window: sublime.Window) -> None:
@@ -54,12 +56,13 @@ class Edits:
             record = waiting(view)
             if record is not None and record.is_whole:
                 text = texts.text_of(view)
-                self._found(view, record.id, text, digest(text))
+                self._found(view, record.id, text, text_digest(text))
 
-    def _found(self, view: sublime.View, id: str, text: str, text_digest: str) -> None:
+    def _found(self, view: sublime.View, id: str, text: str, digest: str) -> None:
         record = waiting(view)
         # Of a restored diff it is not known yet whether the core has a newer text.
         if record is None or record.id != id or record.is_restored:
             return
-        record = update(view, record, saved_digest=text_digest)
+        record = update(view, record, saved_digest=digest)
+        comments.save(view)
         self._save(record, text)

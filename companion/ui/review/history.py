@@ -3,17 +3,18 @@ only."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Callable
 
 import sublime
 
-from ...ide.events import FilePutBack
+from ...base.comparison import compare
+from ...base.unified import unified
+from ...ide.events import FilePutBack, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
 from .. import queues, texts
@@ -23,25 +24,39 @@ MAX_EDITS = 50
 MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
+TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
+NOT_KNOWN = "The accepted text is not known whole; the edit cannot be undone here."
+NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" tells more.'
 CHANGED = "The file has changed since: nothing was undone. The three texts are in tabs."
 UNSAVED = "The file has unsaved changes: nothing was undone. The three texts are in tabs."
 
 
 @dataclass(frozen=True)
 class Edit:
-    """`before` is the file as it was, whole; `after` the accepted text with `\\n` line ends;
-    `client` names its CLI; `at` is in seconds since the epoch."""
+    """`before` is the file as it was; `after` the accepted text with `\\n` line ends, None where it
+    is not known whole; `client` names its CLI; `at` is in seconds since the epoch."""
 
     window_id: int
     path: str
     before: Original
-    after: str
+    after: str | None
     client: str
     at: float
 
     @property
     def size(self) -> int:
-        return len(self.before.data or b"") + len(self.before.text) + len(self.after)
+        return len(self.before.data or b"") + len(self.before.text) + len(self.after or "")
+
+    @property
+    def problem(self) -> str:
+        """Why it can neither be shown nor undone; empty where it can."""
+        if self.before.note:
+            return self.before.note
+        return NOT_KNOWN if self.after is None else ""
+
+    def without_texts(self) -> Edit:
+        before = replace(self.before, text="", data=None, note=TOO_LARGE)
+        return replace(self, before=before, after=None)
 
 
 class History:
@@ -53,10 +68,8 @@ class History:
         self._edits: deque[Edit] = deque()
 
     def add(self, edit: Edit) -> None:
-        """The user accepted it. One of which the file's bytes are not known cannot be undone."""
-        if edit.before.note:
-            return
-        self._edits.append(edit)
+        """The user accepted it."""
+        self._edits.append(edit if edit.size <= MAX_BYTES else edit.without_texts())
         own = [it for it in self._edits if it.window_id == edit.window_id]
         if len(own) > MAX_EDITS:
             self._edits.remove(own[0])
@@ -72,9 +85,12 @@ class History:
         items = [_item(edit) for edit in edits]
 
         def chosen(index: int) -> None:
-            if index >= 0:
+            edit = edits[index] if index >= 0 else None
+            if edit is not None and edit.problem:
+                self._tell(edit.problem)
+            elif edit is not None:
                 # A panel that opens in another one's answer would be closed with it.
-                queues.on_ui_thread(partial(self._ask, window, edits[index]))
+                queues.on_ui_thread(partial(self._ask, window, edit))
 
         window.show_quick_panel(items, chosen, placeholder="Edits that you accepted")
 
@@ -86,14 +102,35 @@ class History:
 
         def chosen(index: int) -> None:
             if index == 0:
-                show(window, edit)
+                self.show(window, edit)
             elif index == 1:
                 self.undo(window, edit)
 
         window.show_quick_panel(items, chosen, placeholder=os.path.basename(edit.path))
 
+    def show(self, window: sublime.Window, edit: Edit) -> None:
+        """Open the difference between the text before and after, as a tab of its own."""
+
+        def reply(found: str | None) -> None:
+            """On the companion's thread."""
+            queues.on_ui_thread(partial(self._show, window, edit, found))
+
+        self._companion.post(WorkAsked(partial(_difference, edit), reply))
+
+    def _show(self, window: sublime.Window, edit: Edit, found: str | None) -> None:
+        if found is None:
+            self._tell(NOT_SHOWN)
+            return
+        name = os.path.basename(edit.path)
+        view = texts.open_tab(window, name + ".diff", found)
+        view.set_name(f"{name} (accepted edit)")
+        view.set_scratch(True)
+
     def undo(self, window: sublime.Window, edit: Edit) -> None:
         """Put the old text back, if the file is still what was accepted; else show the texts."""
+        if edit.after is None:
+            self._tell(edit.problem)
+            return
         if texts.unsaved_view(edit.path) is not None:
             self._refuse(window, edit, UNSAVED, None)
             return
@@ -123,7 +160,7 @@ class History:
     def _refuse(
         self, window: sublime.Window, edit: Edit, sentence: str, present: Original | None
     ) -> None:
-        found = {"before the edit": edit.before.text, "as accepted": edit.after}
+        found = {"before the edit": edit.before.text, "as accepted": edit.after or ""}
         if present is not None:
             found["as it is now"] = present.text
         for name, text in found.items():
@@ -135,24 +172,15 @@ class History:
         self._tell(sentence)
 
 
-def show(window: sublime.Window, edit: Edit) -> None:
-    """Open the difference between the text before and after, as a tab of its own."""
+def _difference(edit: Edit) -> str:
     name = os.path.basename(edit.path)
-    rows = difflib.unified_diff(
-        edit.before.text.splitlines(keepends=True),
-        edit.after.splitlines(keepends=True),
-        f"{name} before",
-        f"{name} accepted",
-    )
-    text = "".join(row if row.endswith("\n") else row + "\n" for row in rows)
-    view = texts.open_tab(window, name + ".diff", text)
-    view.set_name(f"{name} (accepted edit)")
-    view.set_scratch(True)
+    found = compare(edit.before.text, edit.after or "")
+    return unified(found, f"{name} before", f"{name} accepted")
 
 
 def _item(edit: Edit) -> sublime.QuickPanelItem:
     when = time.strftime("%H:%M:%S", time.localtime(edit.at))
-    details = [os.path.dirname(edit.path)] + ([edit.client] if edit.client else [])
+    details = [os.path.dirname(edit.path), *(it for it in (edit.client, edit.problem) if it)]
     return sublime.QuickPanelItem(os.path.basename(edit.path), details, when)
 
 

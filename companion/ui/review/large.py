@@ -55,13 +55,6 @@ def beginning(original: Original) -> Original:
     return replace(original, text=text, note=TOO_LARGE, traits=traits)
 
 
-def show_anew(right: sublime.View, digest: Digest) -> None:
-    """Let the right view show the digest."""
-    right.set_read_only(False)
-    texts.replace(right, "".join(digest.shown.new.rows))
-    right.set_read_only(True)
-
-
 def show_dropped(right: sublime.View, before: Comparison, after: Comparison) -> None:
     """The view shows `before`: let it show `after`, which has other changes dropped."""
     right.set_read_only(False)

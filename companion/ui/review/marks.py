@@ -88,12 +88,16 @@ def erase(view: sublime.View) -> None:
     """Take away all that is drawn in the view: it is the user's own from now on."""
     for key in (LINES, CHARACTERS, LINKS, CONFLICTS):
         view.erase_regions(key)
+    erase_comments(view)
+    view.erase_phantoms(between.KEY)
+    view.reset_reference_document()
+
+
+def erase_comments(view: sublime.View) -> None:
     number = 0
     while view.get_regions(comment_key(number)):
         view.erase_regions(comment_key(number))
         number += 1
-    view.erase_phantoms(between.KEY)
-    view.reset_reference_document()
 
 
 def comment_key(number: int) -> str:

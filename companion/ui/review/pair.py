@@ -8,13 +8,15 @@ from contextlib import ExitStack
 
 import sublime
 
+from ...base.digest import Digest
+from ...base.text_digest import text_digest
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import settings, texts
-from . import head, large
+from . import comments, head, large
 from .layout import make_room, take_room_back
 from .lookup import diffs, is_on_top, partner
-from .record import DiffRecord, OriginalRecord, digest, read, update, write, write_original
+from .record import DiffRecord, OriginalRecord, read, update, write, write_original
 
 
 def create(
@@ -52,7 +54,7 @@ def _record(
     right: sublime.View,
     is_digest: bool,
 ) -> DiffRecord:
-    shown = digest(proposal.content)
+    shown = text_digest(proposal.content)
     return DiffRecord(
         id=uuid.uuid4().hex,
         session_id=proposal.session_id,
@@ -82,6 +84,7 @@ def dress(right: sublime.View, record: DiffRecord) -> None:
     right.settings().set("mini_diff", True)
     right.set_read_only(not record.is_whole)
     head.draw(right, record)
+    comments.show(right)
 
 
 def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:
@@ -99,6 +102,14 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
     said = ". ".join(it for it in (state, original.note) if it)
     update(right, record, file_digest=original.digest, original_state=said)
     compare(right, original, is_digest)
+
+
+def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
+    """Let both views show the digest, which is one against the file as it is."""
+    right.set_read_only(False)
+    texts.replace(right, "".join(digest.shown.new.rows))
+    right.set_read_only(True)
+    show_original(right, large.shown_original(present, digest), is_digest=True)
 
 
 def compare(right: sublime.View, original: Original, is_digest: bool = False) -> None:

@@ -11,11 +11,13 @@ import sublime
 
 from .. import queues
 from . import head, pair
-from .lookup import current, diffs
+from .lookup import diffs
+from .preview import Preview
 from .record import waiting
 from .reviews import Reviews
 
 NONE = "No proposed edit waits for you."
+DECIDED = "That diff is decided already."
 ONLY = "No other proposed edit waits for you."
 
 
@@ -39,6 +41,16 @@ class Queue:
             return
         show(found[at % len(found)])
 
+    def go_within(self, right: sublime.View, step: int) -> bool:
+        """The same among the diffs of its window; False where there is no other one."""
+        window = right.window()
+        found = list(diffs(window)) if window is not None else []
+        at = found.index(right) if right in found else 0
+        if not found or found[(at + step) % len(found)] == right:
+            return False
+        show(found[(at + step) % len(found)])
+        return True
+
     def show_next_of(self, window: sublime.Window) -> None:
         """A diff of the window was decided: show one that waits, in another window if need be."""
         if list(diffs(window)):
@@ -56,23 +68,20 @@ class Queue:
         if not found:
             self._tell(NONE)
             return
-        before, shown = window.active_view(), current(window)
+        preview = Preview(window, self._reviews)
         items = [self._item(view) for view in found]
 
         def highlighted(index: int) -> None:
-            view = found[index] if 0 <= index < len(found) else None
-            if view is not None and waiting(view) is not None and view.window() == window:
-                pair.show(window, view)
+            if 0 <= index < len(found):
+                preview.show(found[index])
 
         def chosen(index: int) -> None:
-            if index < 0:
-                for view in (shown, before):
-                    if view is not None and view.is_valid():
-                        _show_again(window, view)
-            elif waiting(found[index]) is not None:
+            is_there = index >= 0 and waiting(found[index]) is not None
+            preview.end(is_back=not is_there)
+            if is_there:
                 show(found[index])
-            else:
-                self._tell("That diff is decided already.")
+            elif index >= 0:
+                self._tell(DECIDED)
 
         window.show_quick_panel(
             items,
@@ -87,20 +96,12 @@ class Queue:
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return sublime.QuickPanelItem(view.name())
-        summary = review.summary if review is not None else None
+        summary = review.summary(view) if review is not None else None
         return sublime.QuickPanelItem(
             os.path.basename(record.path),
             [os.path.dirname(record.path), *head.origin(record)],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
-
-
-def _show_again(window: sublime.Window, view: sublime.View) -> None:
-    """As it was before the previews."""
-    if waiting(view) is not None:
-        pair.show(window, view)
-    else:
-        window.focus_view(view)
 
 
 def waiting_diffs() -> list[sublime.View]:

@@ -8,9 +8,8 @@ right view makes it a diff; whoever erases it has claimed the decision, exactly 
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Mapping, TypeVar
+from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
 import sublime
 
@@ -20,11 +19,15 @@ PATH = "gemini_companion_diff_path"
 # Private: the record on the right view, and that on the left one.
 RECORD = "gemini_companion_diff_record"
 ORIGINAL = "gemini_companion_diff_original"
+# On the right view, too, beside the record, which is read at every keystroke: the keys of the
+# changes that the user has seen, and the user's comments on lines.
+SEEN = "gemini_companion_diff_seen"
+COMMENTS = "gemini_companion_diff_comments"
 
 
 @dataclass(frozen=True)
 class DiffRecord:
-    """A diff, as its right view has it. Digests are those of `digest`.
+    """A diff, as its right view has it. Digests are those of `text_digest`.
 
     `id` is unique, and stays the diff's own over restarts. `view_id` and `original_id` are its
     right and its left view, as of the editor's last start. `window_id` is the window whose CLI
@@ -47,7 +50,8 @@ class DiffRecord:
     # Whether the view holds the whole proposal, and whether it is compared with the left side.
     is_whole: bool = True
     is_compared: bool = False
-    # Whether changes are dropped of a proposal of which the view has only the changed parts.
+    # Whether changes are dropped of a proposal of which the view has only the changed parts, or
+    # something was taken over into it.
     has_drops: bool = False
     # Whether its CLI is gone.
     is_orphaned: bool = False
@@ -68,7 +72,16 @@ class OriginalRecord:
     proposal_id: int
 
 
-R = TypeVar("R", DiffRecord, OriginalRecord)
+@dataclass(frozen=True)
+class Comment:
+    """What the user says of the rows `first` to `last` of the proposal, both counted from 0."""
+
+    first: int
+    last: int
+    text: str
+
+
+R = TypeVar("R", DiffRecord, OriginalRecord, Comment)
 
 
 def waiting(view: sublime.View) -> DiffRecord | None:
@@ -111,6 +124,25 @@ def update(view: sublime.View, record: DiffRecord, **changes: Any) -> DiffRecord
     return changed
 
 
+def seen(view: sublime.View) -> frozenset[str]:
+    """The keys of the changes that the user has seen and wants."""
+    return frozenset(key for key in _list(view, SEEN) if isinstance(key, str))
+
+
+def add_seen(view: sublime.View, key: str) -> None:
+    view.settings().set(SEEN, sorted(seen(view) | {key}))
+
+
+def comments(view: sublime.View) -> list[Comment]:
+    """Those of a right view, where they were when they were written; without damaged ones."""
+    found = [_parse(each, Comment) for each in _list(view, COMMENTS)]
+    return [each for each in found if each is not None]
+
+
+def write_comments(view: sublime.View, found: Iterable[Comment]) -> None:
+    view.settings().set(COMMENTS, [asdict(each) for each in found])
+
+
 def stamp(view: sublime.View) -> None:
     """From now on the view is a diff."""
     view.settings().set(STAMP, True)
@@ -122,13 +154,13 @@ def erase_stamp(view: sublime.View) -> None:
 
 def erase(view: sublime.View) -> None:
     """Make it a view like any other."""
-    for name in (STAMP, PATH, RECORD, ORIGINAL):
+    for name in (STAMP, PATH, RECORD, ORIGINAL, SEEN, COMMENTS):
         view.settings().erase(name)
 
 
-def digest(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _list(view: sublime.View, name: str) -> Sequence[Any]:
+    stored = view.settings().get(name)
+    return stored if isinstance(stored, (list, tuple)) else ()
 
 
 def _parse(stored: Any, kind: type[R]) -> R | None:

@@ -45,4 +45,4 @@ class Resting:
 
     def _follow(self, view: sublime.View) -> None:
         self._is_following = False
-        queues.on_ui_thread(partial(self._reviews.draw_links, view))
+        queues.on_ui_thread(partial(self._reviews.drawing.links, view))

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import sublime
 
+from ...base.text_digest import text_digest
 from .. import texts
-from . import decisions, pair
+from . import comments, decisions, pair
 from .lookup import listed, set_listed
-from .record import STAMP, digest, is_diff, read, read_original, update, waiting
+from .record import STAMP, is_diff, read, read_original, update, waiting
 
 DAMAGED = "your edits"
 
@@ -81,9 +82,10 @@ def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
     if not record.is_whole:
         return None, False
     text = texts.text_of(view)
-    is_newer = saved is not None and saved != text and record.saved_digest != digest(saved)
+    is_newer = saved is not None and saved != text and record.saved_digest != text_digest(saved)
     if saved is not None and is_newer:
         texts.replace(view, saved)
+        comments.show(view)
         text = texts.text_of(view)
-    update(view, record, saved_digest=digest(text))
+    update(view, record, saved_digest=text_digest(text))
     return text, is_newer

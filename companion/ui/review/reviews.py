@@ -1,4 +1,4 @@
-"""The reviews under way: of each diff its changes, and which of them the user has seen.
+"""The reviews under way: when a text is another, its changes are computed again.
 
 All of it is made of the diff's two texts, and anew after a restart; which diffs there are, only
 their records say (`record`).
@@ -6,85 +6,31 @@ their records say (`record`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable
 
 import sublime
 
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
-from ...ide.events import ComparisonAsked, FileAsked
-from ...ide.file_content import Original, Stamp
+from ...ide.events import FileAsked, WorkAsked
+from ...ide.file_content import Original
 from ...ide.service import Companion
 from .. import queues, texts
-from . import head, large, pair, sight
-from .links import link
+from . import large, pair
+from .drawing import Drawing
 from .lookup import diffs, partner, with_id
-from .marks import MAX_LINKS, Marks
-from .record import update, waiting
+from .marks import Marks
+from .record import DiffRecord, add_seen, update, waiting
+from .review import Review
 
 # Code points of large texts that are held for all diffs: of more, only the beginning is shown.
 MAX_HELD = 256 * 1024 * 1024
 FAILED = 'The changes could not be computed; "Gemini Companion: Show Log" tells more.'
-LOST = "What you dropped was forgotten at the restart: accepted, the whole proposal is written."
-
-
-@dataclass(frozen=True)
-class Comment:
-    """What the user says of the rows `first` to `last` of the proposal, both counted from 0."""
-
-    first: int
-    last: int
-    text: str
-
-
-@dataclass
-class Review:
-    """One diff. `comparison` is that of the proposal as of `change_count`, None until the first one
-    is there. `seen` has the keys of the changes that the user wants.
-
-    Of large texts the views have a `digest`; `dropped` are the keys of the changes that the user
-    does not want, and `text` is the whole new text without those that are dropped in `comparison`,
-    None where none is."""
-
-    id: str
-    path: str
-    original: str
-    marks: Marks
-    comparison: Comparison | None = None
-    change_count: int = -1
-    is_computing: bool = False
-    seen: set[str] = field(default_factory=set)
-    comments: list[Comment] = field(default_factory=list)
-    # The number, from 0, of the change that is before the user's eyes.
-    current: int | None = None
-    digest: Digest | None = None
-    dropped: frozenset[str] = frozenset()
-    text: str | None = None
-    # What has to be said at the head, and the stamp of the file at the last look, if there was one.
-    notes: list[str] = field(default_factory=list)
-    stamps: list[Stamp] = field(default_factory=list)
-    # What is to be done once the comparison is that of the text as it is.
-    pending: list[Callable[[Comparison], None]] = field(default_factory=list)
-
-    def is_current(self, right: sublime.View) -> bool:
-        """Whether the comparison is that of the proposal as it is."""
-        if self.comparison is None:
-            return False
-        if self.digest is not None:
-            return self.comparison.dropped == self.dropped
-        return self.change_count == right.change_count()
-
-    @property
-    def summary(self) -> head.Summary | None:
-        comparison = self.comparison
-        if comparison is None:
-            return None
-        added, removed = comparison.counts
-        seen = len(self.seen.intersection(comparison.keys))
-        dropped = len(comparison.dropped)
-        return head.Summary(added, removed, len(comparison.changes), seen, self.current, dropped)
+LOST = (
+    "What you dropped or took over was forgotten at the restart: accepted, the proposal is written"
+    " as it came."
+)
 
 
 def _compared(old: str, new: str) -> Compared:
@@ -95,28 +41,32 @@ class Reviews:
     """Those of one companion, by the ids of their diffs; on the UI thread, unless a method says
     otherwise."""
 
-    def __init__(self, companion: Companion) -> None:
+    def __init__(self, companion: Companion, tell: Callable[[str], None]) -> None:
         self._companion = companion
+        self._tell = tell
         self._reviews: dict[str, Review] = {}
+        self.drawing = Drawing(self.of)
 
     def begin(self, right: sublime.View, original: str, digest: Digest | None = None) -> None:
         """Review the proposal against this text, from now on; of large texts the views show the
         digest."""
         self.forget_ended()
         record = waiting(right)
-        if record is None or not record.is_compared:
+        if record is None:
             return
         older = self._reviews.get(record.id)
         review = Review(record.id, record.path, original, Marks(partner(right), right))
-        review.digest = digest
+        review.is_compared, review.digest = record.is_compared, digest
         if older is not None:
-            review.seen, review.comments = older.seen, older.comments
             review.notes, review.pending = older.notes, older.pending
             review.dropped = older.dropped.intersection(digest.shown.keys if digest else ())
         elif record.has_drops:
-            review.notes.append(LOST)
+            review.notes["lost"] = LOST
         self._reviews[record.id] = review
-        self._compute(right, review)
+        if review.is_compared:
+            self._compute(right, review)
+        else:
+            self._tell_pending(review, not_compared(record))
 
     def stop(self) -> None:
         """Review nothing any more. The next start draws all anew, and what stands between the lines
@@ -163,14 +113,17 @@ class Reviews:
     def refresh(self, view: sublime.View) -> None:
         """Compute the changes again, if the text is another."""
         review = self.of(view)
-        if review is not None and not review.is_current(view):
+        if review is not None and review.is_compared and not review.is_current(view):
             self._compute(view, review)
 
     def with_comparison(self, view: sublime.View, work: Callable[[Comparison], None]) -> None:
         """Do the work with the comparison of the text as it is, now or as soon as there is one;
-        never, where the diff is decided before."""
-        review = self.of(view)
-        if review is None:
+        never, where the diff is decided before. Where there can be none, that is said."""
+        review, record = self.of(view), waiting(view)
+        if record is None:
+            return
+        if review is None or not review.is_compared:
+            self._tell(not_compared(record))
             return
         if review.comparison is not None and review.is_current(view):
             work(review.comparison)
@@ -178,14 +131,19 @@ class Reviews:
         review.pending.append(work)
         self._compute(view, review)
 
+    def is_compared(self, view: sublime.View) -> bool:
+        """Whether the diff has changes, be they known yet or not."""
+        review = self.of(view)
+        return review is not None and review.is_compared
+
     def saw(self, view: sublime.View, key: str) -> None:
         """The user wants the change of that key."""
         review = self.of(view)
         if review is not None:
-            review.seen.add(key)
+            add_seen(view, key)
             review.dropped -= {key}
             self.refresh(view)
-            self.draw_head(view)
+            self.drawing.head(view)
 
     def _compute(self, right: sublime.View, review: Review) -> None:
         if review.is_computing:
@@ -202,7 +160,7 @@ class Reviews:
             compute = partial(review.digest.without, review.dropped)
         else:
             compute = partial(_compared, review.original, texts.text_of(right))
-        self._companion.post(ComparisonAsked(compute, reply))
+        self._companion.post(WorkAsked(compute, reply))
 
     def _computed(
         self, right: sublime.View, review: Review, count: int, compared: Compared | None
@@ -211,10 +169,11 @@ class Reviews:
         if self.of(right) is not review:
             return
         if compared is None:
-            review.pending.clear()
-            review.notes.append(FAILED)
-            self.draw_head(right)
+            review.notes["failed"] = FAILED
+            self.drawing.head(right)
+            self._tell_pending(review, FAILED)
             return
+        review.notes.pop("failed", None)
         comparison, text = compared
         if review.digest is not None:
             count = _show_dropped(right, review, comparison)
@@ -224,66 +183,25 @@ class Reviews:
             if review.pending or review.digest is not None:
                 self._compute(right, review)
             return
-        self._draw(right, review, comparison)
+        self.drawing.all(right, review, comparison)
         pending, review.pending = review.pending, []
         for work in pending:
             work(comparison)
 
-    def _draw(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
-        review.current = sight.current(right, comparison)
-        steps = review.marks.steps(comparison)
-        self.draw_head(right)
-        self._draw_later(right, review, comparison, steps)
+    def _tell_pending(self, review: Review, sentence: str) -> None:
+        """There is no comparison for those who wait for one."""
+        if review.pending:
+            review.pending.clear()
+            self._tell(sentence)
 
-    def widened(self, right: sublime.View) -> None:
-        """The views are wider now, or less wide."""
-        review = self.of(right)
-        if review is not None and review.comparison is not None and review.marks.is_measured:
-            steps = review.marks.steps_between(review.comparison)
-            self._draw_later(right, review, review.comparison, steps)
 
-    def _draw_later(
-        self,
-        right: sublime.View,
-        review: Review,
-        comparison: Comparison,
-        steps: Sequence[Callable[[], None]],
-    ) -> None:
-        def draw(step: Callable[[], None]) -> None:
-            if self.of(right) is review and review.comparison is comparison:
-                step()
-
-        for step in steps:
-            # One by one, so that keystrokes come between.
-            queues.on_ui_thread(partial(draw, step))
-
-    def draw_head(self, right: sublime.View) -> None:
-        """Show what is at the head of the proposal, and the links of its changes."""
-        record, review = waiting(right), self.of(right)
-        if record is not None:
-            notes = review.notes if review is not None else []
-            head.draw(right, record, review.summary if review is not None else None, notes)
-            self.draw_links(right)
-
-    def draw_links(self, right: sublime.View) -> None:
-        """Show the links of the changes; of many, of those in sight. At the head, the one that is
-        before the user's eyes is counted."""
-        review = self.of(right)
-        if review is None or review.comparison is None:
-            return
-        if review.change_count != right.change_count():
-            # The changes may stand elsewhere now, and are drawn again soon.
-            return
-        comparison = review.comparison
-        current = sight.current(right, comparison)
-        if current != review.current:
-            review.current = current
-            self.draw_head(right)
-            return
-        numbers: Sequence[int] = range(len(comparison.changes))
-        if len(numbers) > MAX_LINKS:
-            numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
-        review.marks.draw_links([_links(review, comparison, it) for it in numbers])
+def not_compared(record: DiffRecord) -> str:
+    """Why a diff has no changes that one could go to, keep or drop, and what to do."""
+    if record.is_whole:
+        why = f"The proposal is not compared with the file ({record.original_state})."
+    else:
+        why = "The proposal is shown in part only."
+    return f"{why} Accept it or reject it as a whole."
 
 
 def _show_dropped(right: sublime.View, review: Review, comparison: Comparison) -> int:
@@ -291,22 +209,5 @@ def _show_dropped(right: sublime.View, review: Review, comparison: Comparison) -
     record = waiting(right)
     if review.digest is not None and record is not None:
         large.show_dropped(right, review.comparison or review.digest.shown, comparison)
-        update(right, record, has_drops=bool(comparison.dropped))
+        update(right, record, has_drops=bool(comparison.dropped) or review.digest.is_merged)
     return right.change_count()
-
-
-def _links(review: Review, comparison: Comparison, number: int) -> tuple[int, str]:
-    """The point of a change in the proposal, and what stands there."""
-    key = comparison.keys[number]
-    keep, drop = (
-        link(name, command, id=review.id, change=key)
-        for name, command in (("Keep", "keep_change"), ("Drop", "drop_change"))
-    )
-    parts = ["seen" if key in review.seen else keep, drop]
-    if key in comparison.dropped:
-        parts = [link("Take back", "drop_change", id=review.id, change=key)]
-    if number == review.current:
-        # The head may be out of sight.
-        parts += head.decision_links(review.id)
-    point = comparison.new.starts[comparison.new_row(number)]
-    return point, " &nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

@@ -81,12 +81,12 @@ class Scrolling:
         before = self._places.get(window.id(), now)
         if review is not None and review.comparison is not None and now != before:
             if now.widths != before.widths:
-                self._reviews.widened(right)
+                self._reviews.drawing.widened(right)
             if left.is_valid() and now.right != before.right:
                 _align(right, left, review.comparison, from_new=True)
             elif left.is_valid() and now.left != before.left:
                 _align(left, right, review.comparison, from_new=False)
-            self._reviews.draw_links(right)
+            self._reviews.drawing.links(right)
             now = _places(left, right)
         self._places[window.id()] = now
 

@@ -1,0 +1,66 @@
+"""A comparison as text, in the form of `diff -u`; knows no view."""
+
+from __future__ import annotations
+
+from typing import Iterator, Sequence
+
+from .changes import Change
+from .comparison import Comparison
+
+# Equal rows around a change.
+CONTEXT = 3
+NO_LINE_END = "\\ No newline at end of file\n"
+
+
+def unified(comparison: Comparison, old_name: str, new_name: str) -> str:
+    """Empty where nothing changes. Dropped changes are not in it."""
+    return "".join(unified_rows(comparison, old_name, new_name))
+
+
+def unified_rows(comparison: Comparison, old_name: str, new_name: str) -> Iterator[str]:
+    """The same, row by row."""
+    if comparison.in_force:
+        yield f"--- {old_name}\n"
+        yield f"+++ {new_name}\n"
+    for group in _groups(comparison.in_force):
+        yield from _hunk(comparison, group)
+
+
+def _groups(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    """Changes whose surroundings meet belong together."""
+    group: list[Change] = []
+    for change in changes:
+        if group and change.old_start - group[-1].old_end > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _hunk(comparison: Comparison, changes: Sequence[Change]) -> Iterator[str]:
+    old, new = comparison.old.rows, comparison.new.rows
+    first, last = changes[0], changes[-1]
+    before = min(CONTEXT, first.old_start, first.new_start)
+    after = min(CONTEXT, len(old) - last.old_end, len(new) - last.new_end)
+    removed = _range(first.old_start - before, last.old_end + after)
+    added = _range(first.new_start - before, last.new_end + after)
+    yield f"@@ -{removed} +{added} @@\n"
+    at = first.old_start - before
+    for change in changes:
+        yield from _rows(" ", old[at : change.old_start])
+        yield from _rows("-", old[change.old_start : change.old_end])
+        yield from _rows("+", new[change.new_start : change.new_end])
+        at = change.old_end
+    yield from _rows(" ", old[at : at + after])
+
+
+def _range(start: int, end: int) -> str:
+    """As the form has it: the first row, from 1, and how many; of no row, the one above."""
+    count = end - start
+    return f"{start + 1 if count else start},{count}"
+
+
+def _rows(mark: str, rows: Sequence[str]) -> Iterator[str]:
+    for row in rows:
+        yield mark + row if row.endswith("\n") else f"{mark}{row}\n{NO_LINE_END}"

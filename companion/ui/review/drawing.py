@@ -1,0 +1,105 @@
+"""What is shown of a review: the head, the links at the changes, and, in slices, the changes; UI
+thread only."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Callable, Collection, Sequence
+
+import sublime
+
+from ...base.comparison import Comparison
+from .. import queues
+from . import head, sight
+from .links import link
+from .marks import MAX_LINKS
+from .record import seen, waiting
+from .review import Review
+
+
+class Drawing:
+    """`review_of` gives the review of a diff, by its right view."""
+
+    def __init__(self, review_of: Callable[[sublime.View], Review | None]) -> None:
+        self._review_of = review_of
+
+    def all(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
+        """Show all anew."""
+        review.current = sight.current(right, comparison)
+        steps = review.marks.steps(comparison)
+        self.head(right)
+        self._later(right, review, comparison, steps)
+
+    def widened(self, right: sublime.View) -> None:
+        """The views are wider now, or less wide."""
+        review = self._review_of(right)
+        if review is not None and review.comparison is not None and review.marks.is_measured:
+            steps = review.marks.steps_between(review.comparison)
+            self._later(right, review, review.comparison, steps)
+
+    def _later(
+        self,
+        right: sublime.View,
+        review: Review,
+        comparison: Comparison,
+        steps: Sequence[Callable[[], None]],
+    ) -> None:
+        def draw(step: Callable[[], None]) -> None:
+            if self._review_of(right) is review and review.comparison is comparison:
+                step()
+
+        for step in steps:
+            # One by one, so that keystrokes come between.
+            queues.on_ui_thread(partial(draw, step))
+
+    def head(self, right: sublime.View) -> None:
+        """Show what is at the head of the proposal, and the links of its changes."""
+        record, review = waiting(right), self._review_of(right)
+        if record is None:
+            return
+        if review is None:
+            head.draw(right, record)
+            return
+        head.draw(right, record, review.summary(right), list(review.notes.values()))
+        self.links(right)
+
+    def links(self, right: sublime.View) -> None:
+        """Show the links of the changes; of many, of those in sight. At the head, the one that is
+        before the user's eyes is counted."""
+        review = self._review_of(right)
+        if review is None or review.comparison is None:
+            return
+        if review.change_count != right.change_count():
+            # The changes may stand elsewhere now, and are drawn again soon.
+            return
+        comparison = review.comparison
+        current = sight.current(right, comparison)
+        if current != review.current:
+            review.current = current
+            self.head(right)
+            return
+        numbers: Sequence[int] = range(len(comparison.changes))
+        if len(numbers) > MAX_LINKS:
+            numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
+        wanted = seen(right)
+        review.marks.draw_links([_links(review, comparison, it, wanted) for it in numbers])
+
+
+def _links(
+    review: Review, comparison: Comparison, number: int, wanted: Collection[str]
+) -> tuple[int, str]:
+    """The point of a change in the proposal, and what stands there; `wanted` are the keys of those
+    that the user has seen."""
+    key = comparison.keys[number]
+    keep, drop = (
+        link(name, command, id=review.id, change=key)
+        for name, command in (("Keep", "keep_change"), ("Drop", "drop_change"))
+    )
+    parts = ["seen" if key in wanted else keep, drop]
+    if key in comparison.dropped:
+        parts = [link("Take back", "drop_change", id=review.id, change=key)]
+    if number == review.current:
+        # The head may be out of sight.
+        parts += head.decision_links(review.id)
+    point = comparison.new.starts[comparison.new_row(number)]
+    return point, " &nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

@@ -1,0 +1,68 @@
+"""A look at one diff after another, and back to what the window showed before; UI thread only."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+import sublime
+
+from ...base.unified import unified_rows
+from .. import texts
+from . import pair
+from .lookup import current, path_of
+from .record import waiting
+from .reviews import Reviews, not_compared
+
+# Rows that are shown of a diff that is in another window.
+MAX_ROWS = 1000
+MORE = "... and more\n"
+NOT_YET = "Its changes are being computed.\n"
+
+
+class Preview:
+    """That of one window. A diff in another window is shown as text, in a tab that goes again:
+    brought to the front, that window would take the keyboard from the list."""
+
+    def __init__(self, window: sublime.Window, reviews: Reviews) -> None:
+        self._window = window
+        self._reviews = reviews
+        self._before = current(window), window.active_view()
+        self._tab = sublime.View(0)
+
+    def show(self, right: sublime.View) -> None:
+        if waiting(right) is None:
+            return
+        if right.window() == self._window:
+            pair.show(self._window, right)
+            return
+        path = path_of(right)
+        if not self._tab.is_valid():
+            self._tab = self._window.new_file(sublime.TRANSIENT)
+            self._tab.set_scratch(True)
+        texts.fill(self._tab, self._text(right), "preview.diff")
+        self._tab.set_name(f"{os.path.basename(path)} (proposed in another window)")
+        self._window.focus_view(self._tab)
+
+    def _text(self, right: sublime.View) -> str:
+        record, review = waiting(right), self._reviews.of(right)
+        if record is None or review is None or not review.is_compared:
+            return not_compared(record) + "\n" if record is not None else ""
+        if review.comparison is None:
+            return NOT_YET
+        name = os.path.basename(record.path)
+        rows = unified_rows(review.comparison, name, f"{name} proposed")
+        shown = "".join(islice(rows, MAX_ROWS))
+        return shown + MORE if next(iter(rows), None) is not None else shown
+
+    def end(self, is_back: bool) -> None:
+        """Take the tab away; with `is_back`, show what was there before."""
+        if self._tab.is_valid():
+            self._tab.close()
+        for view in self._before if is_back else ():
+            if view is None or not view.is_valid():
+                continue
+            if waiting(view) is not None:
+                pair.show(self._window, view)
+            else:
+                self._window.focus_view(view)

@@ -1,0 +1,65 @@
+"""One diff under review: its changes, which of them are dropped, and what has to be said of it.
+
+It is made of the diff's two texts, and anew after a restart. What outlives that is in the settings
+of the right view (`record`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+import sublime
+
+from ...base.comparison import Comparison
+from ...base.digest import Digest
+from ...ide.file_content import Stamp
+from . import head, record
+from .marks import Marks
+
+
+@dataclass
+class Review:
+    """`comparison` is that of the proposal as of `change_count`, None until the first one is there.
+    Where it is not `is_compared`, there will be none.
+
+    Of large texts the views have a `digest`; `dropped` are the keys of the changes that the user
+    does not want, and `text` is the whole new text that is accepted, None where that is the one
+    that the CLI proposed."""
+
+    id: str
+    path: str
+    original: str
+    marks: Marks
+    is_compared: bool = True
+    comparison: Comparison | None = None
+    change_count: int = -1
+    is_computing: bool = False
+    # The number, from 0, of the change that is before the user's eyes.
+    current: int | None = None
+    digest: Digest | None = None
+    dropped: frozenset[str] = frozenset()
+    text: str | None = None
+    # What has to be said at the head, a sentence for each subject.
+    notes: dict[str, str] = field(default_factory=dict)
+    # The stamp of the file at the last look, if there was one.
+    stamps: list[Stamp] = field(default_factory=list)
+    # What is to be done once the comparison is that of the text as it is.
+    pending: list[Callable[[Comparison], None]] = field(default_factory=list)
+
+    def is_current(self, right: sublime.View) -> bool:
+        """Whether the comparison is that of the proposal as it is."""
+        if self.comparison is None:
+            return False
+        if self.digest is not None:
+            return self.comparison.dropped == self.dropped
+        return self.change_count == right.change_count()
+
+    def summary(self, right: sublime.View) -> head.Summary | None:
+        comparison = self.comparison
+        if comparison is None:
+            return None
+        added, removed = comparison.counts
+        seen = len(record.seen(right).intersection(comparison.keys))
+        dropped = len(comparison.dropped)
+        return head.Summary(added, removed, len(comparison.changes), seen, self.current, dropped)
