@@ -125,6 +125,22 @@ class Faults(session.Session):
         self.assertEqual(self.read(path), b"new\nmine\n")
         self.cli.wait_connected()
 
+    def test_a_decision_just_before_an_upgrade_is_told_once(self) -> None:
+        path = self.write("c.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("command", ACCEPT)
+        self.editor.do("wait_for", "proposal", None, path)
+        self.editor.do("reload_package")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\n")
+        self.editor.do("wait_for", "connected", 1)
+        # A second acceptance would be taken for the answer to this one.
+        self.ask(path, "newer\n", "write_file", content="newer\n")
+        self.editor.do("command", REJECT)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\n")
+        self.cli.wait_connected()
+
     def test_a_decision_in_the_terminal_after_an_upgrade_finds_the_diff(self) -> None:
         path = self.write("b.py", b"one\ntwo\n")
         change = {"instruction": "x", "old_string": "two", "new_string": "2"}
