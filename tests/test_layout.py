@@ -25,7 +25,7 @@ BOUNDARIES = {
     "base/background": 1, "base/loop_thread": 2,
     "ide/events": 1,
     "ide/transport": 2, "ide/file_content": 1, "ide/windows": 1,
-    "agent/acp": 1, "agent/turn": 1,
+    "agent/acp": 1, "agent/file_writes": 1, "agent/turn": 1,
     "api/dispatch": 1,
     "ui/editor": 1,
 }  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from abc import ABC, abstractmethod
 from typing import Any, Mapping, Sequence
@@ -36,6 +37,11 @@ class Listener(ABC):
     @abstractmethod
     def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         """The session asks; `Client.answer` with the request's id wants to be called once."""
+
+    @abstractmethod
+    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
+        """The session wants a file written; `Client.answer` or `Client.refuse` with the request's
+        id wants to be called once, whatever happens: the agent waits without an end."""
 
     @abstractmethod
     def noise(self, text: str) -> None:
@@ -104,6 +110,11 @@ class Client:
     def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
         self._send({"jsonrpc": "2.0", "id": request, "result": result})
 
+    def refuse(self, request: jsonrpc.Id, text: str) -> None:
+        """Answer with an error that is a text, which JSON-RPC has not: of its own kind of error the
+        CLI tells the model "[object Object]" (docs/gemini-cli-acp.md 8.48)."""
+        self._send({"jsonrpc": "2.0", "id": request, "error": text})
+
     def type_line(self, text: str) -> None:
         """A line as a person would type it, for what the CLI asks past the protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
@@ -114,8 +125,9 @@ class Client:
             "initialize",
             {
                 "protocolVersion": PROTOCOL_VERSION,
-                # The CLI reads and writes files by itself (docs/gemini-cli-acp.md 8.46).
-                "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}},
+                # The CLI reads files by itself and writes them through us
+                # (docs/gemini-cli-acp.md 8.46).
+                "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": True}},
             },
             timeout,
         )
@@ -210,6 +222,11 @@ class Client:
         if message.method == "session/request_permission":
             self._listener.permission(session, message.id, message.params)
             return
+        path, content = message.params.get("path"), message.params.get("content")
+        if message.method == "fs/write_text_file" and isinstance(path, str):
+            text = clean(content) if isinstance(content, str) else ""
+            self._listener.write_file(session, message.id, clean(path), text)
+            return
         error = jsonrpc.RpcError(
             jsonrpc.METHOD_NOT_FOUND, f"There is no method {message.method}.", message.id
         )
@@ -222,11 +239,18 @@ class Client:
 
 
 class Session:
-    """One session of the agent, by the id that the agent gave it."""
+    """One session of the agent, by the id that the agent gave it, in a folder (a real path)."""
 
-    def __init__(self, client: Client, id: str) -> None:
+    def __init__(self, client: Client, id: str, folder: str) -> None:
         self.client = client
         self.id = id
+        self.folder = folder
+
+    def writes_through_us(self, path: str) -> bool:
+        """Whether the CLI asks us to write the file; others it writes by itself
+        (docs/gemini-cli-acp.md 8.47)."""
+        own = os.path.join(os.path.expanduser("~"), ".gemini")
+        return _is_within(path, self.folder) and not _is_within(path, own)
 
     def prompt(self, parts: Sequence[Mapping[str, Any]]) -> asyncio.Future[Mapping[str, Any]]:
         """A turn: the future is done with it, or has its AgentError."""
@@ -253,3 +277,7 @@ class Session:
     @property
     def _params(self) -> dict[str, Any]:
         return {"sessionId": self.id}
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.normpath(path).startswith(os.path.join(os.path.normpath(folder), ""))

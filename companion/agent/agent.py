@@ -145,18 +145,26 @@ class Agent(Listener):
         """The running or last turn of a conversation, by its id."""
         return next((turn for turn in self._conversations.turns if turn.id == turn_id), None)
 
-    def confirm(self, call_id: str, outcome: str, session_id: str | None = None) -> None:
-        """Decide on a call that waits. The first decision counts.
+    def confirm(
+        self,
+        call_id: str,
+        outcome: str,
+        session_id: str | None = None,
+        new_text: str | None = None,
+    ) -> None:
+        """Decide on a call that waits. The first decision counts. `new_text` is what is written
+        instead of the agent's own text with the outcome "modify_with_editor".
 
-        Codes: VALIDATION_ERROR for an outcome that there is not; TOOL_CALL_NOT_FOUND;
-        TOOL_INVALID_OUTCOME for one that this call does not allow, and it goes on waiting.
+        Codes: VALIDATION_ERROR for an outcome that there is not or that lacks its text;
+        TOOL_CALL_NOT_FOUND; TOOL_INVALID_OUTCOME for one that this call does not allow. The call
+        then goes on waiting.
         """
         if outcome not in outcomes.OUTCOMES:
             expected = ", ".join(outcomes.OUTCOMES)
             raise AgentError(
                 failure.VALIDATION_ERROR, f"Expected one of {expected}; got {outcome!r}."
             )
-        self._conversations.asking(call_id, session_id).confirm(call_id, outcome)
+        self._conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
 
     def confirmations(self) -> tuple[events.Event, ...]:
         """The events of all calls that wait for a decision."""
@@ -214,6 +222,13 @@ class Agent(Listener):
         elif self._runner.running is not None:
             # Nobody began what this asks for, so nobody can want it.
             self._runner.running.answer(request, {"outcome": {"outcome": "cancelled"}})
+
+    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
+        turn = self._conversations.running(session)
+        if turn is not None:
+            turn.write_file(request, path, content)
+        elif self._runner.running is not None:
+            self._runner.running.refuse(request, "The turn is over, so nothing was written.")
 
     def noise(self, text: str) -> None:
         self._runner.hear(text)

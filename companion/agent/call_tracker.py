@@ -7,6 +7,7 @@ a rejected one was rejected, what a tool was given and gave.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ..base import jsonrpc
@@ -14,8 +15,10 @@ from . import failure, tool_call
 from .acp import Session
 from .event_log import EventLog
 from .events import COMPLETED, EXECUTING, FAILED, PENDING, Event, ToolCall, ToolExecution
-from .outcomes import CANCEL, ONCE, Approvals, Question
-from .recording import Recording
+from .failure import AgentError
+from .file_writes import FileWrites
+from .outcomes import CANCEL, MODIFY, ONCE, Approvals, Question
+from .recording import Record, Recording
 from .tool_call import Call
 
 # What a call's result says where the agent says nothing.
@@ -38,6 +41,7 @@ class CallTracker:
         patience: float | None,
     ) -> None:
         self.is_cancelled = False
+        self.writes = FileWrites(session)
         self._log = log
         self._session = session
         self._recording = recording
@@ -57,12 +61,19 @@ class CallTracker:
         events = (question.event for question in self._questions.values())
         return tuple(event for event in events if event is not None)
 
-    def confirm(self, call_id: str, outcome: str) -> None:
-        """Decide on a call; the first decision counts. Raises AgentError."""
+    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
+        """Decide on a call; the first decision counts. `new_text` is what MODIFY has to be
+        written. Raises AgentError."""
         question = self._questions.get(call_id)
         if question is None:
             raise failure.no_call(call_id)
         option = question.option(outcome)
+        if (outcome == MODIFY) != (new_text is not None):
+            raise AgentError(
+                failure.VALIDATION_ERROR, f"Expected newContent with {MODIFY}, and only with it."
+            )
+        if option != CANCEL:
+            self.writes.decide(question.call, new_text)
         self._settle(question)
         if option == CANCEL:
             self._session.decide(question.request, CANCEL)
@@ -86,6 +97,13 @@ class CallTracker:
         record = await self._recording.find(call.id)
         # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
         success = call.status == COMPLETED and not self.is_cancelled
+        # The end of a call that failed does not tell the file.
+        written = self.writes.end(known or call)
+        if written is not None:
+            success = written.success
+            # The CLI takes it for an error, and shows that.
+            call = replace(call, text="", diff=None)
+            record = Record(output=written.told, args=record.args if record else {})
         self._tell_status(call, COMPLETED if success else FAILED)
         self._log.add(tool_call.result(call, known, record, success))
         self._calls.pop(call.id, None)
@@ -115,7 +133,7 @@ class CallTracker:
 
     def cancel(self) -> None:
         """What waits for a decision will not run, nor what the agent asks for from now on."""
-        self.is_cancelled = True
+        self.is_cancelled = self.writes.is_cancelled = True
         # An answer that came after the turn's cancellation would still run the tool
         # (docs/gemini-cli-acp.md 5.37).
         for question in list(self._questions.values()):
@@ -165,6 +183,7 @@ class CallTracker:
         self._tell_status(call, FAILED)
         self._log.add(tool_call.rejected(call, reason))
         self._calls.pop(call.id, None)
+        self.writes.end(call)
 
     def _tell_status(self, call: Call, status: str) -> None:
         self._log.add(ToolExecution(call.id, call.name, status))

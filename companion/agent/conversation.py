@@ -130,7 +130,7 @@ class Conversation:
             params = {"cwd": self.workspace, "mcpServers": []}
             async with client.opening:
                 result = await client.request("session/new", params, OPENING)
-            self._session = Session(client, str(result.get("sessionId")))
+            self._session = Session(client, str(result.get("sessionId")), self.workspace)
             self._recording = Recording(self._recordings, self._session.id)
             self._models = _models(result.get("models"))
             # The agent forgets what was approved, and so do we.

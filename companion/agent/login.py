@@ -123,6 +123,9 @@ class GoogleLogin(Listener):
     def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         """There is no session."""
 
+    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
+        """There is no session."""
+
     def noise(self, text: str) -> None:
         found = URL.search(text)
         if found:

@@ -66,8 +66,10 @@ class Question:
                 VALIDATION_ERROR, f"Expected one of {', '.join(OUTCOMES)}; got {outcome!r}."
             )
         if outcome == MODIFY:
-            # The agent would run the call as it is, and open no editor.
-            raise AgentError(TOOL_INVALID_OUTCOME, "The call cannot be changed, only decided on.")
+            if self.call.diff is None:
+                raise AgentError(TOOL_INVALID_OUTCOME, "Only an edit of a file can be changed.")
+            # The agent's own editor opens nowhere; the text is changed as it is written.
+            return ONCE
         offered = [option.outcome for option in self.offered]
         # The narrower of the two that tools of servers have instead.
         for option in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):

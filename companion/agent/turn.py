@@ -113,9 +113,9 @@ class Turn:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 
-    def confirm(self, call_id: str, outcome: str) -> None:
+    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
         """Decide on a call; the first decision counts. Raises AgentError."""
-        self._calls.confirm(call_id, outcome)
+        self._calls.confirm(call_id, outcome, new_text)
 
     def cancel(self) -> None:
         """End it soon; what waits for a decision will not run. Does nothing once it is over.
@@ -146,6 +146,10 @@ class Turn:
 
     def permission(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         self._inbox.put_nowait(_Message(params, request))
+
+    def write_file(self, request: jsonrpc.Id, path: str, content: str) -> None:
+        # Not after what was said before: the agent says nothing more until it has its answer.
+        asyncio.ensure_future(self._calls.writes.write(request, path, content))
 
     def retried(self, attempt: int, status: str) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""

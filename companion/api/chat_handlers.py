@@ -68,7 +68,9 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 async def confirm(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
-    services.agent.confirm(fields["callId"], fields["outcome"], fields.get("sessionId"))
+    services.agent.confirm(
+        fields["callId"], fields["outcome"], fields.get("sessionId"), fields.get("newContent")
+    )
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
 
 

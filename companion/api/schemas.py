@@ -112,7 +112,8 @@ CHAT = {
 }
 EVENTS = form({"turnId": NAME})
 TOOL_CONFIRMATION = form(
-    {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}}, SESSION
+    {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
+    {**SESSION, "newContent": text(MAX_FILE)},
 )
 CANCEL = form({}, SESSION)
 NEW_SESSION = form({}, WORKSPACE)

@@ -23,6 +23,9 @@ from GeminiCompanion.companion.agent.events import (
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
 from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
 
+# An edit by the tool "replace".
+ONE = {"old_string": "one", "new_string": "1", "instruction": "count"}
+
 
 class Talk(AgentCase):
     @on_loop
@@ -247,7 +250,7 @@ class Tools(AgentCase):
         turn = await self.chat("make o.txt")
         asked = await self.until(turn, ToolConfirmation)
         for outcome, code in (
-            ("modify_with_editor", failure.TOOL_INVALID_OUTCOME),
+            ("modify_with_editor", failure.VALIDATION_ERROR),
             ("proceed_always_server", failure.TOOL_INVALID_OUTCOME),
             ("proceed_always_tool", failure.TOOL_INVALID_OUTCOME),
             ("perhaps", failure.VALIDATION_ERROR),
@@ -428,6 +431,107 @@ class Consent(AgentCase):
                 self.assertIsNotNone(asked)
                 self.assertIsNone((await self.asked(tool, "cancel", session, **args))[0])
                 self.assertIsNotNone((await self.asked(tool, "cancel", **args))[0])
+
+
+class Changing(AgentCase):
+    """Edits that the user changes before they are written; `meddling` is what somebody else writes
+    into the file before that."""
+
+    meddling = ""
+
+    async def changed(self, name: str, tool: str, text: str, new: str, **args: Any) -> list[Any]:
+        """The story of an edit of the file that is written as `new`."""
+        edit = call(tool, file_path=self.path(name), **args)
+        message = f"{self.id()} {text!r}."
+        self.model.will_play(message, [edit], ["Done."])
+        turn = await self.chat(message)
+        story = []
+        async for event in turn.events():
+            story.append(event.body)
+            if isinstance(event.body, ToolConfirmation):
+                with self.assertRaises(AgentError):
+                    self.agent.confirm(event.body.call_id, "modify_with_editor")
+                with self.assertRaises(AgentError):
+                    self.agent.confirm(event.body.call_id, "proceed_once", None, new)
+                if self.meddling:
+                    self.write(name, self.meddling)
+                self.agent.confirm(event.body.call_id, "modify_with_editor", None, new)
+        return story
+
+    def raw(self, name: str) -> bytes:
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    @on_loop
+    async def test_a_new_file_gets_the_text_of_the_user_and_the_model_is_told(self) -> None:
+        story = await self.changed("a/new.txt", "write_file", "x", "ours\n", content="theirs\n")
+        self.assertEqual(self.raw("a/new.txt"), b"ours\n")
+        result = of(ToolResult, story)[0]
+        self.assertEqual((result.success, result.error), (True, None))
+        self.assertIn("ours", result.result)
+        told = str(self.model.last_request()["contents"])
+        self.assertIn("the user changed your text", told)
+        self.assertIn("ours", told)
+        self.assertEqual((text(story), story[-1].success), ("Done.", True))
+
+    @on_loop
+    async def test_line_ends_and_byte_order_mark_stay_as_the_file_has_them(self) -> None:
+        for before, after in (
+            ("one\r\ntwo\r\n", b"1\r\ntwo!\r\n"),
+            ("\ufeffone\ntwo\n", "\ufeff1\ntwo!\n".encode()),
+        ):
+            with self.subTest(before), open(self.path("f.txt"), "w", newline="") as file:
+                file.write(before)
+                file.close()
+                await self.changed("f.txt", "replace", before, "1\ntwo!\n", **ONE)
+                self.assertEqual(self.raw("f.txt"), after)
+
+    @on_loop
+    async def test_through_a_link_the_file_behind_it_is_written(self) -> None:
+        self.write("real.txt", "one\n")
+        os.chmod(self.path("real.txt"), 0o640)
+        os.symlink("real.txt", self.path("link.txt"))
+        await self.changed("link.txt", "write_file", "x", "ours\n", content="theirs\n")
+        self.assertTrue(os.path.islink(self.path("link.txt")))
+        self.assertEqual(self.raw("real.txt"), b"ours\n")
+        self.assertEqual(os.stat(self.path("real.txt")).st_mode & 0o777, 0o640)
+
+    @on_loop
+    async def test_a_file_that_changed_meanwhile_is_left_alone(self) -> None:
+        self.write("f.txt", "one\n")
+        self.meddling = "somebody else's\n"
+        story = await self.changed("f.txt", "write_file", "x", "ours\n", content="theirs\n")
+        self.assertEqual(self.raw("f.txt"), b"somebody else's\n")
+        result = of(ToolResult, story)[0]
+        self.assertFalse(result.success)
+        self.assertIn("has changed since", result.error or "")
+
+    @on_loop
+    async def test_what_differs_from_what_was_approved_is_not_written(self) -> None:
+        self.write("f.txt", "one\ntwo\n")
+        edit = call("replace", file_path=self.path("f.txt"), **ONE)
+        self.model.will_play("edit f", [edit], ["Done."])
+        turn = await self.chat("edit f")
+        story = []
+        async for event in turn.events():
+            story.append(event.body)
+            if isinstance(event.body, ToolConfirmation):
+                self.write("f.txt", "one\nthree\n")
+                self.agent.confirm(event.body.call_id, "proceed_once")
+        self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
+        self.assertFalse(of(ToolResult, story)[0].success)
+
+    @on_loop
+    async def test_a_command_cannot_be_changed(self) -> None:
+        shell = call("run_shell_command", command="rm -f x; echo")
+        self.model.will_play("run it", [shell], ["Done."])
+        turn = await self.chat("run it")
+        asked = await self.until(turn, ToolConfirmation)
+        with self.assertRaises(AgentError) as caught:
+            self.agent.confirm(asked.call_id, "modify_with_editor", None, "text")
+        self.assertEqual(caught.exception.code, failure.TOOL_INVALID_OUTCOME)
+        self.agent.confirm(asked.call_id, "cancel")
+        await self.rest(turn)
 
 
 if __name__ == "__main__":

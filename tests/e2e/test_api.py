@@ -219,6 +219,19 @@ class Deciding(ApiCase):
         self.assertFalse(os.path.exists(path))
 
     @on_loop
+    async def test_an_edit_is_written_as_the_client_changed_it(self) -> None:
+        path = self.will_write("change", "c.txt")
+        async with self.stream({"message": "change"}) as stream:
+            asked = await stream.until("tool_confirmation")
+            body = {"callId": asked["data"]["callId"], "outcome": "modify_with_editor"}
+            self.assertEqual((await self.post("/tool-confirmation", body)).status, 400)
+            body["newContent"] = "changed by the client\n"
+            self.assertEqual((await self.post("/tool-confirmation", body)).status, 200)
+            events = await stream.rest()
+        self.assertTrue(data(events, "tool_result")[0]["success"])
+        self.assertEqual(self.read("c.txt"), "changed by the client\n", path)
+
+    @on_loop
     async def test_every_outcome_of_the_specification_has_its_answer(self) -> None:
         for number, (outcome, status) in enumerate(
             (("proceed_once", 200), ("proceed_always", 200), ("proceed_always_server", 400),

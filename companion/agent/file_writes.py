@@ -1,0 +1,152 @@
+"""The agent's writes of files, which go through us: an edit can be written as the user changed it,
+and what differs from what they saw is not written at all.
+
+Source: docs/gemini-cli-acp.md 8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+from ..base import jsonrpc
+from ..base.background import in_thread
+from ..base.log import logger
+from .acp import Session
+from .events import Diff
+from .failure import TOOL_INVALID_OUTCOME, AgentError
+from .tool_call import Call
+
+# Seconds for a file to be written.
+WRITING = 60.0
+BOM = "\ufeff"
+CHANGED = (
+    "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
+    " file again before you edit it."
+)
+# It reaches the model as "Error writing to file: ...", the only way to tell it within the turn.
+NOTE = (
+    "This is no failure: the user changed your text before it was written. {path} now holds what"
+    " follows. Do not write your own text again.\n{text}"
+)
+CANCELLED = "The turn was cancelled, so nothing was written."
+
+
+class NotWritten(Exception):
+    """Nothing was written; the text is a sentence for the model."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An edit as the user decided on it: `diff` is what they were shown, `text` what they want
+    written instead, None for what was shown. Line ends are those of the diff."""
+
+    diff: Diff
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of a write that did not go as the agent wanted it; `told` is what the model was
+    told of it."""
+
+    success: bool
+    told: str
+
+
+class FileWrites:
+    """Those of one turn, on its loop."""
+
+    def __init__(self, session: Session) -> None:
+        self.is_cancelled = False
+        self._session = session
+        # By the ids of the calls, and by the paths.
+        self._seen: dict[str, Seen] = {}
+        self._written: dict[str, Written] = {}
+
+    def decide(self, call: Call, text: str | None) -> None:
+        """The user approved the call; `text` is what they want written instead. Raises AgentError
+        where that cannot be."""
+        if call.diff is None:
+            return
+        if text is not None and not self._session.writes_through_us(call.diff.path):
+            raise AgentError(
+                TOOL_INVALID_OUTCOME,
+                "The CLI itself writes files outside of the workspace, so they cannot be changed.",
+            )
+        self._seen[call.id] = Seen(call.diff, text)
+
+    async def write(self, request: jsonrpc.Id, path: str, content: str) -> None:
+        """The boundary of a write: whatever happens, the agent gets its answer."""
+        seen = next((it for it in self._seen.values() if it.diff.path == path), None)
+        success, told = False, ""
+        try:
+            if self.is_cancelled:
+                raise NotWritten(CANCELLED)
+            told = await in_thread(lambda: write(path, content, seen), WRITING)
+            success = True
+        except NotWritten as refused:
+            told = str(refused)
+        except (OSError, asyncio.TimeoutError) as error:
+            reason = getattr(error, "strerror", None) or "the disk does not answer"
+            told = f"{path} cannot be written: {reason}."
+        except Exception:
+            logger.exception("a file was not written")
+            told = "Nothing was written; something went wrong."
+        if told:
+            self._written[path] = Written(success, told)
+            self._session.client.refuse(request, told)
+        else:
+            self._session.client.answer(request, {})
+
+    def end(self, call: Call) -> Written | None:
+        """The call is over: what came of its write, None where it went as the agent wanted."""
+        self._seen.pop(call.id, None)
+        return self._written.pop(str(call.args.get("file_path")), None)
+
+
+def write(path: str, content: str, seen: Seen | None) -> str:
+    """Write `content`, or what the user made of it; `seen` is None where nobody was asked. What the
+    model has to be told, or "". Raises NotWritten, OSError."""
+    if seen is None:
+        _write(path, content)
+        return ""
+    if _plain(content) != _plain(seen.diff.new_text):
+        raise NotWritten(CHANGED.format(path=path))
+    if seen.text is None or _plain(seen.text) == _plain(content):
+        _write(path, content)
+        return ""
+    if _plain(_read(path)) != _plain(seen.diff.old_text):
+        raise NotWritten(CHANGED.format(path=path))
+    _write(path, _like(content, seen.text))
+    return NOTE.format(path=path, text=seen.text)
+
+
+def _like(content: str, text: str) -> str:
+    """The text with byte order mark and line ends as the agent would have written them."""
+    text = _plain(text)
+    if "\r\n" in content:
+        text = text.replace("\n", "\r\n")
+    return BOM + text if content.startswith(BOM) else text
+
+
+def _plain(text: str) -> str:
+    return text[text.startswith(BOM) :].replace("\r\n", "\n")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def _write(path: str, content: str) -> None:
+    """In place, as the CLI would: through links, with the mode that the file has."""
+    data = content.encode("utf-8", "replace")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.truncate()
