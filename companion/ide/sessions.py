@@ -290,6 +290,8 @@ class Sessions:
 
     `on_end` is told each one that ended, once its stream is gone; `on_absent` each one whose client
     has been away for ABSENT seconds; `on_told` the number of each decision that went out whole.
+    Their one list and the timers of those that are away belong together: two methods beyond the
+    twenty.
     """
 
     def __init__(
