@@ -67,13 +67,40 @@ class Resources(unittest.TestCase):
         self.assertEqual(classes(), made)
 
     def test_settings_and_key_bindings_open_through_palette_and_menu(self) -> None:
-        for name in ("Default.sublime-commands", "Main.sublime-menu"):
+        both = ["GeminiCompanion.sublime-settings", "Default.sublime-keymap"]
+        for name, more in (
+            ("Default.sublime-commands", []),
+            ("Main.sublime-menu", ["Context.sublime-menu"]),
+        ):
             opened = [
                 entry["args"]["base_file"].rpartition("/")[2]
                 for entry in commands(parse(read(name)))
                 if entry["command"] == "edit_settings"
             ]
-            self.assertEqual(opened, ["GeminiCompanion.sublime-settings", "Default.sublime-keymap"])
+            self.assertEqual(opened, both + more)
+
+    def test_the_tools_menu_has_each_command_of_the_palette_once(self) -> None:
+        menu = [
+            (entry["caption"], entry["command"], entry.get("args"))
+            for entry in commands(parse(read("Main.sublime-menu")))
+            if entry["command"] not in BUILT_IN
+        ]
+        palette = [
+            (entry["caption"].partition(": ")[2], entry["command"], entry.get("args"))
+            for entry in parse(read("Default.sublime-commands"))
+            if entry["command"] not in BUILT_IN
+        ]
+        self.assertEqual(sorted(menu, key=str), sorted(palette, key=str))
+
+    def test_the_right_mouse_button_has_no_entries_but_suggestions_of_commands_that_exist(
+        self,
+    ) -> None:
+        text = read("Context.sublime-menu")
+        self.assertEqual(parse(text), [])
+        suggested = commands(parse(re.sub(r"(?m)^(\s*)// (?={)", r"\1", text)))
+        self.assertGreaterEqual(len(suggested), 2)
+        for entry in suggested:
+            self.assertIn(entry["command"], classes())
 
     def test_no_key_is_bound(self) -> None:
         self.assertEqual(parse(read("Default.sublime-keymap")), [])

@@ -126,9 +126,9 @@ def _expressions(patterns: Iterator[str], ignore_case: bool) -> Iterator[str]:
 def _expression(pattern: str, ignore_case: bool) -> str:
     """For paths as `_comparable` gives them."""
     start, rest = "/", _folded(pattern, ignore_case)
-    if rest.startswith("~/"):
+    if rest == "~" or rest.startswith("~/"):
         home = _comparable(os.path.expanduser("~"), ignore_case)
-        start, rest = "^" + re.escape(home.rstrip("/")) + "/", rest[2:]
+        start, rest = "^" + re.escape(home.rstrip("/")) + "/", rest[2:] or "**"
     elif rest.startswith("/") or re.match("[A-Za-z]:/", rest):
         # From the root of the system, of a Windows drive, or of a folder of the window.
         start, rest = "^(?:/[A-Za-z]:)?/" if rest.startswith("/") else "^/", rest.lstrip("/")

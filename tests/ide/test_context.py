@@ -7,7 +7,15 @@ import tempfile
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.ide.context import MAX_FILES, ContextStore, Cursor, OpenFile
+from GeminiCompanion.companion.ide.context import (
+    MAX_FILES,
+    MISSING,
+    OLDER,
+    ContextStore,
+    Cursor,
+    OpenFile,
+)
+from GeminiCompanion.companion.ide.sharing import EXCLUDED, OUTSIDE, PAUSED, Sharing
 
 
 class ContextTestCase(unittest.TestCase):
@@ -148,6 +156,78 @@ class TheActiveFile(ContextTestCase):
         self.assertEqual(self.store.open_files(), [])
         self.missing = set()
         self.assertTrue(self.store.open_files()[0]["isActive"])
+
+
+class HeldBack(ContextTestCase):
+    """`self.links` leads from a path to where it really is."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.links: dict[str, str] = {}
+        self.store = ContextStore(
+            lambda: self.now,
+            lambda path: path not in self.missing,
+            lambda path: self.links.get(path, path),
+        )
+
+    def test_a_file_that_is_excluded_takes_no_place_and_nothing_else_becomes_active(self) -> None:
+        for number in range(11):
+            self.focus(number, f"/{number}")
+        self.focus(11, "/.env", cursor=Cursor(1, 1), selected_text="secret")
+        self.assertEqual(self.paths(), [f"/{number}" for number in range(10, 0, -1)])
+        self.assertFalse(any("isActive" in entry for entry in self.store.open_files()))
+
+    def test_a_view_whose_file_gets_an_excluded_name_is_not_told_any_more_and_back(self) -> None:
+        self.focus(1, "/a")
+        self.store.select(OpenFile(1, "/a.pem", Cursor(1, 1), "secret"))
+        self.assertEqual(self.store.open_files(), [])
+        self.store.select(OpenFile(1, "/b"))
+        self.assertEqual(self.paths(), ["/b"])
+
+    def test_a_link_is_held_back_by_its_own_path_and_by_that_of_its_target(self) -> None:
+        self.links = {"/a": "/x/.env", "/.env": "/b", "/c": "/d"}
+        for view_id, path in enumerate(self.links):
+            self.focus(view_id, path)
+        self.assertEqual(self.paths(), ["/c"])
+
+    def test_a_link_that_cannot_be_followed_is_held_back(self) -> None:
+        def fail(path: str) -> str:
+            raise OSError("too many links")
+
+        self.store = ContextStore(lambda: self.now, lambda path: True, fail)
+        self.store.sharing = Sharing(only_project_files=True)
+        self.store.folders = ("/",)
+        self.focus(1, "/a")
+        self.assertEqual(self.store.open_files(), [])
+        self.assertEqual(self.store.held_back(), {MISSING: 1})
+
+    def test_only_project_files_are_those_whose_target_is_in_a_folder_too(self) -> None:
+        self.store.sharing = Sharing(only_project_files=True)
+        self.store.folders = ("/shop", "/link")
+        self.links = {"/shop/out": "/home/diary", "/link": "/real", "/link/b": "/real/b"}
+        for view_id, path in enumerate(("/shop/a", "/shop/out", "/link/b", "/real/c", "/else")):
+            self.focus(view_id, path)
+        self.assertEqual(self.paths(), ["/real/c", "/link/b", "/shop/a"])
+
+    def test_paused_none_is_told_and_what_was_is_told_again_afterwards(self) -> None:
+        self.focus(1, "/a")
+        before = self.store.open_files()
+        self.store.sharing = Sharing(paused=True)
+        self.assertEqual(self.store.open_files(), [])
+        self.store.sharing = Sharing()
+        self.assertEqual(self.store.open_files(), before)
+
+    def test_what_is_held_back_is_counted_by_its_reason_each_path_once(self) -> None:
+        self.store.sharing = Sharing(only_project_files=True)
+        self.store.folders = ("/shop",)
+        for number in range(12):
+            self.focus(number, f"/shop/{number}")
+        for view_id, path in enumerate(("/.env", "/.env", "/shop/a.pem", "/else", "/shop/gone")):
+            self.focus(100 + view_id, path)
+        self.missing = {"/shop/gone"}
+        self.assertEqual(self.store.held_back(), {EXCLUDED: 2, OUTSIDE: 1, MISSING: 1, OLDER: 2})
+        self.store.sharing = Sharing(paused=True)
+        self.assertEqual(self.store.held_back(), {PAUSED: 16})
 
 
 class ClosedAndRenamedViews(ContextTestCase):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import re
 import unittest
 from typing import Any, Generator
 from unittest import mock
 
+import jsonschema
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import settings
+from GeminiCompanion.companion.ui.review.layout import KINDS as LAYOUTS
 from GeminiCompanion.companion.ui.settings import Settings, parse
 
 from .adapter import AdapterTestCase
@@ -73,6 +77,88 @@ class Parsing(unittest.TestCase):
 
     def test_the_examples_are_right(self) -> None:
         self.assertEqual(doctest.testmod(settings).failed, 0)
+
+
+class HoldingBack(unittest.TestCase):
+    """Where a value could mean more to be held back, more is held back."""
+
+    def test_a_project_can_hold_back_more_than_the_user_and_never_less(self) -> None:
+        found, problems = parse({"exclude": ["*.a"]}, {"exclude": ["*.b", "!*.a"]})
+        sharing = Sharing(exclude=found.exclude)
+        told = [path for path in ("/x.a", "/x.b", "/x.c") if not sharing.reason(path, ())]
+        self.assertEqual((told, problems), (["/x.c"], ()))
+        found, _ = parse({"only_project_files": True}, {"only_project_files": False})
+        self.assertIs(found.only_project_files, True)
+        found, _ = parse({}, {"exclude": ["*.b"], "only_project_files": True})
+        self.assertEqual(found.exclude, ("*.b", *SECRETS))
+        self.assertIs(found.only_project_files, True)
+
+    def test_a_pattern_that_cannot_be_read_holds_everything_back_and_is_named(self) -> None:
+        bad: Any
+        levels: Any
+        for bad in (["*.a", "keys/[a-"], ["!"], "*.a", [1], None):
+            for levels in (({"exclude": bad}, None), ({"exclude": ["!*.c"]}, {"exclude": bad})):
+                with self.subTest(levels):
+                    found, (problem,) = parse(*levels)
+                    sharing = Sharing(exclude=found.exclude)
+                    self.assertEqual(sharing.reason("/x.c", ()), EXCLUDED)
+                    self.assertIn("no CLI is told of any file", problem)
+        self.assertIn('pattern "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
+
+    def test_a_switch_that_makes_no_sense_is_taken_for_on(self) -> None:
+        for levels in (({"only_project_files": "no"}, None), ({}, {"only_project_files": 0})):
+            found, problems = parse(*levels)
+            self.assertEqual((found.only_project_files, len(problems)), (True, 1))
+
+
+class Schema(unittest.TestCase):
+    """What LSP-json completes and checks, in sublime-package.json."""
+
+    def setUp(self) -> None:
+        self.text = sublime.load_resource(
+            "Packages/GeminiCompanion/GeminiCompanion.sublime-settings"
+        )
+        package: Any = sublime.decode_value(
+            sublime.load_resource("Packages/GeminiCompanion/sublime-package.json")
+        )
+        self.user, self.project = (
+            entry["schema"] for entry in package["contributions"]["settings"]
+        )
+
+    def test_it_has_every_setting_with_its_default_and_the_comment_of_the_settings_file(
+        self,
+    ) -> None:
+        comments = re.findall(r'((?:\t// [^\n]*\n)+)\t"(\w+)"', self.text)
+        defaults: Any = sublime.decode_value(self.text)
+        told = {
+            name: (each["description"], each["default"])
+            for name, each in self.user["properties"].items()
+        }
+        expected = {
+            name: (" ".join(lines.replace("\t// ", "").split("\n")).strip(), defaults[name])
+            for lines, name in comments
+        }
+        self.assertEqual(list(told), list(expected))
+        self.assertEqual(told, expected)
+
+    def test_it_takes_the_values_that_the_package_takes(self) -> None:
+        words = [*LAYOUTS, *settings.LOG_LEVELS, "", "x"]
+        values: list[Any] = [True, False, None, 0, 8080, -1, 65536, 1.5, [], [""], ["x", "y"], [1]]
+        for name, each in self.user["properties"].items():
+            for value in [*values, *words, {}, {"a": 1}]:
+                with self.subTest(name=name, value=value):
+                    is_good = jsonschema.Draft7Validator(each).is_valid(value)
+                    self.assertEqual(is_good, settings.KINDS[name].fits(value))
+
+    def test_a_project_has_all_but_those_that_count_for_all_windows(self) -> None:
+        ours = self.project["properties"]["settings"]["properties"][settings.PROJECT_KEY]
+        place = self.user["$id"] + "#/properties/"
+        expected = {
+            name: {"$ref": place + name}
+            for name in settings.KINDS
+            if not settings.KINDS[name].is_global
+        }
+        self.assertEqual(ours["properties"], expected)
 
 
 class Changing(AdapterTestCase):
