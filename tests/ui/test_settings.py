@@ -95,19 +95,22 @@ class HoldingBack(unittest.TestCase):
 
     def test_a_pattern_that_cannot_be_read_holds_everything_back_and_is_named(self) -> None:
         bad: Any
-        levels: Any
         for bad in (["*.a", "keys/[a-"], ["!"], "*.a", [1], None):
-            for levels in (({"exclude": bad}, None), ({"exclude": ["!*.c"]}, {"exclude": bad})):
-                with self.subTest(levels):
-                    found, (problem,) = parse(*levels)
+            levels: tuple[tuple[Any, Any], ...] = (
+                ({"exclude": bad}, None),
+                ({"exclude": ["!*.c"]}, {"exclude": bad}),
+            )
+            for user, project in levels:
+                with self.subTest(user=user, project=project):
+                    found, (problem,) = parse(user, project)
                     sharing = Sharing(exclude=found.exclude)
                     self.assertEqual(sharing.reason("/x.c", ()), EXCLUDED)
                     self.assertIn("no CLI is told of any file", problem)
         self.assertIn('pattern "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
 
     def test_a_switch_that_makes_no_sense_is_taken_for_on(self) -> None:
-        for levels in (({"only_project_files": "no"}, None), ({}, {"only_project_files": 0})):
-            found, problems = parse(*levels)
+        for user, project in (({"only_project_files": "no"}, {}), ({}, {"only_project_files": 0})):
+            found, problems = parse(user, project)
             self.assertEqual((found.only_project_files, len(problems)), (True, 1))
 
 
