@@ -17,10 +17,12 @@ import threading
 import time
 import unittest
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
 
 PATIENCE = 180
@@ -210,6 +212,90 @@ class Serving(ProgramCase):
                     self.assertEqual(os.path.exists(marker), is_started)
                     process.send_signal(signal.SIGTERM)
                     process.communicate(timeout=PATIENCE)
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class OurClient(ProgramCase):
+    """`companion.api.client`, as a script and as a program."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+        self.serve("--gemini-url", self.model.url, "--model", MODEL)
+        self.client = Client(f"http://127.0.0.1:{self.port}", self.token)
+        self.client.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
+
+    def run_program(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        token = os.path.join(self.state, "token")
+        url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, "-m", "companion.api.client", "--url", url]
+        return subprocess.run(
+            [*command, "--token-file", token, "chat", *arguments],
+            input=typed,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=PATIENCE,
+        )
+
+    def will_write(self, text: str) -> str:
+        path = os.path.join(self.workspace, "new.txt")
+        self.model.will_play(text, [call("write_file", file_path=path, content="new")], ["Done."])
+        return path
+
+    def test_three_lines_of_a_script_chat_and_decide(self) -> None:
+        self.model.will_play("hello", ["Hi."])
+        self.assertEqual(self.client.chat("hello")["response"], "Hi.")
+        path = self.will_write("write it")
+        for event in self.client.stream("write it"):
+            if event["type"] == "tool_confirmation":
+                self.client.confirm(event, "modify_with_editor", "changed")
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "changed")
+
+    def test_a_stream_whose_connection_breaks_goes_on_without_a_gap(self) -> None:
+        gate = Gate()
+        self.addCleanup(gate.set)
+        self.model.will_play("slowly", ["one ", gate, "two"])
+        made: list[http.client.HTTPConnection] = []
+        connect = http.client.HTTPConnection.connect
+
+        def noted(connection: http.client.HTTPConnection) -> None:
+            made.append(connection)
+            connect(connection)
+
+        said = ""
+        with mock.patch.object(http.client.HTTPConnection, "connect", noted):
+            for event in self.client.stream("slowly"):
+                if event["type"] == "content":
+                    said += event["data"]["text"]
+                    if not gate.is_set():
+                        gate.set()
+                        made[-1].sock.shutdown(socket.SHUT_RDWR)
+        self.assertEqual((said, len(made)), ("one two", 2))
+
+    def test_what_the_server_refuses_is_an_error_with_its_code(self) -> None:
+        with self.assertRaises(ApiError) as caught:
+            self.client.chat("hello", sessionId="nobody's")
+        self.assertEqual((caught.exception.status, caught.exception.code),
+                         (404, "SESSION_NOT_FOUND"))  # fmt: skip
+        with self.assertRaises(ValueError):
+            Client("nowhere")
+
+    def test_the_program_shows_the_answer_and_nothing_else_on_its_output(self) -> None:
+        path = self.will_write("write it, please")
+        done = self.run_program("write it, please", "--outcome", "proceed_once")
+        self.assertEqual((done.returncode, done.stdout), (0, "Done.\n"), done.stderr)
+        self.assertIn("write_file", done.stderr)
+        self.assertTrue(os.path.exists(path))
+        os.unlink(path)
+        # Nobody can be asked, so nothing is written.
+        self.assertEqual(self.run_program("-", typed="write it, please").returncode, 0)
+        self.assertFalse(os.path.exists(path))
+        failed = self.run_program("hello", "--session", "nobody's")
+        self.assertEqual((failed.returncode, failed.stdout), (2, ""))
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")

@@ -1,0 +1,260 @@
+"""A client of the Gemini CLI API for scripts, with the standard library alone.
+
+    from companion.api.client import Client
+
+    print(Client().chat("What does this project do?")["response"])
+
+    client = Client()
+    for event in client.stream("Write a haiku to haiku.txt."):
+        if event["type"] == "tool_confirmation":
+            client.confirm(event, "proceed_once")
+
+`python -m companion.api.client chat "..."` does the same from a terminal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import io
+import json
+import os
+import sys
+import time
+from typing import Any, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from . import state
+
+URL = "http://127.0.0.1:8080"
+# Seconds of silence after which a server counts as gone; it writes a comment every ten.
+SILENCE = 60.0
+# Times that a stream is asked for again where its connection broke, and the seconds before each:
+# the server waits five for a client to come back.
+RETURNS, PAUSE = 5, 0.5
+JSON = "application/json"
+# Exit codes of the program: the turn went wrong, and it could not be asked for.
+UNSUCCESSFUL, FAILED = 1, 2
+
+
+class ApiError(Exception):
+    """The server refused, or broke off. `status` is that of HTTP, 0 where there was none; `code`
+    is the API's, "" where there was none."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class Client:
+    """Each call has a connection of its own, so that one client serves several threads.
+
+    `token` is read from the file of a server on this machine where it is not given; `language` is
+    "en" or "zh". Every call raises ApiError, and OSError where nobody listens.
+    """
+
+    def __init__(self, url: str = URL, token: str = "", language: str = "en") -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"Expected a URL like {URL}; got {url!r}.")
+        self._is_secure = parts.scheme == "https"
+        self._address = parts.hostname, parts.port
+        self._path = parts.path.rstrip("/")
+        self._headers = {
+            "Authorization": f"Bearer {token or _kept_token()}",
+            "Accept-Language": language,
+            "Content-Type": JSON,
+        }
+
+    def ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """Any endpoint: what it answers."""
+        connection, response = self._send(method, path, body, {"Accept": JSON})
+        try:
+            return _object(response.read())
+        finally:
+            connection.close()
+
+    def chat(self, message: str, **fields: Any) -> Mapping[str, Any]:
+        """Say something and wait for all of the answer; `fields` are those of the endpoint, as
+        `sessionId` or `workspacePath`. Tools that want a decision are rejected."""
+        return self.ask("POST", "/chat", {"message": message, **fields})
+
+    def stream(self, message: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
+        """Say something: the events as they come. A connection that breaks is made anew, and no
+        event is missed."""
+        body = {"message": message, **fields, "stream": True}
+        last, left = "", RETURNS
+        while True:
+            try:
+                for id, event in self._events(body, last):
+                    last, left = id, RETURNS
+                    yield event
+                    if event["type"] in ("complete", "error"):
+                        return
+                raise ConnectionError("The stream ended before the turn did.")
+            except (OSError, http.client.HTTPException) as error:
+                left -= 1
+                # Without an id the message would be said twice.
+                if not last or left < 0:
+                    raise ApiError(0, "", f"The connection broke off: {error}") from error
+                time.sleep(PAUSE)
+
+    def confirm(
+        self, event: Mapping[str, Any], outcome: str, new_content: str | None = None
+    ) -> Mapping[str, Any]:
+        """Decide on the call of a `tool_confirmation`; `new_content` is what is written instead,
+        with the outcome "modify_with_editor"."""
+        data = event["data"]
+        body = {"callId": data["callId"], "sessionId": data["sessionId"], "outcome": outcome}
+        if new_content is not None:
+            body["newContent"] = new_content
+        return self.ask("POST", "/tool-confirmation", body)
+
+    def _events(
+        self, body: Mapping[str, Any], last: str
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The events after the one with this id, each with its own id."""
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last} if last else {})}
+        connection, response = self._send("POST", "/chat", body, headers)
+        id = ""
+        try:
+            for line in response:
+                text = line.decode("utf-8").rstrip("\r\n")
+                if text.startswith("id: "):
+                    id = text[len("id: ") :]
+                elif text.startswith("data: "):
+                    yield id, json.loads(text[len("data: ") :])
+        finally:
+            connection.close()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
+        host, port = self._address
+        connection = kind(host, port, timeout=SILENCE)
+        try:
+            data = None if body is None else json.dumps(body).encode("utf-8")
+            connection.request(method, self._path + path, data, {**self._headers, **headers})
+            response = connection.getresponse()
+            if response.status >= 400:
+                said = _object(response.read())
+                message = str(said.get("message") or response.reason)
+                raise ApiError(response.status, str(said.get("code", "")), message)
+        except BaseException:
+            connection.close()
+            raise
+        return connection, response
+
+
+def _object(data: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ApiError(0, "", "Expected an object of JSON; is this a Gemini CLI API?")
+    return value
+
+
+def _kept_token() -> str:
+    """The one in the environment, or of the server on this machine."""
+    given = os.environ.get("GEMINI_API_SERVER_TOKEN", "")
+    if given:
+        return given
+    path = os.path.join(state.default_folder(os.environ), state.TOKEN_FILE)
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read(100).strip()
+    except OSError as error:
+        raise ApiError(0, "", f"No token is given, and {path} cannot be read: {error}") from error
+
+
+class Terminal:
+    """Shows a turn to a person, who decides on tools where they can be asked; `outcome` decides
+    where it is given."""
+
+    def __init__(self, client: Client, outcome: str) -> None:
+        self._client = client
+        self._outcome = outcome
+
+    def run(self, message: str, fields: Mapping[str, Any]) -> int:
+        """The exit code."""
+        for event in self._client.stream(message, **fields):
+            kind, data = event["type"], event["data"]
+            if kind == "content":
+                print(data["text"], end="" if data["isPartial"] else "\n", flush=True)
+            elif kind == "thought":
+                self._note(f"{data['subject']} {data['description']}")
+            elif kind == "tool_confirmation":
+                self._client.confirm(event, self._decide(data))
+            elif kind == "tool_result":
+                self._note(data["displayResult"] if data["success"] else data["error"])
+            elif kind in ("complete", "error") and not data.get("success"):
+                self._note(data["message"])
+                return UNSUCCESSFUL
+        return 0
+
+    def _decide(self, data: Mapping[str, Any]) -> str:
+        self._note(data["command"])
+        if data["diff"]:
+            self._note(data["diff"]["newText"])
+        if self._outcome or not sys.stdin.isatty():
+            return self._outcome or "cancel"
+        known = [each["outcome"] for each in data["options"]]
+        for number, each in enumerate(data["options"], 1):
+            self._note(f"{number}  {each['label']}")
+        answer = input("> ").strip()
+        is_number = answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(known)
+        return known[int(answer) - 1] if is_number else "cancel"
+
+    def _note(self, text: str) -> None:
+        """What is not the answer, which another program may read."""
+        print(text.strip(), file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m companion.api.client", description="Talk with a Gemini CLI API."
+    )
+    parser.add_argument("--url", default=URL, help=f"default {URL}")
+    token_help = "default: GEMINI_API_SERVER_TOKEN, or that of the server on this machine"
+    parser.add_argument("--token-file", metavar="PATH", help=token_help)
+    chat = parser.add_subparsers(metavar="COMMAND", required=True).add_parser(
+        "chat", help="say something and show the answer"
+    )
+    chat.add_argument("message", help='"-" reads it from the standard input')
+    chat.add_argument("--workspace", metavar="DIR", help="default: that of the server")
+    chat.add_argument("--session", metavar="ID", help="an earlier conversation")
+    outcome_help = "decides on every tool; else you are asked, or it is rejected without a terminal"
+    chat.add_argument(
+        "--outcome", choices=("proceed_once", "cancel"), default="", help=outcome_help
+    )
+    asked = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        token = _read(asked.token_file) if asked.token_file else ""
+        fields = {"workspacePath": asked.workspace, "sessionId": asked.session}
+        message = sys.stdin.read() if asked.message == "-" else asked.message
+        return Terminal(Client(asked.url, token), asked.outcome).run(message, fields)
+    except (ApiError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return FAILED
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read(100).strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
