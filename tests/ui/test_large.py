@@ -199,7 +199,7 @@ class Digests(LargeCase):
         self.write("file.txt", proposal(LAST))
         yield from self.until_told()
         edits = self.running().history._edits
-        yield lambda: edits[-1].path == self.path
+        yield lambda: edits and edits[-1].path == self.path
         self.run_command("show_edits")
         self.questions.pop()[1](0)
         yield lambda: self.questions
