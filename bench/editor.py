@@ -32,6 +32,8 @@ COMPUTED_AIM = Aim(1000.0, False, "at most 1 s")
 SCROLLING_AIM = Aim(1.0, False, "at most 1 ms")
 MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
+OWN_MEMORY = "  where another package has loaded asyncio and aiohttp"
+LIBRARIES = "asyncio,aiohttp,aiohttp.web_server"
 
 
 def measure() -> Iterator[Row]:
@@ -42,8 +44,11 @@ def measure() -> Iterator[Row]:
         yield millisecond_row(f"editor's thread held by {name}", callback, detail, HELD_AIM)
     yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
     with tempfile.TemporaryDirectory() as empty:
-        runs = [_report("load.py", ["--package", empty], ROOT) for _ in range(LOADS)]
+        package = ["--package", empty]
+        runs = [_report("load.py", package, ROOT, "") for _ in range(LOADS)]
+        beside = [_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
     yield from _load_rows(runs)
+    yield from _memory_rows(runs, beside)
 
 
 def _report(script: str, options: List[str], *arguments: str) -> Any:
@@ -105,9 +110,15 @@ def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
         ("callback", "editor's thread held: longest callback after that", None),
         ("gap", "editor's thread held: longest gap between 1 ms ticks", None),
         ("in all", "editor's thread held: import and all callbacks", LOAD_AIM),
+        ("busy", "  of that with a processor", None),
     ):
         yield _round_row(name, [run[key] for run in runs], aim)
+
+
+def _memory_rows(runs: List[Dict[str, Any]], beside: List[Dict[str, Any]]) -> Iterator[Row]:
+    """With its libraries, and beside a package that has them already."""
     if runs[0]["memory"] is None:
         yield missing(MEMORY, "needs /proc")
-    else:
-        yield median_row(MEMORY, [run["memory"] / 1024**2 for run in runs], " MiB", 1, MEMORY_AIM)
+        return
+    for name, some, aim in ((MEMORY, runs, MEMORY_AIM), (OWN_MEMORY, beside, None)):
+        yield median_row(name, [run["memory"] / 1024**2 for run in some], " MiB", 1, aim)

@@ -1,8 +1,8 @@
 """Runs inside an editor that does not have the package yet: loads it and watches the editor.
 
-`python -m headless FOLDER --package EMPTY --exec bench/inside/load.py -- REPOSITORY REPORT`:
-writes REPORT, a JSON object of seconds and bytes. The one thing here that is not Sublime's own API
-is how the package is loaded, for which Sublime has none.
+`python -m headless FOLDER --package EMPTY --exec bench/inside/load.py -- REPOSITORY LIBRARIES
+REPORT`: writes REPORT, a JSON object of seconds and bytes. The one thing here that is not Sublime's
+own API is how the package is loaded, for which Sublime has none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 import sublime
 
@@ -49,10 +49,21 @@ class Ticker:
             sublime.set_timeout(self.tick, TICK)
 
 
-def main(repository: str, report: str) -> None:
+class Held(NamedTuple):
+    """Seconds for which something held the editor's thread, and those of them in which that had a
+    processor: on a machine with other work, or beside a busy thread, it waits for one."""
+
+    wall: float
+    busy: float
+
+
+def main(repository: str, libraries: str, report: str) -> None:
+    """`libraries` are the names of modules, with commas, that are imported before."""
     editor = running.current()
     package = editor.packages.at(repository)
     editor.packages.add(package)
+    for name in filter(None, libraries.split(",")):
+        importlib.import_module(name)
     before = resident()
     # Apart from the rest of the load, which finds the module imported.
     imported = timed(lambda: importlib.import_module("GeminiCompanion.plugin"))
@@ -65,46 +76,52 @@ def main(repository: str, report: str) -> None:
     time.sleep(CALM)
     ticker.stop()
     result: Dict[str, Optional[float]] = {
-        "import": imported,
+        "import": imported.wall,
         "published": published,
         "callback": editor.queues.ui.longest,
         "gap": ticker.longest,
-        "in all": imported + sum(held),
+        "in all": imported.wall + sum(each.wall for each in held),
+        "busy": imported.busy + sum(each.busy for each in held),
         "memory": None if before is None else (resident() or 0) - before,
     }
     with open(report, "w") as file:
         json.dump(result, file)
 
 
-def _held(queue: Queue, ticker: Ticker) -> List[float]:
-    """Gets the seconds of each callback from now on, but for those of the ticker."""
-    held: List[float] = []
-    measure = queue._measure
+def _held(queue: Queue, ticker: Ticker) -> List[Held]:
+    """Gets what each callback costs from now on, but for those of the ticker."""
+    held: List[Held] = []
+    run_one = queue.run_one
 
-    def note(callback: Callable[[], object], seconds: float) -> None:
-        measure(callback, seconds)
-        if callback != ticker.tick:
-            held.append(seconds)
+    def measured(callback: Callable[[], object]) -> None:
+        if callback == ticker.tick:
+            run_one(callback)
+        else:
+            held.append(_cost(lambda: run_one(callback)))
 
-    queue._measure = note  # type: ignore[method-assign]
+    queue.run_one = measured  # type: ignore[method-assign]
     return held
 
 
-def timed(run: Callable[[], object]) -> float:
-    """Seconds that it holds the editor's thread."""
-    seconds: List[float] = []
+def _cost(run: Callable[[], object]) -> Held:
+    wall, busy = time.perf_counter(), time.thread_time()
+    run()
+    return Held(time.perf_counter() - wall, time.thread_time() - busy)
+
+
+def timed(run: Callable[[], object]) -> Held:
+    """What it costs the editor's thread."""
+    costs: List[Held] = []
     done = threading.Event()
 
     def held() -> None:
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
+        costs.append(_cost(run))
         done.set()
 
     sublime.set_timeout(held, 0)
     if not done.wait(PATIENCE):
         raise TimeoutError("the editor's thread is busy")
-    return seconds[0]
+    return costs[0]
 
 
 def _published() -> float:

@@ -82,7 +82,7 @@ def _opened(window: sublime.Window, old: str, new: str) -> Dict[str, float]:
         right = opening.open_diff(window, proposal, original, None, True)
         reviews.begin(right, original.text)
 
-    paint = timed(show)
+    paint = timed(show).wall
     ui, began = running.current().queues.ui, time.perf_counter()
     ui.reset_statistics()
     view = _diff(window)
@@ -120,7 +120,7 @@ def _keystrokes(view: sublime.View) -> List[float]:
         listener.on_modified_async(view)
         listener.on_selection_modified_async(view)
 
-    return [timed(keystroke) for _ in range(KEYSTROKES)]
+    return [timed(keystroke).wall for _ in range(KEYSTROKES)]
 
 
 def _scrolled(window: sublime.Window, right: sublime.View) -> List[float]:

@@ -18,19 +18,18 @@ from ..base.log import logger
 from . import file_content
 from .clis import Cli
 from .context import ContextStore, OpenFile, SharedContext
-from .doctor import gathering, processes, report
-from .doctor.facts import Window
-from .doctor.gathering import Question
-from .doctor.report import Examination
 from .file_content import PATIENCE, Original, Stamp, Stamps
 from .status import Status
 from .window_settings import WindowSettings
 
 if TYPE_CHECKING:
-    # At run time they would bring in aiohttp, whose import may hold up no thread of the editor.
+    # At run time these two would bring in what is asked for rarely and costs half a megabyte.
+    from .doctor.gathering import Question
+    from .doctor.report import Examination
+
+    # And these aiohttp, whose import may hold up no thread of the editor.
     from .windows import Windows
     from .workspace import Workspace
-
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -224,6 +223,9 @@ class ExaminationAsked(Event):
             asyncio.ensure_future(self._examine(self._question(workspace, folders)))
 
     def _question(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> Question:
+        from .doctor.facts import Window
+        from .doctor.gathering import Question
+
         status, told = workspace.status(), workspace.advertisement
         publication = workspace.publication
         window = Window(
@@ -239,6 +241,8 @@ class ExaminationAsked(Event):
         return Question(self.cli, window, command, environment, self.home, told.token, elsewhere)
 
     async def _examine(self, question: Question) -> None:
+        from .doctor import gathering, processes, report
+
         def work() -> tuple[Examination, ...]:
             return tuple(map(report.examine, gathering.gather(question, processes.running())))
 

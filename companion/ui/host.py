@@ -60,8 +60,10 @@ class Host:
         if self.is_reloaded:
             self.is_reloaded = False
             forget_modules(sys.modules)
-        from . import api_server, running  # noqa: F401
+        from . import api_server, running, settings  # noqa: F401
 
+        # Reads the patterns among them once: the UI thread would take milliseconds for that.
+        settings.of()
         queues.on_ui_thread(self._begin)
 
     def _begin(self) -> None:
