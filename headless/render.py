@@ -203,7 +203,9 @@ def _status(editor: Any, window: Any, view: Any) -> str:
             view.buffer.line_endings,
             found.name if found is not None else "Plain Text",
         ]
-    left = ", ".join(_text(text) for text in texts if text)
+    left = ", ".join(_text(text) for text in texts[1:] if text)
+    # The message may be a sentence.
+    left = " &nbsp; ".join(part for part in (_text(texts[0]), left) if part)
     return "<div class='status'><span>%s</span><span>%s</span></div>" % (
         left,
         " &nbsp; ".join(_text(text) for text in right),

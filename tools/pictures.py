@@ -22,6 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES = os.path.join(ROOT, "docs", "images")
 # GitHub shows larger ones only after a while.
 LARGEST = 1_000_000
+# Seconds in which the package looks several times where the views are scrolled to.
+SETTLED = 0.3
 SHOP = '''"""A shop."""
 
 
@@ -86,6 +88,8 @@ class Stage:
         """Keep this moment; in an animated picture it is shown for so long."""
         from headless.render import render
 
+        # Until both sides have scrolled to the same place, and the annotations with them.
+        time.sleep(SETTLED)
         page = os.path.join(self.folder, "%s-%02d.html" % (self.name, len(self.moments)))
         # Not the folder of whoever makes the pictures.
         text = self.editor.ui(render, self.editor).replace(self.folder, "/home/ann")
@@ -119,7 +123,9 @@ def status(stage: Stage) -> None:
 
 def review(stage: Stage) -> None:
     """A change is seen, the next one is dropped, the rest is accepted."""
-    stage.open()
+    import sublime
+
+    tab = stage.open()
     cli = stage.connect()
     stage.propose(cli)
     right = next(it for it in stage.window.views() if it.settings().get("gemini_companion_diff"))
@@ -129,15 +135,20 @@ def review(stage: Stage) -> None:
         ("", "change 1 of 2, 0 of 2 seen"),
         ("keep_change", "1 of 2 seen"),
         ("next_change", "change 2 of 2"),
-        ("drop_change", "1 of 1 seen"),
+        ("drop_change next_change", "1 of 1 seen"),
     )
-    for command, words in steps:
-        if command:
+    for commands, words in steps:
+        for command in commands.split():
             stage.window.run_command("gemini_companion_" + command, {"id": id})
         wait(partial(says, stage, right, words))
         stage.show(2.0)
     stage.window.run_command("gemini_companion_accept_diff", {"id": id})
-    wait(lambda: not right.is_valid())
+    wait(lambda: cli.received("ide/diffAccepted") and not right.is_valid())
+    accepted = cli.received("ide/diffAccepted")[0]["content"]
+    # As the CLI does.
+    with open(stage.path, "w", encoding="utf-8") as file:
+        file.write(accepted)
+    wait(lambda: tab.substr(sublime.Region(0, tab.size())) == accepted)
     stage.show(2.0)
 
 
@@ -151,8 +162,8 @@ class Picture(NamedTuple):
     """How a scene is played, in which scheme, and the size of the window in pixels."""
 
     play: Callable[[Stage], None]
-    height: float = 600
-    width: float = 1100
+    height: float = 640
+    width: float = 1320
     scheme: str = "dark"
 
 

@@ -33,6 +33,7 @@ class Drawing:
     def widened(self, right: sublime.View) -> None:
         """The views are wider now, or less wide."""
         review = self._review_of(right)
+        self.head(right)
         if review is not None and review.comparison is not None and review.marks.is_measured:
             steps = review.marks.steps_between(review.comparison)
             self._later(right, review, review.comparison, steps)
@@ -81,15 +82,20 @@ class Drawing:
         numbers: Sequence[int] = range(len(comparison.changes))
         if len(numbers) > MAX_LINKS:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
-        wanted = seen(right)
-        review.marks.draw_links([_links(review, comparison, it, wanted) for it in numbers])
+        wanted, with_decision = seen(right), None if sight.is_head_in_sight(right) else current
+        links = partial(_links, review, comparison, wanted, with_decision)
+        review.marks.draw_links([links(number) for number in numbers])
 
 
 def _links(
-    review: Review, comparison: Comparison, number: int, wanted: Collection[str]
+    review: Review,
+    comparison: Comparison,
+    wanted: Collection[str],
+    with_decision: int | None,
+    number: int,
 ) -> tuple[int, str]:
     """The point of a change in the proposal, and what stands there; `wanted` are the keys of those
-    that the user has seen."""
+    that the user has seen. At the number `with_decision` the diff can be decided on, too."""
     key = comparison.keys[number]
     keep, drop = (
         link(name, command, id=review.id, change=key)
@@ -98,8 +104,7 @@ def _links(
     parts = ["seen" if key in wanted else keep, drop]
     if key in comparison.dropped:
         parts = [link("Take back", "drop_change", id=review.id, change=key)]
-    if number == review.current:
-        # The head may be out of sight.
+    if number == with_decision:
         parts += head.decision_links(review.id)
     point = comparison.new.starts[comparison.new_row(number)]
-    return point, " &nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])
+    return point, "&nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

@@ -6,7 +6,7 @@ import html
 import os
 import time
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Sequence, Tuple
 
 import sublime
 
@@ -16,6 +16,11 @@ from .lookup import partner
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"
+ACCEPT, REJECT, RELEASE = "Accept", "Reject", "Release"
+# Characters of a line that stay free, and those of a view that is not laid out yet.
+MARGIN, COLUMNS = 2, 80
+# Of a line: HTML that is not broken, and how many characters wide it is.
+Piece = Tuple[str, int]
 GONE = "Gemini CLI is gone; a decision waits for the next one."
 PART = "Too large to be edited here: only the beginning is shown. Accepted, it is written whole. "
 DIGEST = (
@@ -57,33 +62,61 @@ def draw(
     """Show name and links anew: what the user can do now. Without a summary the changes are not
     known yet. The left side has as many lines at its head, to stand level."""
     view.set_name(f"{os.path.basename(record.path)} ({_state(record)})")
-    left = partner(view)
-    rows = [_first(record, summary, not left.is_valid()), _second(record)]
-    rows += [html.escape(note) for note in (*_of_part(record), *notes)]
+    left, columns = partner(view), _columns(view)
+    parts = [_first(record, summary, not left.is_valid()), _second(record)]
+    parts += [_words(note) for note in (*_of_part(record), *notes)]
+    rows = [row for part in parts for row in _rows(part, columns)]
     _show(view, rows)
     if left.is_valid():
         state = html.escape(record.original_state[:1].upper() + record.original_state[1:])
         _show(left, [state or "&nbsp;"] + ["&nbsp;"] * (len(rows) - 1))
 
 
-def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> str:
-    """Links first: a line that is wider than the view is cut off."""
-    links = decision_links(record.id)
-    counted = [summary.text()] if summary is not None else []
+def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[Piece]:
     name = os.path.basename(record.path)
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
-    return " &nbsp; ".join([*links, html.escape(", ".join([name, *counted]))])
+    said = [name] if summary is None else [f"{name},", summary.text()]
+    links = zip(decision_links(record.id), (ACCEPT, REJECT))
+    return [*(_link(*each) for each in links), *((html.escape(it), len(it)) for it in said)]
 
 
-def _second(record: DiffRecord) -> str:
+def _second(record: DiffRecord) -> list[Piece]:
     """Release is offered in any case: a CLI that was interrupted tells nobody
     (docs/protocol.md 1.7)."""
-    release = link("Release", "release_diff", id=record.id)
+    release = link(RELEASE, "release_diff", id=record.id), len(RELEASE)
     if record.is_orphaned:
-        return f"{html.escape(GONE)} &nbsp; {release}"
+        return [*_words(GONE), release]
     asks = record.client or GEMINI_CLI.name
     since = f" waits since {_clock(record)}." if record.opened_at else " waits."
-    return f"{html.escape(asks + since)} &nbsp; {release} it, if you interrupted the CLI."
+    return [*_words(asks + since), release, *_words("if interrupted.")]
+
+
+def _words(text: str) -> list[Piece]:
+    return [(html.escape(word), len(word)) for word in text.split()]
+
+
+def _link(found: str, text: str) -> Piece:
+    return f"{found}&nbsp;", len(text) + 1
+
+
+def _rows(pieces: Sequence[Piece], columns: int) -> list[str]:
+    """As many pieces in each row as there is room for: a phantom's line that is wider than the view
+    is cut off."""
+    rows: list[list[str]] = []
+    room = 0
+    for text, width in pieces:
+        if not rows or width > room:
+            rows.append([])
+            room = columns
+        rows[-1].append(text)
+        room -= width + 1
+    return [" ".join(row) for row in rows]
+
+
+def _columns(view: sublime.View) -> int:
+    """How many characters are side by side in the view."""
+    found = int(view.viewport_extent()[0] / view.em_width()) - MARGIN
+    return found if found > MARGIN else COLUMNS
 
 
 def _state(record: DiffRecord) -> str:
@@ -97,7 +130,7 @@ def _state(record: DiffRecord) -> str:
 
 def decision_links(id: str) -> list[str]:
     """Those that end the diff of that id."""
-    return [link("Accept", "accept_diff", id=id), link("Reject", "reject_diff", id=id)]
+    return [link(ACCEPT, "accept_diff", id=id), link(REJECT, "reject_diff", id=id)]
 
 
 def _show(view: sublime.View, rows: Sequence[str]) -> None:

@@ -17,6 +17,11 @@ def caret_row(view: sublime.View) -> int:
     return view.rowcol(selection[0].b)[0] if len(selection) else 0
 
 
+def is_head_in_sight(right: sublime.View) -> bool:
+    """Whether the first line can be seen, and what stands below it."""
+    return right.visible_region().begin() <= right.line(0).end()
+
+
 def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
     """The numbers, from 0, of the changes of which the proposal's view shows something."""
     visible = right.visible_region()
