@@ -96,6 +96,11 @@ class GeminiCli:
         with self._drawn:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
+    def title(self) -> str:
+        """What it calls its terminal."""
+        with self._drawn:
+            return str(self._screen.title).strip()
+
     def wait_until(
         self, holds: Callable[[str], bool], what: str, timeout: float = PATIENCE
     ) -> None:

@@ -84,8 +84,8 @@ def append(path: str, text: str) -> None:
         view.run_command("append", {"characters": text})
 
 
-def command(name: str) -> None:
-    window().run_command(name)
+def command(name: str, arguments: Any = None) -> None:
+    window().run_command(name, arguments)
 
 
 def close_tab(path: str) -> None:
@@ -175,6 +175,11 @@ def named(name: str) -> str | None:
     """The text of the tab with this name."""
     found = [view for view in window().views() if view.name() == name]
     return found[0].substr(sublime.Region(0, found[0].size())) if found else None
+
+
+def ends_with(name: str, text: str) -> bool:
+    """Whether the text of the tab with this name does."""
+    return (named(name) or "").endswith(text)
 
 
 def proposals(path: str) -> list[str]:
@@ -298,11 +303,27 @@ def clipboard() -> str:
     return sublime.get_clipboard()
 
 
-def open_terminal() -> None:
+def open_terminal(title: str, folder: str) -> None:
     """A tab like one of Terminus', in which Gemini CLI runs."""
-    view = window().new_file()
-    view.set_name("Gemini CLI")
+    front, view = window().active_view(), window().new_file()
+    view.set_name(title)
+    view.set_scratch(True)
     view.settings().set("terminus_view", True)
+    view.settings().set("terminus_view.args", {"cwd": folder, "cmd": ["gemini"]})
+    if front is not None:
+        window().focus_view(front)
+
+
+def name_terminal(title: str, new: str) -> None:
+    for view in window().views():
+        if view.name() == title:
+            view.set_name(new)
+
+
+def close_terminals() -> None:
+    for view in window().views():
+        if view.settings().get("terminus_view"):
+            view.close()
 
 
 def question() -> list[str]:

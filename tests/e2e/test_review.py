@@ -8,21 +8,11 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
+import terminus  # noqa: E402
 from cli import INTERRUPT  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import call  # noqa: E402
 from session import QUESTION  # noqa: E402
-
-# A package that has Terminus' command, as far as the companion uses it.
-TERMINUS = """
-import sublime_plugin
-
-
-class TerminusPasteTextCommand(sublime_plugin.TextCommand):
-    def run(self, edit, text, bracketed=False):
-        pasted = "\\x1b[200~" + text + "\\x1b[201~"
-        self.view.insert(edit, self.view.size(), pasted if bracketed else text)
-"""
 
 
 def rows(count: int, **changed: str) -> str:
@@ -121,11 +111,11 @@ class Undo(session.Session):
 class Notes(session.Session):
     @classmethod
     def new_editor(cls, temp: str = "") -> Editor:
-        folder = os.path.join(cls.root, "data", "Packages", "Terminus")
-        os.makedirs(folder)
-        with open(os.path.join(folder, "terminus.py"), "w", encoding="utf-8") as file:
-            file.write(TERMINUS)
+        terminus.install(os.path.join(cls.root, "data"))
         return super().new_editor(temp)
+
+    def setUp(self) -> None:
+        self.editor.do("close_terminals")
 
     def reject(self, name: str, note: str) -> None:
         path = self.write(name, b"old\n")
@@ -139,7 +129,7 @@ class Notes(session.Session):
         self.reject("a.py", "shorter, please")
         self.assertEqual(self.editor.do("clipboard"), "shorter, please")
         self.assertIn("clipboard", self.editor.do("status"))
-        self.editor.do("open_terminal")
+        self.editor.do("open_terminal", "Gemini CLI", self.folder)
         self.reject("b.py", "no, longer")
         # Between the brackets of a paste, so that no line end sends it off.
         pasted = "\x1b[200~no, longer\x1b[201~"
@@ -148,6 +138,21 @@ class Notes(session.Session):
         self.cli.press(pasted)
         self.cli.wait_for("> no, longer")
         self.assertNotIn("no, longer", "".join(self.model.prompts()))
+
+    def test_a_note_waits_until_the_question_of_the_cli_is_gone(self) -> None:
+        path = self.write("c.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        asking = self.cli.title()
+        self.editor.do("open_terminal", asking, self.folder)
+        self.editor.do("review", "reject_with_note", path)
+        self.editor.do("type_in_panel", "not yet")
+        self.cli.wait_until(lambda _screen: self.cli.title() != asking, "another title")
+        self.assertEqual(self.editor.do("named", asking), "")
+        self.editor.do("name_terminal", asking, self.cli.title())
+        pasted = "\x1b[200~not yet\x1b[201~"
+        self.editor.do("wait_for", "named", pasted, self.cli.title())
+        self.cli.press(pasted)
+        self.cli.wait_for("> not yet")
 
 
 class Interrupted(session.Session):

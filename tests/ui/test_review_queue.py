@@ -217,6 +217,7 @@ class Rejecting(NoteCase):
         inputs[0](" Not like this. ")
         yield from self.until_rejected()
         expected = [{"view": "Gemini CLI", "text": "Not like this.", "bracketed": True}]
+        yield lambda: pasted
         self.assertEqual(pasted, expected)
         self.assertEqual(sublime.get_clipboard(), "before")
 
@@ -226,8 +227,8 @@ class Rejecting(NoteCase):
         self.run_command("reject_with_note")
         inputs[0]("Not like this.")
         yield from self.until_rejected()
-        self.assertEqual(sublime.get_clipboard(), "Not like this.")
         yield lambda: any(terminals.COPIED.format(notes.NOTE) in each for each in told)
+        self.assertEqual(sublime.get_clipboard(), "Not like this.")
 
     def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:
         yield from self.propose("a\n", "b\n")

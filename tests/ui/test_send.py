@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import types
@@ -9,6 +10,7 @@ import unittest
 from typing import Any
 
 import sublime
+from GeminiCompanion.companion.ui import queues
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, terminals, variables
 from GeminiCompanion.companion.ui.prompt.references import NoReference, reference
 
@@ -102,6 +104,12 @@ class SendCase(ReviewCase):
                 run(on, command, args)
 
         self.replace(sublime.View, "run_command", record)
+        # What only crosses threads is done at once; what waits for something does.
+        later = queues.on_ui_thread
+        self.replace(queues, "on_worker", lambda work, delay_ms=0: work())
+        self.replace(
+            queues, "on_ui_thread", lambda work, ms=0: later(work, ms) if ms else work()
+        )
 
     def terminal(self, name: str, **arguments: Any) -> sublime.View:
         """A tab like one of Terminus, behind the text in front."""
@@ -233,6 +241,28 @@ class Where(SendCase):
         self.run_command("send_selection")
         self.assertIn("two", self.text())
 
+    def test_a_cli_that_asks_something_is_waited_for(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        terminal = self.terminal("\u270b  Action Required (work)      ", cwd=self.folder)
+        looks: list[int] = []
+        title_of = terminals.title_of
+        self.replace(terminals, "title_of", lambda view: looks.append(1) or title_of(view))
+        self.run_command("send_file")
+        yield lambda: len(looks) > 6
+        self.assertEqual(self.pasted, [])
+        terminal.set_name("\u25c7  Ready (work)")
+        yield lambda: self.pasted
+        self.assertEqual(self.text(), "@a.py ")
+
+    def test_one_that_gets_no_answer_takes_no_text_and_that_is_said(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.terminal("\u270b  Action Required (work)", cwd=self.folder)
+        told = self.told()
+        self.replace(terminals, "ANSWERED", 1)
+        self.run_command("send_file")
+        yield lambda: any(terminals.ASKING.format("the file") in each for each in told)
+        self.assertEqual((self.pasted, sublime.get_clipboard()), ([], "@a.py "))
+
 
 class What(SendCase):
     def sent(self, name: str, **arguments: Any) -> str:
@@ -337,6 +367,51 @@ class What(SendCase):
         self.assertRegex(
             text, r"^\([\d,]+ characters before these are left out here\.\)\n```\nmore\n"
         )
+
+
+class Excluded(SendCase):
+    def test_an_excluded_file_is_sent_only_after_a_question(self) -> Steps:
+        view = yield from self.open(".env", "KEY=1\n")
+        self.select(view, (0, 5))
+        panels = self.panels()
+        for name in ("send_selection", "send_reference", "send_file"):
+            with self.subTest(name):
+                sublime.set_clipboard("before")
+                self.run_command(name)
+                panel = panels.pop()
+                self.assertEqual(panel["placeholder"], sending.EXCLUDED.format(".env"))
+                panel["on_select"](-1)
+                panel["on_select"](0)
+                self.assertEqual(sublime.get_clipboard(), "before")
+                panel["on_select"](1)
+                self.assertIn(".env", sublime.get_clipboard())
+
+    def test_a_link_to_one_is_one(self) -> Steps:
+        target = self.write("server.key", "secret\n")
+        link = os.path.join(self.folder, "harmless.txt")
+        os.symlink(target, link)
+        view = self.window.open_file(link)
+        yield lambda: not view.is_loading()
+        panels = self.panels()
+        self.run_command("send_file")
+        self.assertEqual(len(panels), 1)
+        self.assertEqual(sublime.get_clipboard(), "before")
+
+    def test_open_files_leave_it_out_and_say_so(self) -> Steps:
+        yield from self.open(".env", "KEY=1\n")
+        yield from self.open("a.py", "one\n")
+        told = self.told()
+        self.run_command("send_open_files")
+        self.assertIn("/a.py", sublime.get_clipboard())
+        self.assertNotIn(".env", sublime.get_clipboard())
+        yield lambda: any("without 1 that are excluded" in each for each in told)
+
+    def test_a_pause_asks_nothing_for_the_user_sends_it_themselves(self) -> Steps:
+        yield from self.open("a.py", "one\n")
+        self.run_command("pause_sharing")
+        self.addCleanup(self.run_command, "resume_sharing")
+        self.run_command("send_file")
+        self.assertIn("/a.py", sublime.get_clipboard())
 
 
 class Prompts(SendCase):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Any
 
 import sublime
@@ -14,9 +16,16 @@ NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, an
 
 def send(window: sublime.Window, text: str, name: str) -> None:
     """`text` may have variables; `name` is what the user is told that it is."""
+    from .. import sharing
     from .sending import Sending, Words
 
-    Sending(window, lambda path: False, host.tell).send(Words(text, name))
+    # A pause ends what is told by itself; this is told by the user.
+    rules, folders = replace(sharing.of(window), paused=False), window.folders()
+
+    def is_excluded(path: str) -> bool:
+        return any(rules.reason(each, folders) for each in (path, os.path.realpath(path)))
+
+    Sending(window, is_excluded, host.tell).send(Words(text, name))
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):

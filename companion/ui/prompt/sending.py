@@ -9,6 +9,7 @@ from typing import Callable, Mapping, Sequence
 
 import sublime
 
+from .. import queues
 from . import diagnostics, excerpts, variables
 from .references import NoReference, reference
 from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
@@ -45,8 +46,13 @@ def text_view(window: sublime.Window) -> sublime.View | None:
     return next((view for view in views if view and not view.settings().get(TERMINUS_VIEW)), None)
 
 
+def open_paths(window: sublime.Window) -> list[str]:
+    """The files that have a tab, each once."""
+    return list(dict.fromkeys(path for path in map(sublime.View.file_name, window.views()) if path))
+
+
 class Sending:
-    """`is_excluded` says whether CLIs are not to be told of a file of the window; `tell` shows a
+    """`is_excluded` says, on any thread, whether CLIs are not to be told of a file; `tell` shows a
     sentence."""
 
     def __init__(
@@ -68,22 +74,45 @@ class Sending:
         except variables.UnknownVariable as error:
             self._tell(str(error))
             return
-        go_on = partial(ask_where, self._window, partial(self._hand_over, words, view))
-        if path is not None and used & OF_FILE and self._is_excluded(path):
-            self._ask(path, go_on)
-        else:
-            go_on()
+        subject = path if path is not None and used & OF_FILE else None
+        paths = {subject} if subject is not None else set()
+        if "open_files" in used:
+            paths |= set(open_paths(self._window))
 
-    def _ask(self, path: str, go_on: Callable[[], None]) -> None:
+        def look() -> None:
+            """On the worker: links are on a disk, which may be slow."""
+            excluded = frozenset(path for path in paths if self._is_excluded(path))
+            queues.on_ui_thread(partial(self._ask, words, view, subject, excluded))
+
+        queues.on_worker(look)
+
+    def _ask(
+        self,
+        words: Words,
+        view: sublime.View | None,
+        path: str | None,
+        excluded: frozenset[str],
+    ) -> None:
+        hand_over = partial(self._hand_over, words, view, excluded)
+        go_on = partial(ask_where, self._window, hand_over)
+        if path is None or path not in excluded:
+            go_on()
+            return
         self._window.show_quick_panel(
             [NO, YES],
             lambda index: go_on() if index == 1 else None,
             placeholder=EXCLUDED.format(os.path.basename(path)),
         )
 
-    def _hand_over(self, words: Words, view: sublime.View | None, target: Target) -> None:
+    def _hand_over(
+        self,
+        words: Words,
+        view: sublime.View | None,
+        excluded: frozenset[str],
+        target: Target,
+    ) -> None:
         folders = [target.folder] if target.folder else self._window.folders()
-        text = Text(self._window, view, folders, self._is_excluded)
+        text = Text(self._window, view, folders, excluded)
         try:
             filled = variables.filled(words.text, text.variables())
         except (NothingToSend, NoReference) as error:
@@ -94,19 +123,19 @@ class Sending:
 
 class Text:
     """What the variables of a prompt stand for. `folders` are those that files are named from;
-    `remarks` are about what was asked for, and end its name in a sentence."""
+    `excluded` are the paths of `$open_files` that are not to be told; `remarks` are about what was asked for, and end its name in a sentence."""
 
     def __init__(
         self,
         window: sublime.Window,
         view: sublime.View | None,
         folders: Sequence[str],
-        is_excluded: Callable[[str], bool] = lambda path: False,
+        excluded: frozenset[str] = frozenset(),
     ) -> None:
         self._window = window
         self._view = view
         self._folders = folders
-        self._is_excluded = is_excluded
+        self._excluded = excluded
         self.remarks: list[str] = []
 
     def variables(self) -> Mapping[str, Callable[[], str]]:
@@ -140,11 +169,10 @@ class Text:
         return self._named(self._path())
 
     def _open_files(self) -> str:
-        paths = [view.file_name() for view in self._window.views()]
-        distinct = list(dict.fromkeys(path for path in paths if path))
-        told = [path for path in distinct if not self._is_excluded(path)]
-        if len(told) < len(distinct):
-            self.remarks.append(f", without {len(distinct) - len(told)} that are excluded")
+        paths = open_paths(self._window)
+        told = [path for path in paths if path not in self._excluded]
+        if len(told) < len(paths):
+            self.remarks.append(f", without {len(paths) - len(told)} that are excluded")
         if not told:
             raise NothingToSend(NO_FILES)
         return " ".join(self._named(path) for path in told)

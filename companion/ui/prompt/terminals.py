@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable
 
 import sublime
 
 from ...ide.clis import CLIS
-from .. import settings
+from .. import queues, settings
 
 # Terminus' marks of its views, and the command by which it pastes into one.
 TERMINUS_VIEW, FINISHED = "terminus_view", "terminus_view.finished"
@@ -26,10 +27,14 @@ TERMINUS = "Terminus.terminus.terminal"
 PASTED = "In the prompt of the CLI, not sent off: {}."
 COPIED = "On the clipboard, to be pasted into the CLI: {}."
 REFUSED = "That terminal takes no texts of several lines now; on the clipboard: {}."
+ASKING = "The CLI waits for an answer and takes no text; on the clipboard: {}."
 CLIPBOARD = "Copy to the clipboard"
 
 # What Gemini CLI's title begins with: ready, at work (twice), a question to the user.
 TITLE = re.compile("[\u25c7\u2726\u23f2\u270b]  ")
+QUESTION = "\u270b"
+# Milliseconds between looks whether a question is answered, and how often to look.
+ANSWERED, LOOKS = 100, 50
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -62,7 +67,7 @@ def ask_where(
         else:
             go_on(targets[index])
 
-    items = [[view.name() or "Terminal", _folder_of(view)] for view in clis or every]
+    items = [[title_of(view) or "Terminal", _folder_of(view)] for view in clis or every]
     window.show_quick_panel(
         [*items, [CLIPBOARD, ""]], chosen, placeholder="Into the prompt of which CLI?"
     )
@@ -73,17 +78,13 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
     names = [name[len("output.") :] for name in window.panels() if name.startswith("output.")]
     panels = [view for view in map(window.find_output_panel, names) if view is not None]
     views = [*window.views(), *panels]
-    return [
-        view
-        for view in views
-        if view.settings().get(TERMINUS_VIEW) and not view.settings().get(FINISHED)
-    ]
+    return [view for view in views if view.settings().get(TERMINUS_VIEW) and _is_alive(view)]
 
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command tell."""
     commands = {each.command for each in CLIS} | {_program(settings.of(window).cli_command[0])}
-    title = view.name()
+    title = title_of(view)
     # "bob" is a person's name, too: it stands in the titles of many shells.
     named = any(word in title.lower() for word in commands - {"bob"})
     return named or bool(TITLE.match(title)) or bool(commands & set(map(_program, _words(view))))
@@ -118,22 +119,37 @@ def _target(view: sublime.View) -> Target:
 
 
 def hand_over(
-    target: Target, text: str, what: str, tell: Callable[[str], None], focus: bool = False
+    target: Target,
+    text: str,
+    what: str,
+    tell: Callable[[str], None],
+    focus: bool = False,
+    looks: int = LOOKS,
 ) -> None:
-    """Paste the text into the prompt, or copy it, and say so; `what` names it in the sentence."""
-    text, terminal = harmless(text), target.terminal
+    """Paste the text into the prompt, or copy it, and say so; `what` names it in the sentence. A
+    CLI that asks something is looked at so many times before that."""
+    terminal, safe = target.terminal, harmless(text)
     if terminal is None or not terminal.is_valid():
-        sublime.set_clipboard(text)
-        tell(COPIED.format(what))
-    elif "\n" in text and not _takes_pastes(terminal):
+        _copy(safe, COPIED, what, tell)
+    elif title_of(terminal).startswith(QUESTION) and looks:
+        # A question stands in place of the prompt, and a paste is lost (docs/protocol.md 8.57).
+        again = partial(hand_over, target, text, what, tell, focus, looks - 1)
+        queues.on_ui_thread(again, ANSWERED)
+    elif title_of(terminal).startswith(QUESTION):
+        _copy(safe, ASKING, what, tell)
+    elif "\n" in safe and not _takes_pastes(terminal):
         # Without brackets around it, each line end would send off what stands before it.
-        sublime.set_clipboard(text)
-        tell(REFUSED.format(what))
+        _copy(safe, REFUSED, what, tell)
     else:
-        terminal.run_command(PASTE, {"text": text, "bracketed": True})
+        terminal.run_command(PASTE, {"text": safe, "bracketed": True})
         tell(PASTED.format(what))
         if focus:
             _show(terminal)
+
+
+def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:
+    sublime.set_clipboard(text)
+    tell(sentence.format(what))
 
 
 def harmless(text: str) -> str:
@@ -149,13 +165,28 @@ def _picture(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
 
-def _takes_pastes(terminal: sublime.View) -> bool:
+def _takes_pastes(view: sublime.View) -> bool:
     """Whether its program has asked for brackets around pasted texts; True where nobody knows."""
+    terminal = _terminal(view)
+    return terminal is None or terminal.bracketed_paste_mode_enabled()
+
+
+def title_of(view: sublime.View) -> str:
+    """What the program in the terminal calls it; the tab's name where nobody knows."""
+    screen = getattr(_terminal(view), "screen", None)
+    title = getattr(screen, "title", "")
+    return (title if isinstance(title, str) and title.strip() else view.name()).strip()
+
+
+def _is_alive(view: sublime.View) -> bool:
+    known = TERMINUS in sys.modules
+    return not view.settings().get(FINISHED) and not (known and _terminal(view) is None)
+
+
+def _terminal(view: sublime.View) -> Any:
+    """Terminus' own record of the view; None where it has none, or is not loaded."""
     terminals_of = getattr(sys.modules.get(TERMINUS), "Terminal", None)
-    if terminals_of is None:
-        return True
-    found = terminals_of.from_id(terminal.id())
-    return found is not None and found.bracketed_paste_mode_enabled()
+    return terminals_of.from_id(view.id()) if terminals_of is not None else None
 
 
 def _show(terminal: sublime.View) -> None:

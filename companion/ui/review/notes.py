@@ -11,14 +11,17 @@ from typing import Callable
 
 import sublime
 
+from .. import queues
 from ..prompt.references import lines
-from ..prompt.terminals import Target, ask_where, hand_over
+from ..prompt.terminals import Target, ask_where, hand_over, terminals
 from . import comments
 from .record import Comment, waiting
 from .reviews import Reviews
 
 PROMPT = "Why is it rejected? Your words go into the prompt of the CLI"
 NOTE = "your note"
+# Milliseconds from the decision until the CLI's question is gone, whose title may not tell.
+PROMPT_IS_BACK = 1000
 NOT_DECIDED = "The diff waits on; your note is on the clipboard."
 DECIDED = "That diff is decided already; your note is on the clipboard."
 
@@ -74,7 +77,12 @@ class Notes:
 
 
 def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:
-    """Put the words into the prompt of a CLI of the window, without sending them off; onto the
-    clipboard where there is none, and where the user chooses none: they are not lost."""
+    """After a decision: put the words into the prompt of a CLI of the window, without sending them
+    off; onto the clipboard where there is none, and where the user chooses none: they are not
+    lost."""
     to = partial(hand_over, text=words, what=NOTE, tell=tell)
-    ask_where(window, to, lambda: to(Target()))
+    ask = partial(ask_where, window, to, lambda: to(Target()))
+    if terminals(window):
+        queues.on_ui_thread(ask, PROMPT_IS_BACK)
+    else:
+        ask()
