@@ -107,9 +107,7 @@ class SendCase(ReviewCase):
         # What only crosses threads is done at once; what waits for something does.
         later = queues.on_ui_thread
         self.replace(queues, "on_worker", lambda work, delay_ms=0: work())
-        self.replace(
-            queues, "on_ui_thread", lambda work, ms=0: later(work, ms) if ms else work()
-        )
+        self.replace(queues, "on_ui_thread", lambda work, ms=0: later(work, ms) if ms else work())
 
     def terminal(self, name: str, **arguments: Any) -> sublime.View:
         """A tab like one of Terminus, behind the text in front."""

@@ -123,7 +123,8 @@ class Sending:
 
 class Text:
     """What the variables of a prompt stand for. `folders` are those that files are named from;
-    `excluded` are the paths of `$open_files` that are not to be told; `remarks` are about what was asked for, and end its name in a sentence."""
+    `excluded` has the paths that `$open_files` leaves out; `remarks` are about what was asked for,
+    and end its name in a sentence."""
 
     def __init__(
         self,
