@@ -34,6 +34,8 @@ class FakeCli:
             "MCP-Protocol-Version": version,
         }
         self.notifications: list[tuple[str, dict[str, Any]]] = []
+        # All bytes that came, of answers and of the stream.
+        self.raw: list[bytes] = []
         self.stream_ended = threading.Event()
         self.is_closed = False
         # What broke the stream off; None while it lives and after a graceful end.
@@ -54,6 +56,10 @@ class FakeCli:
         """The tool's result, in a while."""
         params = {"name": tool, "arguments": arguments}
         return self._pool.submit(lambda: self._post("tools/call", params)["result"])
+
+    def request(self, method: str) -> Future[dict[str, Any]]:
+        """The method's result, in a while."""
+        return self._pool.submit(lambda: self._post(method, {})["result"])
 
     def post_together(self, *calls: tuple[str, dict[str, Any]]) -> Future[None]:
         """Call tools one right after the other, without waiting for the answer to the first."""
@@ -110,6 +116,7 @@ class FakeCli:
             connection.request("POST", "/mcp", json.dumps(message), {**self.headers, **JSON})
             response = connection.getresponse()
             body = response.read()
+            self.raw.append(str(response.headers).encode() + body)
         finally:
             connection.close()
         if response.status not in (200, 202):
@@ -128,6 +135,7 @@ class FakeCli:
         id = ""
         try:
             for line in iter(response.readline, b""):
+                self.raw.append(line)
                 self._stream_began.set()
                 if line.startswith(b"id: "):
                     id = line[4:].strip().decode()

@@ -57,8 +57,8 @@ class Kind:
     instead: Any = None
     # What becomes of the user's value and the project's.
     both: Callable[[Any, Any], Any] = lambda user, project: project
-    # What is wrong with a value, in a sentence of its own.
-    reason: Callable[[Any], str] = lambda value: ""
+    # The end of the sentence on a value that does not fit.
+    came: Callable[[Any], str] = lambda value: f"is {_shown(value)}."
 
 
 def _is_words(value: Any) -> bool:
@@ -75,8 +75,8 @@ def _are_patterns(value: Any) -> bool:
 
 def _bad_pattern(value: Any) -> str:
     bad = [it for it in value if problem_of(it)] if isinstance(value, list) else []
-    which = f" The pattern {_shown(bad[0])} {problem_of(bad[0])}." if bad else ""
-    return which + " Until that is corrected, no CLI is told of any file."
+    which = f"{_shown(bad[0])} {problem_of(bad[0])}" if bad else f"is {_shown(value)}"
+    return which + ". Until that is corrected, no CLI is told of any file."
 
 
 def _one_of(words: tuple[str, ...]) -> str:
@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {
         _are_patterns,
         instead=list(UNREADABLE),
         both=lambda user, project: [*project, *user],
-        reason=_bad_pattern,
+        came=_bad_pattern,
     ),
     "only_project_files": Kind(
         "true or false", _is_switch, instead=True, both=lambda user, project: user or project
@@ -152,8 +152,8 @@ def _checked(name: str, place: str, value: Any, problems: list[str]) -> dict[str
     kind = KINDS[name]
     if kind.fits(value):
         return {name: value}
-    expected, came = f"has to be {kind.expected}", f"is {_shown(value)}"
-    problems.append(f'"{name}" in the {place} {expected}, and {came}.{kind.reason(value)}')
+    expected = f'"{name}" in the {place} has to be {kind.expected}'
+    problems.append(f"{expected}, and {kind.came(value)}")
     return {} if kind.instead is None else {name: kind.instead}
 
 

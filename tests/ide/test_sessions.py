@@ -10,6 +10,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.decisions import Decision
+from GeminiCompanion.companion.ide.mcp import ToolsChanged
 from GeminiCompanion.companion.ide.saved_state import SavedSession
 from GeminiCompanion.companion.ide.sessions import (
     ABSENT,
@@ -112,6 +113,15 @@ class OneSession(unittest.TestCase):
         self.session.send(Context("new"), passing=True)
         stream = self.session.attach(None)
         self.assertEqual([await next_of(stream) for _ in range(3)], ["d", "new", "(silence)"])
+
+    @in_loop
+    async def test_a_passing_event_of_another_kind_stays(self) -> None:
+        self.session.send(ToolsChanged(), passing=True)
+        self.session.send(Context("old"), passing=True)
+        self.session.send(Context("new"), passing=True)
+        stream = self.session.attach(None)
+        names = [await next_of(stream) for _ in range(3)]
+        self.assertEqual(names, ["notifications/tools/list_changed", "new", "(silence)"])
 
     def test_a_passing_event_is_never_an_undelivered_decision(self) -> None:
         self.session.send(Context("context"), passing=True)

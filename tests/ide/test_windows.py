@@ -28,6 +28,7 @@ from GeminiCompanion.companion.ide.events import (
     WindowsChanged,
     WindowSettingsChanged,
 )
+from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.windows import Windows
@@ -234,6 +235,16 @@ class Events(WindowsTestCase):
             self.tell(WindowSettingsChanged(2, WindowSettings(False)))
             state = two.next().message["params"]["workspaceState"]
             self.assertIs(state["isTrusted"], False)
+
+    def test_a_window_has_its_settings_before_anything_is_told_of_it(self) -> None:
+        paused = WindowSettings(diffs=False, sharing=Sharing(paused=True))
+        self.tell(WindowsChanged({3: ()}, {3: paused}))
+        self.tell(FileFocused(3, self.file(1, "a")))
+        wait_for(lambda: 3 in self.told[-1])
+        client = self.client(3)
+        with client.stream() as stream:
+            self.assertEqual(self.names(stream), [])
+            self.assertEqual(client.call("tools/list")["result"]["tools"], [])
 
     def test_decisions_reach_the_session_in_their_window(self) -> None:
         client = self.client(2)

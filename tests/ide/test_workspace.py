@@ -22,7 +22,10 @@ from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
+from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, READ, Session, StreamEnded
+from GeminiCompanion.companion.ide.sharing import Sharing
+from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import (
@@ -218,6 +221,22 @@ class Context(WithoutServer):
         _, second = self.connect()
         await self.clock.advance(1)
         self.assertEqual((first.contexts(), second.contexts()), ([[], ["a"]], [["a"]]))
+
+    @in_loop
+    async def test_what_may_be_told_no_more_is_taken_back_without_waiting_for_other_changes(
+        self,
+    ) -> None:
+        await self.begin()
+        _, reader = self.connect()
+        self.focus(1, "a")
+        await self.clock.advance(1)
+        self.focus(2, "b")
+        change = WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True)))
+        change.apply_to(self.workspace)
+        await self.clock.advance(0)
+        self.assertEqual(reader.contexts(), [[], ["a"], []])
+        await self.clock.advance(1)
+        self.assertEqual(reader.contexts(), [[], ["a"], []])
 
     @in_loop
     async def test_trust_is_left_out_unless_somebody_says_it(self) -> None:

@@ -106,7 +106,7 @@ class HoldingBack(unittest.TestCase):
                     sharing = Sharing(exclude=found.exclude)
                     self.assertEqual(sharing.reason("/x.c", ()), EXCLUDED)
                     self.assertIn("no CLI is told of any file", problem)
-        self.assertIn('pattern "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
+        self.assertIn('and "keys/[a-" has a "["', parse({"exclude": ["keys/[a-"]})[1][0])
 
     def test_a_switch_that_makes_no_sense_is_taken_for_on(self) -> None:
         for user, project in (({"only_project_files": "no"}, {}), ({}, {"only_project_files": 0})):
