@@ -17,8 +17,12 @@ from typing import List
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "dev.txt")]
-# Folders with a package.json: the real CLI for the tests, and the server that is measured against.
-NODE_FOLDERS = [os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "bench", "sdk_server")]
+# Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
+# server that is measured against.
+NODE_FOLDERS = [
+    os.path.join(ROOT, *path)
+    for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
+]
 # The oldest Python for tools that have a virtual environment of their own.
 OLDEST_APART = (3, 11)
 # Unpacks the browser that comes as an npm package into the temp folder, and the libraries that a
@@ -91,11 +95,13 @@ def set_up_apart(name: str) -> str:
 
 
 def set_up_schema() -> None:
-    """What asks the API's server all that its description allows; see tests/e2e/test_api_schema."""
+    """What asks the API's server all that its description allows, and clients that others wrote;
+    see tests/e2e/test_api_schema and test_api_clients."""
     if sys.version_info < OLDEST_APART:
-        print("schemathesis needs Python %d.%d or newer: its test will be skipped." % OLDEST_APART)
+        print("schemathesis and others' clients need Python %d.%d or newer." % OLDEST_APART)
         return
-    set_up_apart("schema")
+    for name in ("schema", "clients"):
+        set_up_apart(name)
 
 
 def set_up_node() -> None:

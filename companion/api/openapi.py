@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from typing import Any, Sequence
@@ -9,7 +10,7 @@ from typing import Any, Sequence
 from .. import __version__
 from .handler_types import Route
 from .refusal import KINDS
-from .schemas import COMPONENTS, Schema, reference
+from .schemas import COMPONENTS, ENVELOPE, Schema, reference
 
 # What every route may answer, whatever it is asked.
 ALWAYS = (400, 403, 500, 503)
@@ -45,9 +46,15 @@ def encoded(routes: Sequence[Route]) -> bytes:
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
+    """Every body has a name of its own, which generators of clients give to a class or a type."""
     paths: dict[str, dict[str, Any]] = {}
+    bodies: dict[str, Schema] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+        if route.method == "POST":
+            bodies[_request_name(route)] = route.form.schema
+        if route.answer:
+            bodies[_response_name(route)] = _whole(route.answer)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,7 +66,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": COMPONENTS,
+            "schemas": {**COMPONENTS, **bodies},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -68,7 +75,9 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 def _operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _name(route),
+        "tags": [_tag(route)],
         "summary": route.summary,
+        "description": inspect.getdoc(route.handler) or route.summary,
         "parameters": _parameters(route),
         "responses": _responses(route),
     }
@@ -78,14 +87,43 @@ def _operation(route: Route) -> dict[str, Any]:
         is_needed = bool(route.form.schema.get("required"))
         operation["requestBody"] = {
             "required": is_needed,
-            "content": {JSON: {"schema": route.form.schema}},
+            "content": {JSON: {"schema": reference(_request_name(route))}},
         }
     return operation
 
 
 def _name(route: Route) -> str:
     words = re.findall(r"[A-Za-z]+", route.path)
-    return route.method.lower() + "".join(word[0].upper() + word[1:] for word in words)
+    return route.method.lower() + "".join(map(_capital, words))
+
+
+def _request_name(route: Route) -> str:
+    return _capital(_name(route)) + "Request"
+
+
+def _response_name(route: Route) -> str:
+    return _capital(_name(route)) + "Response"
+
+
+def _capital(word: str) -> str:
+    return word[0].upper() + word[1:]
+
+
+def _tag(route: Route) -> str:
+    """By the module of the handler: chat_handlers is "chat"."""
+    module = route.handler.__module__.rpartition(".")[2]
+    return module[: -len("_handlers")] if module.endswith("_handlers") else "server"
+
+
+def _whole(answer: Schema) -> dict[str, Any]:
+    """An answer with the members that all of them have, as one object: generators cannot merge
+    several."""
+    required = [*ENVELOPE, *answer.get("required", ())]
+    return {
+        **answer,
+        "properties": {**ENVELOPE, **answer["properties"]},
+        "required": list(dict.fromkeys(required)),
+    }
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
@@ -132,7 +170,7 @@ def _responses(route: Route) -> dict[str, Any]:
 def _content(route: Route) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if route.answer:
-        content[JSON] = {"schema": {"allOf": [reference("BaseResponse"), route.answer]}}
+        content[JSON] = {"schema": reference(_response_name(route))}
     if route.streams:
         content["text/event-stream"] = {"schema": SSE_EVENT}
         content["application/x-ndjson"] = {"schema": LINE}

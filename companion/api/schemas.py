@@ -61,6 +61,8 @@ def reference(name: str) -> dict[str, Any]:
 STRING, BOOLEAN, INTEGER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 TEXT_OR_NULL = {"type": ["string", "null"]}
 TIME = {"type": "string", "format": "date-time"}
+ANYTHING = {"type": "object", "additionalProperties": True}
+EXECUTION = {"type": "string", "enum": ["pending", "executing", "completed", "failed"]}
 NOTHING: Schema = form({})
 
 # No system takes a NUL in a path.
@@ -132,15 +134,25 @@ EXECUTE_COMMAND = form(
 
 # Answers: each is the members beside those of `BaseResponse`.
 
-ENVELOPE = record(
-    {"success": BOOLEAN, "timestamp": TIME},
-    {"message": STRING, "error": STRING, "code": STRING},
-)
-ERROR = record({"success": {"const": False}, "error": STRING, "message": STRING, "code": STRING})
+# The members of all of them; an answer that went well has no `error`, but a turn that did not.
+ENVELOPE: Mapping[str, Schema] = {"success": BOOLEAN, "message": STRING, "timestamp": TIME}
+ERROR = {
+    "description": "What went wrong: `code` is for programs, `message` for people.",
+    **record(
+        {
+            "success": {"type": "boolean", "const": False},
+            "error": STRING,
+            "message": STRING,
+            "code": STRING,
+            "timestamp": TIME,
+        },
+        {"details": STRING, "sessionId": STRING, "turnId": STRING, "data": ANYTHING},
+    ),
+}
 DONE = record({"message": STRING})
 STATUS = record(
     {
-        "status": {"const": "ok"},
+        "status": {"type": "string", "const": "ok"},
         "version": STRING,
         "cli": record(
             {"version": TEXT_OR_NULL, "running": BOOLEAN, "pid": {"type": ["integer", "null"]}}
@@ -153,7 +165,7 @@ AUTH_STATUS = record(
         "data": record(
             {
                 "isAuthenticated": BOOLEAN,
-                "authType": {"enum": [*AUTH_TYPES, None]},
+                "authType": {"type": ["string", "null"], "enum": [*AUTH_TYPES, None]},
                 "hasApiKey": BOOLEAN,
                 "hasGoogleCloudConfig": BOOLEAN,
                 "account": TEXT_OR_NULL,
@@ -168,7 +180,7 @@ USAGE = record(
     {
         "inputTokens": INTEGER,
         "outputTokens": INTEGER,
-        "byModel": {"type": "object", "additionalProperties": TOKENS},
+        "byModel": {"type": "object", "additionalProperties": reference("TokenCount")},
     }
 )
 TOOL_CALL = record(
@@ -177,8 +189,8 @@ TOOL_CALL = record(
         "name": STRING,
         "displayName": STRING,
         "description": STRING,
-        "args": {"type": "object"},
-        "status": {"enum": ["pending", "executing", "completed", "failed"]},
+        "args": ANYTHING,
+        "status": EXECUTION,
     },
     {"result": STRING, "displayResult": STRING, "success": BOOLEAN, "error": TEXT_OR_NULL},
 )
@@ -191,7 +203,8 @@ CHAT_DONE = record(
         "turnId": STRING,
         "reason": STRING,
         "usage": reference("Usage"),
-    }
+    },
+    {"error": STRING},
 )
 SESSION_INFO = record(
     {
@@ -205,19 +218,21 @@ SESSION_INFO = record(
         "usage": reference("Usage"),
     }
 )
+MODEL_INFO = record({"id": STRING, "name": STRING, "description": STRING})
 MODELS_TOLD = record(
     {
         "current": STRING,
-        "models": many(record({"id": STRING, "name": STRING, "description": STRING})),
+        "models": many(reference("ModelInfo")),
     }
 )
 FILE_CONTENT = record({"path": STRING, "content": STRING})
+ITEM = record(
+    {"name": STRING, "type": {"type": "string", "enum": ["file", "directory"]}, "path": STRING}
+)
 DIRECTORY = record(
     {
         "path": STRING,
-        "items": many(
-            record({"name": STRING, "type": {"enum": ["file", "directory"]}, "path": STRING})
-        ),
+        "items": many(reference("DirectoryItem")),
         "truncated": BOOLEAN,
     }
 )
@@ -234,7 +249,8 @@ COMMAND_DONE = record(
 # Events of a stream: `data` of each type, beside the ids that all of them have.
 
 IDS = {"sessionId": STRING, "turnId": STRING}
-EXECUTION = {"enum": ["pending", "executing", "completed", "failed"]}
+OPTION = record({"outcome": {"type": "string", "enum": list(OUTCOMES)}, "label": STRING})
+DIFF = record({"path": STRING, "oldText": STRING, "newText": STRING})
 EVENT_DATA: Mapping[str, Schema] = {
     "content": record({**IDS, "text": STRING, "isPartial": BOOLEAN}),
     "thought": record({**IDS, "subject": STRING, "description": STRING}),
@@ -245,7 +261,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             "name": STRING,
             "displayName": STRING,
             "description": STRING,
-            "args": {"type": "object"},
+            "args": ANYTHING,
             "requiresConfirmation": BOOLEAN,
         }
     ),
@@ -255,7 +271,7 @@ EVENT_DATA: Mapping[str, Schema] = {
             **IDS,
             "callId": STRING,
             "name": STRING,
-            "args": {"type": "object"},
+            "args": ANYTHING,
             "result": STRING,
             "displayResult": STRING,
             "success": BOOLEAN,
@@ -271,33 +287,76 @@ EVENT_DATA: Mapping[str, Schema] = {
             "description": STRING,
             "prompt": STRING,
             "command": STRING,
-            "args": {"type": "object"},
-            "options": many(record({"outcome": {"enum": list(OUTCOMES)}, "label": STRING})),
-            "diff": {
-                "type": ["object", "null"],
-                "properties": {"path": STRING, "oldText": STRING, "newText": STRING},
-                "required": ["path", "oldText", "newText"],
-            },
+            "args": ANYTHING,
+            "options": many(reference("Option")),
+            "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
         }
     ),
     "complete": record(
-        {**IDS, "success": BOOLEAN, "message": STRING, "reason": STRING, "usage": USAGE}
+        {
+            **IDS,
+            "success": BOOLEAN,
+            "message": STRING,
+            "reason": STRING,
+            "usage": reference("Usage"),
+        }
     ),
     "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
 }
+EVENT_WORDS: Mapping[str, str] = {
+    "content": "A piece of the answer; `isPartial` is false for the last of a run of pieces.",
+    "thought": "A thought of the model; the subjects `Warning` and `Retrying` are ours.",
+    "tool_call": "The model calls a tool.",
+    "tool_execution": "Where the call of a tool stands.",
+    "tool_result": "What came of the call of a tool; the last event about it.",
+    "tool_confirmation": "The call waits for somebody to decide, by POST /tool-confirmation.",
+    "complete": "The turn is over; the last event.",
+    "error": "The turn broke off; the last event instead of `complete`.",
+}
 
 
-def event(type: str) -> dict[str, Any]:
-    return record({"type": {"const": type}, "data": EVENT_DATA[type], "timestamp": TIME})
+def event_name(type: str) -> str:
+    return "".join(word.capitalize() for word in type.split("_")) + "Event"
 
 
-EVENT: Schema = {"oneOf": [event(type) for type in EVENT_DATA]}
+def _events() -> dict[str, Schema]:
+    """Each event and its data by their names, and one name for all of them."""
+    found: dict[str, Schema] = {}
+    for type, data in EVENT_DATA.items():
+        name = event_name(type)
+        found[name + "Data"] = data
+        found[name] = {
+            "description": EVENT_WORDS[type],
+            **record(
+                {
+                    "type": {"type": "string", "const": type},
+                    "data": reference(name + "Data"),
+                    "timestamp": TIME,
+                }
+            ),
+        }
+    names = {type: event_name(type) for type in EVENT_DATA}
+    found["StreamingEvent"] = {
+        "description": "An event of a stream.",
+        "oneOf": [reference(name) for name in names.values()],
+        "discriminator": {
+            "propertyName": "type",
+            "mapping": {type: reference(name)["$ref"] for type, name in names.items()},
+        },
+    }
+    return found
+
+
 # What answers refer to by name.
 COMPONENTS: Mapping[str, Schema] = {
-    "BaseResponse": ENVELOPE,
-    "ErrorResponse": {"allOf": [reference("BaseResponse"), ERROR]},
-    "StreamingEvent": EVENT,
+    "ErrorResponse": ERROR,
     "ToolCall": TOOL_CALL,
+    "TokenCount": TOKENS,
     "Usage": USAGE,
     "SessionInfo": SESSION_INFO,
+    "ModelInfo": MODEL_INFO,
+    "DirectoryItem": ITEM,
+    "Option": OPTION,
+    "Diff": DIFF,
+    **_events(),
 }

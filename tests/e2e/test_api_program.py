@@ -68,11 +68,14 @@ class ProgramCase(unittest.TestCase):
         return process
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
+        return json.loads(self.read(method, path, body))
+
+    def read(self, method: str, path: str, body: Any = None) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         try:
             connection.request(method, path, json.dumps(body or {}), headers)
-            return json.load(connection.getresponse())
+            return connection.getresponse().read()
         finally:
             connection.close()
 

@@ -1,0 +1,109 @@
+"""Clients that others wrote, and that others' generators make of openapi.json, against the API with
+the real CLI behind it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
+from model_server import ModelServer, thought  # noqa: E402
+from test_api_program import PATIENCE, ProgramCase  # noqa: E402
+
+sys.path.insert(0, ROOT)
+
+from tools.setup import VENV, python_of  # noqa: E402
+
+FOLDER = os.path.join(HERE, "clients")
+MODULES = os.path.join(FOLDER, "node_modules")
+PYTHON = python_of(os.path.join(VENV, "clients"))
+TYPES = ["thought", "content", "content", "complete"]
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+@unittest.skipUnless(os.path.exists(MODULES), "the clients are not installed: make setup")
+class OthersClients(ProgramCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+        self.model.will_play("hello", [thought("Greeting", "Shortly."), "Hi."])
+        self.serve("--gemini-url", self.model.url, "--model", MODEL, "--language", "en")
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def run_in(self, folder: str, *command: str) -> str:
+        """What the command prints. Raises AssertionError where it fails."""
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def workshop(self) -> str:
+        """A folder with the document, the scripts and the libraries."""
+        folder = os.path.join(self.root, "generated")
+        os.mkdir(folder)
+        for name in os.listdir(FOLDER):
+            if name.startswith("generated."):
+                shutil.copy(os.path.join(FOLDER, name), folder)
+        os.symlink(MODULES, os.path.join(folder, "node_modules"))
+        with open(os.path.join(folder, "openapi.json"), "wb") as file:
+            file.write(self.read("GET", "/openapi.json"))
+        return folder
+
+    def test_libraries_for_streams_get_every_event_and_nothing_else(self) -> None:
+        for script in ("fetch_event_source", "eventsource_client", "axios"):
+            with self.subTest(script):
+                told = self.run_in(FOLDER, "node", script + ".mjs", self.url, self.token, "hello")
+                self.assertEqual(told.split(), TYPES)
+
+    def test_an_event_source_stops_after_the_last_event(self) -> None:
+        turn = self.ask("POST", "/chat", {"message": "hello"})["turnId"]
+        told = self.run_in(FOLDER, "node", "eventsource.mjs", self.url, self.token, turn)
+        self.assertEqual(told.split(), [*TYPES, "closed"])
+
+    def test_clients_made_for_typescript_compile_and_work(self) -> None:
+        folder = self.workshop()
+        binaries = os.path.join("node_modules", ".bin")
+        self.run_in(
+            folder,
+            os.path.join(binaries, "openapi-typescript"),
+            "openapi.json",
+            "-o",
+            "schema.d.ts",
+        )
+        self.run_in(folder, os.path.join(binaries, "openapi-ts"), "-i", "openapi.json", "-o", "hey")
+        options = "--strict --skipLibCheck --target es2022 --module commonjs --types node".split()
+        self.run_in(folder, os.path.join(binaries, "tsc"), *options, "generated.ts")
+        told = self.run_in(folder, "node", "generated.js", self.url, self.token, "hello")
+        self.assertEqual(told, "Hi.\nSESSION_NOT_FOUND 404\n")
+
+    @unittest.skipUnless(
+        os.path.exists(PYTHON), "openapi-python-client is not installed: make test"
+    )
+    def test_a_client_made_for_python_works(self) -> None:
+        folder = self.workshop()
+        generate = "from openapi_python_client.cli import app; app()"
+        printed = self.run_in(
+            folder, PYTHON, "-c", generate, "generate", "--path", "openapi.json",
+            "--meta", "none", "--output-path", "api_client",
+        )  # fmt: skip
+        self.assertNotIn("Unable", printed)
+        told = self.run_in(folder, PYTHON, "generated.py", self.url, self.token, "hello")
+        self.assertEqual(told, "Hi.\nSESSION_NOT_FOUND\nHi.\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
