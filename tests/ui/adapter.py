@@ -6,11 +6,12 @@ import dataclasses
 import os
 import shutil
 import tempfile
-from typing import Any, Callable, Generator
+from typing import Any, Callable, Generator, Sequence
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import StatusAsked, WindowSettingsChanged
+from GeminiCompanion.companion.ide.events import Event, StatusAsked, WindowSettingsChanged
+from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing
 from GeminiCompanion.companion.ui.review import lookup
 from unittesting import AWAIT_WORKER, DeferrableTestCase
@@ -113,14 +114,27 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def until_connected(self, count: int) -> Generator[Any, Any, None]:
         """Until the companion knows of so many CLIs with a stream in the window."""
 
-        def connected() -> bool:
-            states: list[Any] = []
-            plugin._host.companion.post(StatusAsked(states.extend))
-            self.states = getattr(self, "states", []) + [states]
-            mine = [s for seen in self.states for s in seen if s.window_id == self.window.id()]
-            return bool(mine) and mine[-1].connected == count
+        def look(states: Sequence[Status]) -> list[int]:
+            return [it.connected for it in states if it.window_id == self.window.id()]
 
-        yield connected
+        yield from self.until_answered(StatusAsked, look, [count])
+
+    def until_answered(
+        self, ask: Callable[[Any], Event], look: Callable[[Any], Any], expected: Any
+    ) -> Generator[Any, Any, None]:
+        """Until this is what `look` gives of the companion's answer: `ask` makes the question of
+        what is to be called with it. One by one, so that a slow companion is not flooded."""
+        answers: list[Any] = []
+        asked = 0
+
+        def found() -> Any:
+            nonlocal asked
+            if asked == len(answers):
+                asked += 1
+                plugin._host.companion.post(ask(answers.append))
+            return look(answers[-1]) if answers else None
+
+        yield from self.until_equal(found, expected)
 
     def diff(self, cli: FakeCli, path: str, text: str) -> Generator[Any, Any, sublime.View]:
         """`right = yield from self.diff(...)`: a diff that the CLI opened."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Generator
+from functools import partial
+from typing import Any, Generator, Sequence
 from unittest import mock
 
 import sublime
@@ -401,15 +402,12 @@ class Kept(Asked):
 
     def until_unwritten(self, *expected: tuple[str, str]) -> Steps:
         """Until these are the texts, with their paths, that no CLI has got."""
-        answers: list[Any] = []
 
-        def look() -> list[Any] | None:
-            plugin._host.companion.post(UnwrittenAsked(self.window.id(), answers.append))
-            if not answers:
-                return None
-            return [it for it in answers[-1] if it[0].startswith(self.folder)]
+        def look(unwritten: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+            return [it for it in unwritten if it[0].startswith(self.folder)]
 
-        yield from self.until_equal(look, list(expected))
+        ask = partial(UnwrittenAsked, self.window.id())
+        yield from self.until_answered(ask, look, list(expected))
 
     def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Generator
+from functools import partial
+from typing import Any, Generator, Sequence
 from unittest import mock
 
 import sublime
-from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.ide import transport
 from GeminiCompanion.companion.ide.events import UnwrittenAsked
@@ -51,13 +51,12 @@ class LargeCase(ReviewCase):
 
     def until_told(self) -> Steps:
         """Until the companion knows that the text went out whole."""
-        answers: list[Any] = []
 
-        def is_told() -> bool:
-            plugin._host.companion.post(UnwrittenAsked(self.window.id(), answers.append))
-            return any(self.path not in dict(answer) for answer in answers)
+        def is_told(unwritten: Sequence[tuple[str, str]]) -> bool:
+            return self.path not in dict(unwritten)
 
-        yield is_told
+        ask = partial(UnwrittenAsked, self.window.id())
+        yield from self.until_answered(ask, is_told, True)
 
     def until_refused(self, why: str) -> Steps:
         """Every command on single changes says why there are none."""
