@@ -47,7 +47,8 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
             if not cli.is_closed and not cli.stream_ended.is_set():
                 yield cli.call("closeDiff", filePath=os.path.join(self.folder, "none")).done
             cli.close()
-        # Edits that nobody decided on stay in tabs of their own.
+        # Edits that nobody decided on stay in tabs of their own, once the companion has heard.
+        yield from self.until_status(lambda it: it.waiting, 0)
         yield from self.until_turn()
         yield lambda: not self.tabs() or self.close_tabs()
 
@@ -113,11 +114,15 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
     def until_connected(self, count: int) -> Generator[Any, Any, None]:
         """Until the companion knows of so many CLIs with a stream in the window."""
+        yield from self.until_status(lambda it: it.connected, count)
 
-        def look(states: Sequence[Status]) -> list[int]:
-            return [it.connected for it in states if it.window_id == self.window.id()]
+    def until_status(self, look: Callable[[Status], int], count: int) -> Generator[Any, Any, None]:
+        """Until this is what `look` gives of what the companion says of the window."""
 
-        yield from self.until_answered(StatusAsked, look, [count])
+        def look_at_all(states: Sequence[Status]) -> list[int]:
+            return [look(it) for it in states if it.window_id == self.window.id()]
+
+        yield from self.until_answered(StatusAsked, look_at_all, [count])
 
     def until_answered(
         self, ask: Callable[[Any], Event], look: Callable[[Any], Any], expected: Any
