@@ -206,7 +206,7 @@ class Front(Terminal):
     def test_a_note_goes_with_the_rejection(self) -> None:
         cli = self.connect()
         self.propose(cli, "new\n")
-        self.press_and_see("R\ntoo short", f"Rejected: {self.path}", "on the clipboard")
+        self.press_and_see("R\ntoo short", f"Rejected: {self.path}", "On the clipboard")
         self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
 
     def test_one_of_the_waiting_diffs_is_chosen_in_a_list(self) -> None:
