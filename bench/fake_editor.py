@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, Optional, Tuple
 
 from companion.ide.editor import ClosedDiff, Editor, Proposal
+from companion.ide.status import Status
 
 
 class FakeEditor(Editor):
@@ -29,6 +30,9 @@ class FakeEditor(Editor):
         pass
 
     async def return_text(self, window_id: int, path: str, text: str) -> None:
+        pass
+
+    def show_status(self, statuses: tuple[Status, ...]) -> None:
         pass
 
     def tell(self, sentence: str) -> None:

@@ -22,6 +22,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from GeminiCompanion.companion.ide.status import Status
 
 # Seconds after which whatever is waited for will not come any more.
 PATIENCE = 90.0
@@ -167,6 +168,8 @@ class FakeEditor(Editor):
     def __init__(self) -> None:
         self.diffs: dict[tuple[int, str, str], str] = {}
         self.told: list[str] = []
+        # The state of all windows, each time that it was another one.
+        self.statuses: list[tuple[Status, ...]] = []
         self.orphaned: dict[tuple[int, str], bool] = {}
         self.refusal = ""
         # Paths of diffs whose CLI closed them without a decision.
@@ -200,6 +203,9 @@ class FakeEditor(Editor):
 
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         self.orphaned[window_id, session_id] = orphaned
+
+    def show_status(self, statuses: tuple[Status, ...]) -> None:
+        self.statuses.append(statuses)
 
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         self.returned.append((window_id, path, text))

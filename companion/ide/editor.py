@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from .status import Status
+
 
 class EditorError(Exception):
     """The editor cannot do it; the text is a sentence for the user of the CLI."""
@@ -77,6 +79,11 @@ class Editor(ABC):
     @abstractmethod
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
         """Show whether the session's diffs wait for a CLI that is there; returns at once, from any
+        thread."""
+
+    @abstractmethod
+    def show_status(self, statuses: tuple[Status, ...]) -> None:
+        """Show the state of all windows, which is another one now; returns at once, from any
         thread."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ class Status:
     """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
     decision, `unwritten` the accepted texts that no CLI has written yet; `port` is 0 where no
     server could be started; `discovery_paths` is empty where no file could be written; `folders`
-    are absolute.
+    are absolute; `clients` names the CLIs that are connected.
     """
 
     window_id: int
@@ -20,6 +20,7 @@ class Status:
     connected: int
     waiting: int
     unwritten: int
+    clients: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with what to do next where something is missing."""

@@ -15,6 +15,7 @@ from .editor import Editor
 from .file_content import Stamps
 from .saved_state import SavedWorkspace
 from .saving import Saving
+from .status import Status
 from .unclaimed import Unclaimed
 from .window_settings import DEFAULTS, WindowSettings
 from .workspace import Workspace
@@ -54,6 +55,8 @@ class Windows:
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
         # As the variables were made of last.
         self._advertisements: list[Advertisement] = []
+        # As the editor was told last.
+        self._statuses: tuple[Status, ...] = ()
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
@@ -136,6 +139,7 @@ class Windows:
                 self._serve(workspace)
         self._hand_over()
         self._refresh()
+        self._show_status()
 
     def _open(
         self,
@@ -188,11 +192,19 @@ class Windows:
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart" from the command palette.'
             )
+        self._show_status()
 
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
         self._refresh()
+        self._show_status()
         self._saving.soon()
+
+    def _show_status(self) -> None:
+        statuses = tuple(workspace.status() for workspace in self)
+        if statuses != self._statuses:
+            self._statuses = statuses
+            self._editor.show_status(statuses)
 
     def _picture(self) -> list[SavedWorkspace]:
         """What is to be saved of all windows, those that are closing included."""

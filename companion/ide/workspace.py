@@ -185,14 +185,16 @@ class Workspace:
         return variables
 
     def status(self) -> Status:
+        clients = tuple(each.cli.name for each in self.sessions if each.stream is not None)
         return Status(
             self.window_id,
             self.advertisement.port,
             self.advertisement.folders,
             self.publication.paths if self.publication is not None else (),
-            sum(session.stream is not None for session in self.sessions),
+            len(clients),
             len(self.book.of(OPEN)),
             len(self.delivery.unwritten()),
+            clients,
         )
 
     async def look_after(self) -> None:
@@ -227,9 +229,11 @@ class Workspace:
         # A CLI that lost its connection comes back as another session (docs/protocol.md 1.11).
         self.sessions.end_absent()
         self.delivery.pass_on()
+        self._on_change()
 
     def _session_absent(self, session: Session) -> None:
         self.diffs.mark(session.id, orphaned=True)
+        self._on_change()
         later = [
             it for it in self.sessions if it.stream is not None and it.ordinal > session.newest_then
         ]

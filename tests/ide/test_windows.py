@@ -109,6 +109,18 @@ class Lifetime(WindowsTestCase):
         super().setUp()
         self.background.start()
 
+    def test_the_editor_is_told_of_each_cli_that_comes(self) -> None:
+        self.set_windows(1, 2)
+
+        def connected() -> dict[int, tuple[str, ...]]:
+            newest = self.editor.statuses[-1] if self.editor.statuses else ()
+            return {each.window_id: each.clients for each in newest}
+
+        wait_for(lambda: connected() == {1: (), 2: ()})
+        with self.client(1).stream():
+            wait_for(lambda: connected() == {1: ("Gemini CLI",), 2: ()})
+        self.assertNotIn(self.editor.statuses[-1], self.editor.statuses[-2:-1])
+
     def test_each_window_has_its_own_port_token_and_file(self) -> None:
         self.set_windows(1, 2)
         environments = self.told[-1]

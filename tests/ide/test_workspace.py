@@ -117,6 +117,19 @@ class WithoutServer(FilesTestCase):
         self.workspace.updates.changed()
 
 
+class Connections(WithoutServer):
+    @in_loop
+    async def test_a_cli_that_comes_and_one_that_stays_away_change_the_state(self) -> None:
+        await self.begin()
+        seen: list[tuple[str, ...]] = []
+        self.workspace._on_change = lambda: seen.append(self.workspace.status().clients)
+        session, _ = self.connect()
+        self.assertEqual(seen[-1], ("Gemini CLI",))
+        self.leave(session)
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(seen[-1], ())
+
+
 class Context(WithoutServer):
     @in_loop
     async def test_a_new_stream_is_told_of_the_open_files_at_once(self) -> None:

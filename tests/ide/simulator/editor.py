@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from companion.base.loop_thread import HANDOVER
 from companion.ide import events
 from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from companion.ide.status import Status
 from companion.ide.windows import Windows
 
 from . import disk
@@ -119,6 +120,9 @@ class Port(Editor):
         self._world.note("return_text {} {!r}", path, text)
         self._world.count("returned")
         await self._on_ui_thread(lambda: self._scene.return_text(text))
+
+    def show_status(self, statuses: tuple[Status, ...]) -> None:
+        pass
 
     def tell(self, sentence: str) -> None:
         self._world.note("told: {}", sentence)
