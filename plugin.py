@@ -135,6 +135,11 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.diffs.activated(view)
             _host.running.scrolling.activated(view)
             _host.running.status.activated(view)
+            _host.running.notices.activated()
+
+    def on_deactivated(self, view: sublime.View) -> None:
+        if _host.running is not None:
+            _host.running.notices.deactivated()
 
     def on_load(self, view: sublime.View) -> None:
         if _host.running is not None:

@@ -15,7 +15,9 @@ from ..base.log import logger
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from ..ide.status import Status
 from . import queues, settings, texts
+from .notices import Notices
 from .review import comments, decisions, large, lookup, notes, opening, restoring
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
@@ -33,13 +35,16 @@ WINDOW_CLOSED = "The editor's window is closed."
 class SublimeEditor(Editor):
     """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
 
-    `keyboard` is the view activated last; `reviews` and `scrolling` are told of what is opened.
+    `keyboard` is the view activated last; `reviews`, `scrolling` and `notices` are told of what is
+    opened, `on_status` of the state of all windows.
     """
 
     def __init__(self) -> None:
         self.keyboard: sublime.View | None = None
         self.reviews: Reviews | None = None
         self.scrolling: Scrolling | None = None
+        self.notices: Notices | None = None
+        self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -80,6 +85,13 @@ class SublimeEditor(Editor):
 
         queues.on_ui_thread(show)
 
+    def show_status(self, statuses: tuple[Status, ...]) -> None:
+        def show() -> None:
+            if self.on_status is not None and not self._is_stopped:
+                self.on_status(statuses)
+
+        queues.on_ui_thread(show)
+
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         await self._ask(partial(_return_text, window_id, path, text))
 
@@ -110,9 +122,15 @@ class SublimeEditor(Editor):
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
-        asks = f"{proposal.client or GEMINI_CLI.name} proposes an edit of"
-        name = os.path.basename(proposal.path)
-        self.tell(f"{asks} {name}. {present.note or present.warning}".rstrip())
+        self._announce(window, proposal, present.note or present.warning)
+
+    def _announce(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:
+        client, name = proposal.client or GEMINI_CLI.name, os.path.basename(proposal.path)
+        asks = f"{client} proposes an edit of {name}."
+        if self.notices is not None:
+            self.notices.show(window, asks)
+        if warning or settings.of(window).messages:
+            self.tell(f"{asks} {warning}".rstrip())
 
     def _close(
         self, window_id: int, session_id: str, path: str, decided: bool

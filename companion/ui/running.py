@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import sublime
 
 from ..base import log
 from ..ide import discovery
-from ..ide.events import DiffEdited
+from ..ide.events import DiffEdited, WorkAsked
 from ..ide.service import Companion
-from . import settings, terminal
+from . import settings, sharing, terminal
 from .editor import SublimeEditor
 from .files import Files
+from .notices import Notices
 from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.changes import Changes
@@ -26,8 +27,8 @@ from .review.record import DiffRecord
 from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
-from .review.status import Status
 from .shared_sheets import SharedSheets
+from .status_bar import StatusBar
 from .windows import Windows
 
 
@@ -54,7 +55,9 @@ class Running:
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
-        self.status = Status()
+        self.status = StatusBar(tell, lambda: self.companion.is_running, sharing.is_paused)
+        self.editor.on_status = self.status.show
+        self.notices = self.editor.notices = Notices(self._in_background)
         self.shared_sheets = SharedSheets(self.companion)
         looks = (
             self.conflicts.look,
@@ -100,6 +103,9 @@ class Running:
             return None
         found = terminal.with_environment(arguments or {}, self.environment(window))
         return ("terminus_open", found) if found is not None else None
+
+    def _in_background(self, work: Callable[[], None]) -> None:
+        self.companion.post(WorkAsked(work, lambda done: None))
 
     def _save(self, record: DiffRecord, text: str) -> None:
         if self.companion.is_running:

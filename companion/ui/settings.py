@@ -35,6 +35,9 @@ class Settings:
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
+    status_bar: bool = True
+    messages: bool = True
+    desktop_notices: bool = False
     is_trusted: bool | None = None
     exclude: tuple[str, ...] = SECRETS
     only_project_files: bool = False
@@ -99,6 +102,9 @@ KINDS: dict[str, Kind] = {
     ),
     "terminal_command": Kind("a list of words", _is_words),
     "terminus_env": _SWITCH,
+    "status_bar": _SWITCH,
+    "messages": _SWITCH,
+    "desktop_notices": _SWITCH,
     "is_trusted": Kind(
         "true, false or null", lambda value: value is None or isinstance(value, bool)
     ),

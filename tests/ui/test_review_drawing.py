@@ -217,10 +217,10 @@ class Waiting(DrawingCase):
         yield from self.diff(cli, self.write("a.py", "a\n"), "1\n")
         yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
         yield lambda: typing.get_status("gemini_companion") == "Gemini: 2 waiting"
-        for rest in ("Gemini: 1 waiting", ""):
+        for rest in ("Gemini: 1 waiting", "Gemini"):
             self.run_command("reject_diff")
             yield lambda: self.window.active_view().get_status("gemini_companion") == rest  # noqa: B023
-        yield from self.until_equal(lambda: typing.get_status("gemini_companion"), "")
+        yield from self.until_equal(lambda: typing.get_status("gemini_companion"), "Gemini")
         yield lambda: len(cli.received("ide/diffRejected")) == 2
 
     def test_a_message_names_the_file_of_a_new_proposal(self) -> Steps:

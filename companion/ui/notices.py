@@ -1,0 +1,90 @@
+"""A notice of the desktop where a proposal waits and Sublime Text is not in front; UI thread only.
+
+Sublime Text has no event for that. Its views lose the keyboard when another program gets it, and
+none of them gets it then (docs/sublime.md 4.1). A menu or a dialog of its own looks the same.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import subprocess
+import sys
+from functools import partial
+from typing import Callable, Mapping
+
+import sublime
+
+from ..base.log import logger
+from . import settings
+
+TITLE = "Gemini Companion"
+# Seconds for the program that shows it.
+PATIENCE = 10.0
+# The texts come in the environment, so that nothing in them is taken for a command.
+TITLE_VARIABLE, TEXT_VARIABLE = "GEMINI_COMPANION_TITLE", "GEMINI_COMPANION_TEXT"
+# By Sublime's name of the platform; {title} and {text} are filled in.
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "linux": ("notify-send", "--app-name=Sublime Text", "--", "{title}", "{text}"),
+    "osx": (
+        "osascript", "-e", "on run argv",
+        "-e", "display notification (item 2 of argv) with title (item 1 of argv)",
+        "-e", "end run", "{title}", "{text}",
+    ),
+    "windows": (
+        "powershell", "-NoProfile", "-NonInteractive", "-Command",
+        "$m = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications,"
+        " ContentType = WindowsRuntime];"
+        " $x = $m::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText02);"
+        " $t = $x.GetElementsByTagName('text');"
+        f" [void]$t.Item(0).AppendChild($x.CreateTextNode($env:{TITLE_VARIABLE}));"
+        f" [void]$t.Item(1).AppendChild($x.CreateTextNode($env:{TEXT_VARIABLE}));"
+        " $n = New-Object Windows.UI.Notifications.ToastNotification $x;"
+        " $m::CreateToastNotifier('Sublime Text').Show($n)",
+    ),
+}  # fmt: skip
+
+
+class Notices:
+    """`in_background` does a piece of work in a thread."""
+
+    def __init__(self, in_background: Callable[[Callable[[], None]], None]) -> None:
+        self._in_background = in_background
+        # Where nobody has told, somebody sits before the editor.
+        self._is_in_front = True
+
+    def activated(self) -> None:
+        self._is_in_front = True
+
+    def deactivated(self) -> None:
+        self._is_in_front = False
+
+    def show(self, window: sublime.Window, sentence: str) -> None:
+        """Show the sentence on the desktop, where that is wanted and nobody sees the window."""
+        if settings.of(window).desktop_notices and not self._is_in_front:
+            self._in_background(partial(_run, sublime.platform(), sentence))
+
+
+def command(platform: str, text: str) -> list[str]:
+    """What shows the text there."""
+    # Desktops of Linux take a text for markup.
+    shown = html.escape(text, quote=False) if platform == "linux" else text
+    values = {"{title}": TITLE, "{text}": shown}
+    return [values.get(word, word) for word in COMMANDS[platform]]
+
+
+def _run(platform: str, text: str) -> None:
+    """Show it; in a thread."""
+    try:
+        subprocess.run(
+            command(platform, text),
+            env={**os.environ, TITLE_VARIABLE: TITLE, TEXT_VARIABLE: text},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            # CREATE_NO_WINDOW: else a console shows for a moment.
+            creationflags=0x08000000 if sys.platform == "win32" else 0,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        logger.warning("a notice could not be shown: %s", error)

@@ -1,0 +1,102 @@
+"""What goes on with Gemini CLI, in the status bar of each window; UI thread only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Callable, Mapping
+
+import sublime
+
+from ..ide.status import Status
+from . import settings
+from .review.lookup import diffs
+
+KEY = "gemini_companion"
+OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
+
+
+class StatusBar:
+    """That of all windows, and a message where a CLI comes or goes. Only views that can be seen
+    have it: one that is activated gets it then, so that ten thousand tabs cost nothing.
+
+    `is_running` says whether there is anybody to tell of CLIs, `is_paused` whether the CLIs of a
+    window are told of files.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        is_running: Callable[[], bool],
+        is_paused: Callable[[sublime.Window], bool],
+    ) -> None:
+        self._tell = tell
+        self._is_running = is_running
+        self._is_paused = is_paused
+        # By the window's id; None before anything was told.
+        self._statuses: Mapping[int, Status] | None = None
+        # What each window shows, by its id.
+        self._shown: dict[int, str] = {}
+
+    def show(self, statuses: tuple[Status, ...]) -> None:
+        """The state of all windows is this now."""
+        before, self._statuses = self._statuses or {}, {each.window_id: each for each in statuses}
+        for id, status in self._statuses.items():
+            window, known = sublime.Window(id), before.get(id)
+            if window.is_valid() and settings.of(window).messages:
+                self._tell_of_clis(known.clients if known is not None else (), status.clients)
+        self.look()
+
+    def _tell_of_clis(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
+        for name in Counter(now) - Counter(before):
+            self._tell(f"{name} is connected.")
+        for name in Counter(before) - Counter(now):
+            self._tell(f"{name} has left.")
+
+    def look(self) -> None:
+        """Show what there is, where it is something else now."""
+        for window in sublime.windows():
+            text = self._text(window)
+            if self._shown.get(window.id(), "") != text:
+                self._shown[window.id()] = text
+                for group in range(window.num_groups()):
+                    _show(window.active_view_in_group(group), text)
+                _show(window.active_view(), text)
+
+    def activated(self, view: sublime.View) -> None:
+        """The view has the keyboard now."""
+        window = view.window()
+        if window is not None:
+            _show(view, self._shown.get(window.id(), ""))
+
+    def stop(self) -> None:
+        """Show nothing any more."""
+        for window in sublime.windows():
+            for view in window.views() if window.id() in self._shown else []:
+                view.erase_status(KEY)
+        self._shown.clear()
+
+    def _text(self, window: sublime.Window) -> str:
+        if not settings.of(window).status_bar:
+            return ""
+        waiting = sum(1 for _ in diffs(window))
+        if waiting:
+            return f"Gemini: {waiting} waiting"
+        if self._statuses is None and self._is_running():
+            return ""
+        status = (self._statuses or {}).get(window.id())
+        if status is None or not status.port or not self._is_running():
+            return OFF
+        if self._is_paused(window):
+            return PAUSED
+        if not status.connected:
+            return NO_CLI
+        return CONNECTED if status.connected == 1 else f"{CONNECTED} {status.connected}"
+
+
+def _show(view: sublime.View | None, text: str) -> None:
+    if view is None or view.get_status(KEY) == text:
+        return
+    if text:
+        view.set_status(KEY, text)
+    else:
+        view.erase_status(KEY)
