@@ -12,6 +12,8 @@ from collections import deque
 from contextlib import suppress
 from typing import AsyncIterator, Callable, Mapping, Sequence
 
+from ..base.console import NO_WINDOW
+
 # Bytes of one read; larger ones gain nothing.
 CHUNK = 1 << 16
 # Bytes of one line: a diff carries two whole files; what is longer is a process gone mad.
@@ -57,6 +59,7 @@ class Process:
             cwd=folder,
             # Windows ends a tree of processes by their parents, and has no such groups.
             start_new_session=sys.platform != "win32",
+            creationflags=NO_WINDOW,
         )
         return cls(process)
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..agent.cli_home import INHERITED
+from ..base.console import NO_WINDOW
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0
@@ -110,6 +111,7 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
             cwd=folder,
             env=_environment(),
             start_new_session=sys.platform != "win32",
+            creationflags=NO_WINDOW,
         )
     )
     try:

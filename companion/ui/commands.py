@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PANEL = "gemini_companion"
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
+EXPORTS = "On the clipboard: a line for your shell. It has a token in it; give it to nobody."
 NO_DIFF = "That diff is decided already."
 
 
@@ -224,6 +225,45 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
         view = self.window.active_view()
         path = view.file_name() if view is not None else None
         return os.path.dirname(path) if path else os.path.expanduser("~")
+
+
+class GeminiCompanionOpenTerminalCommand(sublime_plugin.WindowCommand):
+    """Open a shell in Terminus that leads every CLI to the window."""
+
+    def is_enabled(self) -> bool:
+        from . import terminal
+
+        return host.is_running and terminal.has_terminus()
+
+    def run(self) -> None:
+        from . import terminal
+
+        terminal.open_terminal(self.window)
+
+
+class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
+    """Copy the variables that lead a CLI to the window, as a line for the user's shell."""
+
+    def is_enabled(self) -> bool:
+        return bool(host.environment(self.window))
+
+    def run(self) -> None:
+        from .exports import SHELLS
+
+        shells = list(SHELLS)
+        self.window.show_quick_panel(
+            shells,
+            lambda index: self._copy(shells[index]) if index >= 0 else None,
+            placeholder="For which shell?",
+        )
+
+    def _copy(self, shell: str) -> None:
+        from .exports import SHELLS
+
+        environment = host.environment(self.window)
+        if environment:
+            sublime.set_clipboard(SHELLS[shell](environment))
+            host.tell(EXPORTS)
 
 
 class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):

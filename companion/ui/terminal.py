@@ -1,20 +1,21 @@
-"""Terminals: the companion's variables in Terminus, and Gemini CLI started in a terminal."""
+"""Terminus: the companion's variables in its terminals, and Gemini CLI started in one, else in the
+system's terminal."""
 
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import subprocess
-import tempfile
+import sys
 from typing import Any, Callable, Mapping, Sequence
 
 import sublime
 from sublime import platform
 
 from ..base.log import logger
-from ..ide.clis import VARIABLES
-from . import queues, settings
+from ..ide.clis import CLIS, VARIABLES
+from . import queues, settings, system_terminal
+from .loopback import without_proxy
+from .prompt.terminals import program
+from .system_terminal import NoTerminal
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
 # The command that takes our variables out of a terminal view's settings again, where Terminus keeps
@@ -22,24 +23,15 @@ TERMINUS_SETTINGS = "Terminus.sublime-settings"
 FORGET = "gemini_companion_forget_environment"
 TERMINUS_ARGUMENTS = "terminus_view.args"
 
-# Terminals of Linux and the BSDs, in the order tried; the command line follows.
-LINUX_TERMINALS = (
-    ["x-terminal-emulator", "-e"],
-    ["gnome-terminal", "--"],
-    ["konsole", "-e"],
-    ["xfce4-terminal", "-x"],
-    ["alacritty", "-e"],
-    ["kitty"],
-    ["xterm", "-e"],
-)
-
-
-class NoTerminal(Exception):
-    """No terminal to start the CLI in; the text is a sentence for the user."""
+# What the command that opens a terminal is called in Terminus' own modules.
+OPEN_COMMAND = "TerminusOpenCommand"
+NOT_LOADED = "Terminus is not loaded. Gemini CLI runs in the system's terminal."
 
 
 def has_terminus() -> bool:
-    return bool(sublime.find_resources(TERMINUS_SETTINGS))
+    """Whether its command is there: settings of the user's stay behind when it is removed."""
+    names = [name for name in list(sys.modules) if name.startswith("Terminus.")]
+    return any(hasattr(sys.modules.get(name), OPEN_COMMAND) for name in names)
 
 
 def with_environment(
@@ -53,10 +45,12 @@ def with_environment(
     if not environment or arguments.get("config_name") == "<ask>" or set(environment) <= set(env):
         return None
     configured = {} if env else _configured_env(arguments)
+    given = {**configured, **env, **environment}
+    proxies = without_proxy({**os.environ, **given}, platform() == "windows")
     hooks = list(arguments.get("post_view_hooks") or [])
     return {
         **arguments,
-        "env": {**configured, **env, **environment},
+        "env": {**given, **proxies},
         "post_view_hooks": hooks + [[FORGET, {}]],
     }
 
@@ -101,10 +95,14 @@ def run_cli(
     if has_terminus():
         run_in_terminus(window, found.cli_command, folder, environment)
         return
+    if sublime.find_resources(TERMINUS_SETTINGS):
+        tell(NOT_LOADED)
 
     def run() -> None:
         try:
-            run_in_system(found.terminal_command, found.cli_command, folder, environment)
+            system_terminal.run(
+                platform(), found.terminal_command, found.cli_command, folder, environment
+            )
         except NoTerminal as error:
             logger.error("%s", error)
             tell(str(error))
@@ -117,83 +115,30 @@ def run_in_terminus(
 ) -> None:
     # Terminus says TERM_PROGRAM=Terminus-Sublime whatever it is told, and expands "$"
     # (docs/sublime.md 8.2, 8.3).
-    cmd = [part.replace("$", "\\$") for part in _as_sublime(command)]
+    cmd = [part.replace("$", "\\$") for part in _as_sublime(platform(), command)]
     arguments: dict[str, Any] = {
         "cmd": cmd,
         "cwd": folder.replace("$", "\\$"),
-        "title": "Gemini CLI",
+        "title": _name_of(command),
         "auto_close": False,
         "reactivable": False,
     }
     window.run_command("terminus_open", with_environment(arguments, environment) or arguments)
 
 
-def _as_sublime(command: Sequence[str]) -> list[str]:
-    if platform() == "windows":
+def _name_of(command: Sequence[str]) -> str:
+    typed = program(command[0])
+    return next((cli.name for cli in CLIS if cli.command == typed), typed)
+
+
+def _as_sublime(system: str, command: Sequence[str]) -> list[str]:
+    if system == "windows":
         # Item by item: cmd does not know the backslashes before quotes in a quoted whole.
         return ["cmd.exe", "/c", "set", "TERM_PROGRAM=sublime&&", *command]
     return ["env", "TERM_PROGRAM=sublime", *command]
 
 
-def run_in_system(
-    terminal: Sequence[str], command: Sequence[str], folder: str, environment: Mapping[str, str]
-) -> None:
-    """Start the CLI in the system's terminal; may take a moment, so not on the UI thread.
-
-    `terminal` is the user's own command line, in which the items "{cwd}" and "{command}" stand for
-    the folder and the CLI; empty for the one that is found. Raises NoTerminal.
-    """
-    environment = {**environment, "TERM_PROGRAM": "sublime"}
-    line = _terminal_line(terminal, command, folder, environment)
-    try:
-        subprocess.Popen(
-            line,
-            cwd=folder,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise NoTerminal(
-            f'The terminal "{line[0]}" could not be started ({error.strerror}); see'
-            ' "terminal_command" in the settings.'
-        ) from error
-
-
-def _terminal_line(
-    terminal: Sequence[str], command: Sequence[str], folder: str, environment: Mapping[str, str]
-) -> list[str]:
-    if terminal:
-        line: list[str] = []
-        for item in terminal:
-            line += list(command) if item == "{command}" else [item.replace("{cwd}", folder)]
-        return line
-    if platform() == "windows":
-        # "call", since cmd takes the quotes away from a line that begins with one.
-        return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", "call", *command]
-    if platform() == "osx":
-        return ["open", "-a", "Terminal", _script(command, folder, environment)]
-    for line in LINUX_TERMINALS:
-        if shutil.which(line[0]):
-            return [*line, *command]
-    raise NoTerminal(
-        'No terminal was found. Install Terminus, or name one in "terminal_command" in the'
-        " settings."
-    )
-
-
-def _script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
-    """A script that only this user can read and that removes itself: macOS' Terminal starts
-    nothing with an environment, and what it is told to type lands in the shell's history."""
-    descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")
-    exports = "".join(
-        f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()
-    )
-    line = " ".join(shlex.quote(part) for part in command)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nrm -f "$0"\ncd {shlex.quote(folder)} || exit\n')
-        file.write(f"{exports}exec {line}\n")
-    os.chmod(path, 0o700)
-    return path
+def open_terminal(window: sublime.Window) -> None:
+    """Terminus' own shell. The palette tells packages nothing of the commands that it runs; of this
+    one the listener hears, and adds the variables (docs/sublime.md 8.5)."""
+    window.run_command("terminus_open", {})

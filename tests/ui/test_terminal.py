@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import shutil
 import stat
 import subprocess
 import sys
-from typing import Any, Generator
+import tempfile
+import types
+import unittest
+from typing import Any, Generator, Iterable, Sequence
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui import terminal
+from GeminiCompanion.companion.ui import exports, loopback, settings, system_terminal, terminal
 
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
+# An editor's host is no interpreter that could be started.
+PYTHON = os.environ.get("PYTHON", sys.executable)
 ENVIRONMENT = {"GEMINI_CLI_IDE_SERVER_PORT": "1", "GEMINI_CLI_IDE_AUTH_TOKEN": "secret"}
 
 
@@ -39,7 +47,9 @@ class InTerminus(AdapterTestCase):
 
     def test_variables_that_the_caller_gave_stay(self) -> None:
         arguments = terminal.with_environment({"env": {"MINE": "1"}}, ENVIRONMENT)
-        self.assertEqual((arguments or {})["env"], {"MINE": "1", **ENVIRONMENT})
+        env = (arguments or {})["env"]
+        rest = {name: env[name] for name in env if name.lower() != "no_proxy"}
+        self.assertEqual(rest, {"MINE": "1", **ENVIRONMENT})
 
     def test_a_setting_keeps_the_variables_out(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
@@ -65,7 +75,223 @@ class InTerminus(AdapterTestCase):
         )
 
 
+class WithTerminus(AdapterTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.opened: list[dict[str, Any]] = []
+        run = sublime.Window.run_command
+
+        def record(on: sublime.Window, command: str, args: Any = None) -> None:
+            if command == "terminus_open":
+                self.opened.append(args)
+            else:
+                run(on, command, args)
+
+        patch = mock.patch.object(sublime.Window, "run_command", record)
+        patch.start()
+        self.addCleanup(patch.stop)
+        module = types.ModuleType("Terminus.main")
+        module.__dict__[terminal.OPEN_COMMAND] = object
+        sys.modules["Terminus.main"] = module
+        self.addCleanup(sys.modules.pop, "Terminus.main", None)
+
+    def set(self, name: str, value: Any) -> None:
+        found = sublime.load_settings(settings.FILE)
+        found.set(name, value)
+        self.addCleanup(found.erase, name)
+
+    def test_the_cli_of_the_settings_runs_in_it_under_its_name(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        self.set("cli_command", ["/opt/bin/qwen", "--model", "$x"])
+        terminal.run_cli(self.window, self.folder, ENVIRONMENT, self.fail)
+        [arguments] = self.opened
+        self.assertEqual(arguments["title"], "Qwen Code")
+        self.assertEqual(arguments["cmd"][-3:], ["/opt/bin/qwen", "--model", "\\$x"])
+        self.assertEqual((arguments["cwd"], arguments["reactivable"]), (self.folder, False))
+        self.assertEqual(arguments["env"]["GEMINI_CLI_IDE_AUTH_TOKEN"], "secret")
+
+    def test_settings_that_it_left_behind_are_no_terminus_and_that_is_said(self) -> Steps:
+        sys.modules.pop("Terminus.main")
+        user = os.path.join(sublime.packages_path(), "User")
+        os.makedirs(user, exist_ok=True)
+        path = os.path.join(user, "Terminus.sublime-settings")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("{}")
+        self.addCleanup(os.unlink, path)
+        yield lambda: sublime.find_resources("Terminus.sublime-settings")
+        out = os.path.join(self.folder, "out")
+        self.set("terminal_command", ["sh", "-c", f"echo > {out}"])
+        told: list[str] = []
+        self.assertFalse(terminal.has_terminus())
+        terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
+        yield lambda: os.path.exists(out)
+        self.assertEqual((self.opened, told), ([], [terminal.NOT_LOADED]))
+
+    def test_our_own_command_opens_its_shell_so_that_the_listener_hears_of_it(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        self.window.run_command("gemini_companion_open_terminal")
+        self.assertEqual(self.opened, [{}])
+
+
+class Proxies(unittest.TestCase):
+    def script(self, **environment: str) -> dict[str, str]:
+        """The variables after the script."""
+        show = f"'{PYTHON}' -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+        done = subprocess.run(
+            ["/bin/sh", "-c", loopback.SCRIPT + show],
+            env={"PATH": os.environ["PATH"], **environment},
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
+        )
+        found = json.loads(done.stdout)
+        return {name: found[name] for name in loopback.NAMES if name in found}
+
+    def test_loopback_is_added_to_what_is_there_and_hides_nothing(self) -> None:
+        cases: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
+            ({}, {"NO_PROXY": loopback.HOSTS, "no_proxy": loopback.HOSTS}),
+            ({"NO_PROXY": "a.b"}, {"NO_PROXY": "a.b," + loopback.HOSTS}),
+            ({"no_proxy": "a.b"}, {"no_proxy": "a.b," + loopback.HOSTS}),
+            (
+                {"NO_PROXY": "a", "no_proxy": "b"},
+                {"NO_PROXY": "a," + loopback.HOSTS, "no_proxy": "b," + loopback.HOSTS},
+            ),
+            ({"NO_PROXY": "*"}, {"NO_PROXY": "*"}),
+            ({"no_proxy": loopback.HOSTS + ",c"}, {"no_proxy": loopback.HOSTS + ",c"}),
+        )
+        for before, after in cases:
+            with self.subTest(str(before)):
+                made = loopback.without_proxy(before, windows=False)
+                self.assertEqual({**before, **made}, after)
+                self.assertEqual(self.script(**before), after)
+
+    def test_windows_has_one_variable_for_both(self) -> None:
+        made = loopback.without_proxy({}, windows=True)
+        self.assertEqual(made, {"NO_PROXY": loopback.HOSTS})
+
+    def test_a_terminal_of_terminus_gets_it_with_what_its_shell_is_configured_to(self) -> None:
+        arguments = terminal.with_environment({"env": {"no_proxy": "corp"}}, ENVIRONMENT) or {}
+        self.assertEqual(arguments["env"]["no_proxy"], "corp," + loopback.HOSTS)
+
+
+class Exports(unittest.TestCase):
+    """What a line sets is what the variables are, whatever is in them."""
+
+    VALUES = {
+        "A_PORT": "4711",
+        "A_PATH": '/it\'s "here"/$HOME/`x`/a b;c&d|e<f>g(h)i[j]k{l}~!#%^*?\\',
+        "A_TEXT": "\u00e9 \u4e16\u754c \U0001f600 \u2018x\u2019 \u201e",
+        "A_END": "back\\slash\\",
+        "A_NONE": "",
+        "A_QUOTES": "''\"\"'\\''",
+    }
+
+    def values(self) -> list[dict[str, str]]:
+        """With some hundred of the characters that shells take for more."""
+        chance = random.Random(7)
+        signs = "'\"\\$`!%^&|;<>(){}[]*?~# aB1/:=,@\u00e9\u2019\t"
+        made = {
+            f"R_{number}": "".join(chance.choice(signs) for _ in range(chance.randrange(1, 30)))
+            for number in range(300)
+        }
+        return [self.VALUES, made]
+
+    def set_by(self, line: Sequence[str], script: str, names: Iterable[str]) -> dict[str, str]:
+        code = "import json, os, sys; print(json.dumps({n: os.environ[n] for n in sys.argv[1:]}))"
+        words = " ".join([PYTHON, "-c", f"'{code}'", *names])
+        with tempfile.TemporaryDirectory() as home:
+            done = subprocess.run(
+                [*line, f"{script}\n{words}\n"],
+                env={"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8"},
+                stdout=subprocess.PIPE,
+                check=True,
+                timeout=120,
+            )
+        found: dict[str, str] = json.loads(done.stdout)
+        return found
+
+    def test_shells_read_back_what_was_meant(self) -> None:
+        shells = {
+            "sh": (["-c"], exports.posix),
+            "bash": (["-c"], exports.posix),
+            "zsh": (["-f", "-c"], exports.posix),
+            "fish": (["--no-config", "-c"], exports.fish),
+            "pwsh": (["-NoProfile", "-Command"], exports.powershell),
+            "nu": (["--no-config-file", "-c"], exports.nushell),
+        }
+        for shell, (options, export) in shells.items():
+            if not shutil.which(shell):
+                continue
+            for values in self.values():
+                with self.subTest(shell):
+                    found = self.set_by([shell, *options], export(values), values)
+                    self.assertEqual(found, values)
+
+    def test_powershell_doubles_every_quote_that_ends_a_text(self) -> None:
+        line = exports.powershell({"A": "it's \u2019x"})
+        self.assertEqual(line, " $env:A = 'it''s \u2019\u2019x'")
+
+    def test_cmd_gets_no_quotes_and_a_caret_before_each_sign(self) -> None:
+        line = exports.cmd({"A": "C:\\a b&c%TEMP%", "B": '1"'})
+        self.assertEqual(line, 'set A=C:\\a b^&c^%TEMP^%&set B=1^"')
+
+    def test_nushell_gets_texts_with_escapes(self) -> None:
+        line = exports.nushell({"A": 'a"b\\c\x01', "B": "$x"})
+        self.assertEqual(line, ' $env.A = "a\\"b\\\\c\\u{0001}"; $env.B = "$x"')
+
+    def test_no_line_runs_by_itself(self) -> None:
+        for name, export in exports.SHELLS.items():
+            with self.subTest(name):
+                self.assertNotIn("\n", export({"A": "1", "B": "2"}))
+
+
+class CopyExports(AdapterTestCase):
+    def test_the_chosen_shell_gets_the_windows_variables(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        shown: list[Any] = []
+        patch = mock.patch.object(
+            sublime.Window, "show_quick_panel", lambda _w, items, done, **_o: shown.append(done)
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.window.run_command("gemini_companion_copy_exports")
+        shown[0](list(exports.SHELLS).index("fish"))
+        environment = plugin._host.environment(self.window)
+        self.assertEqual(sublime.get_clipboard(), exports.fish(environment))
+        self.assertIn("GEMINI_CLI_IDE_AUTH_TOKEN", sublime.get_clipboard())
+
+
 class InTheSystemsTerminal(AdapterTestCase):
+    def test_each_system_has_its_way(self) -> None:
+        def line(system: str, *installed: str) -> list[str]:
+            there = installed.__contains__
+            return system_terminal.line_for(system, [], ["CLI"], "/", which=there)
+
+        self.assertEqual(line("osx"), ["open", "-a", "Terminal", "CLI"])
+        self.assertEqual(line("windows")[-2:], ["call", "CLI"])
+        self.assertEqual(line("linux", "xterm", "konsole"), ["konsole", "-e", "CLI"])
+        self.assertEqual(line("linux", "kitty", "xterm"), ["kitty", "CLI"])
+        with self.assertRaisesRegex(system_terminal.NoTerminal, "No terminal was found"):
+            line("linux")
+
+    def test_ones_own_terminal_stands_before_those(self) -> None:
+        own = ["wezterm", "start", "--cwd", "{cwd}", "{command}"]
+        for system in ("linux", "osx", "windows"):
+            line = system_terminal.line_for(system, own, ["gemini", "-m", "x"], "/work")
+            self.assertEqual(line, ["wezterm", "start", "--cwd", "/work", "gemini", "-m", "x"])
+
+    def test_a_cli_that_cannot_be_started_leaves_the_terminal_open_until_it_is_read(self) -> None:
+        path = system_terminal.script(["/no/such/cli"], self.folder, {})
+        done = subprocess.run([path], input=b"\n", capture_output=True, timeout=60)
+        self.assertIn(b"ended with status 127. Press Enter.", done.stdout)
+        self.assertFalse(os.path.exists(path))
+
+    def test_no_script_with_a_token_stays_where_no_terminal_starts(self) -> None:
+        with mock.patch.object(tempfile, "tempdir", self.folder):
+            with self.assertRaises(system_terminal.NoTerminal):
+                system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, ENVIRONMENT)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_the_cli_gets_folder_and_variables(self) -> Steps:
         out = os.path.join(self.folder, "out")
         code = (
@@ -73,8 +299,8 @@ class InTheSystemsTerminal(AdapterTestCase):
             " os.environ['TERM_PROGRAM'], os.environ['GEMINI_CLI_IDE_SERVER_PORT']]));"
             " os.rename(sys.argv[1] + '.new', sys.argv[1])"
         )
-        command = [os.environ.get("PYTHON", sys.executable), "-c", code, out]
-        terminal.run_in_system(["{command}"], command, self.folder, ENVIRONMENT)
+        command = [PYTHON, "-c", code, out]
+        system_terminal.run("linux", ["{command}"], command, self.folder, ENVIRONMENT)
         yield lambda: os.path.exists(out)
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), f"{self.folder}|sublime|1")
@@ -82,9 +308,8 @@ class InTheSystemsTerminal(AdapterTestCase):
     def test_windows_reads_a_path_with_blanks_as_one(self) -> None:
         command = ["C:\\Program Files\\gemini.cmd", "--model", "a b"]
         written = '"C:\\Program Files\\gemini.cmd" --model "a b"'
-        with mock.patch.object(terminal, "platform", lambda: "windows"):
-            line = terminal._terminal_line([], command, self.folder, {})
-            inside = terminal._as_sublime(command)
+        line = system_terminal.line_for("windows", [], command, self.folder)
+        inside = terminal._as_sublime("windows", command)
         self.assertEqual(
             subprocess.list2cmdline(line), 'cmd.exe /c start "" cmd.exe /k call ' + written
         )
@@ -93,16 +318,16 @@ class InTheSystemsTerminal(AdapterTestCase):
         )
 
     def test_a_terminal_that_is_not_there_is_said(self) -> None:
-        with self.assertRaises(terminal.NoTerminal) as caught:
-            terminal.run_in_system(["/no/terminal"], ["gemini"], self.folder, {})
+        with self.assertRaises(system_terminal.NoTerminal) as caught:
+            system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, {})
         self.assertIn("terminal_command", str(caught.exception))
 
     def test_the_script_for_macos_is_the_users_alone_and_quotes_what_it_is_given(self) -> None:
-        path = terminal._script(["gemini", "a b"], "/it's", {"TOKEN": "x y"})
+        path = system_terminal.script(["gemini", "a b"], "/it's", {"TOKEN": "x y"})
         self.addCleanup(os.unlink, path)
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700)
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.assertIn("export TOKEN='x y'", lines)
-        self.assertIn("exec gemini 'a b'", lines)
+        self.assertIn("gemini 'a b'", lines)
         self.assertIn("""cd '/it'"'"'s' || exit""", lines)

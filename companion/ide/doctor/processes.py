@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
+from ...base.console import NO_WINDOW
 from ..clis import Cli
 from .facts import Process
 
@@ -25,8 +26,6 @@ PROGRAM_WORDS = 6
 # CLIs that another program drives, and no user.
 DRIVEN = ("--acp", "--experimental-acp")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
-# CREATE_NO_WINDOW: else Windows shows a console for a moment.
-FLAGS = 0x08000000 if sys.platform == "win32" else 0
 WINDOWS_LIST = (
     "Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
     "@{n='Started';e={([DateTimeOffset]$_.CreationDate).ToUnixTimeSeconds()}}"
@@ -154,7 +153,7 @@ def output(*command: str, seconds: float = PATIENCE) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
-            creationflags=FLAGS,
+            creationflags=NO_WINDOW,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -83,17 +83,17 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command tell."""
-    commands = {each.command for each in CLIS} | {_program(settings.of(window).cli_command[0])}
+    commands = {each.command for each in CLIS} | {program(settings.of(window).cli_command[0])}
     title = title_of(view)
     # "bob" is a person's name, too: it stands in the titles of many shells.
     named = any(word in title.lower() for word in commands - {"bob"})
-    return named or bool(TITLE.match(title)) or bool(commands & set(map(_program, _words(view))))
+    return named or bool(TITLE.match(title)) or bool(commands & set(map(program, _words(view))))
 
 
-def _program(word: str) -> str:
+def program(word: str) -> str:
     """A command without its folder and its ending.
 
-    >>> _program("C:\\\\bin\\\\gemini.cmd")
+    >>> program("C:\\\\bin\\\\gemini.cmd")
     'gemini'
     """
     return re.split(r"[/\\]", word)[-1].lower().partition(".")[0]

@@ -1,0 +1,37 @@
+"""This machine's own address kept out of HTTP proxies, in terminals that we start; pure.
+
+A CLI that was told of a proxy would look for the editor there (docs/protocol.md 5.51).
+"""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+HOSTS = "127.0.0.1,localhost"
+# Programs read one or the other; Windows knows no case.
+NAMES = ("NO_PROXY", "no_proxy")
+EVERYTHING = "*"
+# The same for a script of /bin/sh, where the environment is the terminal's.
+SCRIPT = f"""\
+if [ -z "$NO_PROXY$no_proxy" ]; then export NO_PROXY={HOSTS} no_proxy={HOSTS}; fi
+case "$NO_PROXY" in ''|'*'|*{HOSTS}*) ;; *) NO_PROXY="$NO_PROXY,{HOSTS}" ;; esac
+case "$no_proxy" in ''|'*'|*{HOSTS}*) ;; *) no_proxy="$no_proxy,{HOSTS}" ;; esac
+"""
+
+
+def without_proxy(environment: Mapping[str, str], windows: bool) -> dict[str, str]:
+    """What is to be set over the environment. A variable that is there is only made longer; where
+    one of the two is not, it stays away, for it would hide the other.
+
+    >>> without_proxy({"no_proxy": "corp.example"}, windows=False)
+    {'no_proxy': 'corp.example,127.0.0.1,localhost'}
+    """
+    names = NAMES[:1] if windows else NAMES
+    there = {name: environment[name] for name in names if environment.get(name)}
+    if not there:
+        return dict.fromkeys(names, HOSTS)
+    return {
+        name: f"{value},{HOSTS}"
+        for name, value in there.items()
+        if value != EVERYTHING and not set(HOSTS.split(",")) <= set(value.split(","))
+    }

@@ -1,0 +1,131 @@
+"""A CLI started in the system's own terminal; `system` is one of Sublime's words for platforms,
+"linux", "osx" or "windows"."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from typing import Callable, Mapping, Sequence
+
+from ..base.console import NO_WINDOW
+from .loopback import SCRIPT, without_proxy
+
+# Terminals of Linux and the BSDs, in the order tried; the command follows.
+LINUX_TERMINALS = (
+    ["x-terminal-emulator", "-e"],
+    ["gnome-terminal", "--"],
+    ["konsole", "-e"],
+    ["xfce4-terminal", "-x"],
+    ["alacritty", "-e"],
+    ["kitty"],
+    ["ptyxis", "--"],
+    ["ghostty", "-e"],
+    ["wezterm", "start", "--"],
+    ["foot"],
+    ["mate-terminal", "-x"],
+    ["lxterminal", "-e"],
+    ["xterm", "-e"],
+)
+
+
+class NoTerminal(Exception):
+    """No terminal to start the CLI in; the text is a sentence for the user."""
+
+
+def run(
+    system: str,
+    terminal: Sequence[str],
+    command: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+) -> None:
+    """Start the CLI; may take a moment, so not on the UI thread.
+
+    `terminal` is the user's own command line, in which the items "{cwd}" and "{command}" stand for
+    the folder and the CLI; empty for the one that is found. Raises NoTerminal.
+    """
+    environment = {**environment, "TERM_PROGRAM": "sublime"}
+    if system == "windows":
+        _start(line_for(system, terminal, command, folder), folder, environment, bool(terminal))
+        return
+    # A terminal may be a window of a process that runs already, with an environment of its own.
+    path = script(command, folder, environment)
+    try:
+        _start(line_for(system, terminal, [path], folder), folder, {}, has_window=True)
+    except NoTerminal:
+        os.unlink(path)
+        raise
+
+
+def _start(
+    line: Sequence[str], folder: str, environment: Mapping[str, str], has_window: bool
+) -> None:
+    whole = {**os.environ, **environment}
+    try:
+        subprocess.Popen(
+            line,
+            cwd=folder,
+            env={**whole, **without_proxy(whole, os.name == "nt")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            creationflags=0 if has_window else NO_WINDOW,
+        )
+    except OSError as error:
+        raise NoTerminal(
+            f'The terminal "{line[0]}" could not be started ({error.strerror}); see'
+            ' "terminal_command" in the settings.'
+        ) from error
+
+
+def line_for(
+    system: str,
+    terminal: Sequence[str],
+    command: Sequence[str],
+    folder: str,
+    which: Callable[[str], object] = shutil.which,
+) -> list[str]:
+    """The command line that opens a terminal with the command in it. Raises NoTerminal."""
+    if terminal:
+        line: list[str] = []
+        for item in terminal:
+            line += list(command) if item == "{command}" else [item.replace("{cwd}", folder)]
+        return line
+    if system == "windows":
+        # "start" opens the terminal that the user has chosen in Windows, with our environment;
+        # "call", since cmd takes the quotes away from a line that begins with one.
+        return ["cmd.exe", "/c", "start", "", "cmd.exe", "/k", "call", *command]
+    if system == "osx":
+        return ["open", "-a", "Terminal", *command]
+    for line in LINUX_TERMINALS:
+        if which(line[0]):
+            return [*line, *command]
+    raise NoTerminal(
+        'No terminal was found. Install Terminus, or name one in "terminal_command" in the'
+        " settings."
+    )
+
+
+def script(command: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
+    """A script that only this user can read and that removes itself; its path. A process' arguments
+    can be read by everybody, and what is typed into a shell stands in its history.
+
+    Where the CLI fails, the terminal stays until the user has read why."""
+    descriptor, path = tempfile.mkstemp(suffix=".command", prefix="gemini-cli-")
+    exports = "".join(
+        f"export {name}={shlex.quote(value)}\n" for name, value in environment.items()
+    )
+    line = " ".join(shlex.quote(part) for part in command)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nrm -f "$0"\ncd {shlex.quote(folder)} || exit\n')
+        file.write(f"{exports}{SCRIPT}{line}\n")
+        file.write(
+            "status=$?\nif [ $status -ne 0 ]; then\n"
+            "  printf '\\nIt ended with status %s. Press Enter.\\n' $status\n  read -r _\nfi\n"
+        )
+    os.chmod(path, 0o700)
+    return path
