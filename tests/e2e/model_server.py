@@ -190,6 +190,11 @@ class ModelServer:
             turns = [request for path, request in self._requests if _is_main(path, request)]
         return ["\n".join(map(_text, turn["contents"][-1]["parts"])) for turn in turns]
 
+    def received(self) -> str:
+        """All that any request had in it, as JSON."""
+        with self._asked:
+            return json.dumps(self._requests)
+
     def last_request(self) -> dict[str, Any]:
         """The body of the newest main turn."""
         with self._asked:

@@ -25,6 +25,22 @@ class Context(session.Session):
         self.assertIn('"character": 7', prompt)
         self.assertIn('"selectedText": "second"', prompt)
 
+    def test_files_that_are_held_back_are_in_no_request_to_the_model(self) -> None:
+        # Elsewhere, for the CLI lists its own folder by itself.
+        held_back = os.path.join(self.root, ".env.zebra")
+        with open(held_back, "w", encoding="utf-8") as file:
+            file.write("quagga\n")
+        self.editor.do("open", held_back)
+        self.editor.do("select", held_back, 0, 6)
+        self.editor.do("open", self.write("other.py", b"other\n"))
+        self.cli.wait_for("2 open files")
+        self.editor.do("focus", held_back)
+        self.cli.say("what is in front now")
+        self.assertIn("other.py", self.model.wait_for_prompt("what is in front now"))
+        sent = self.model.received()
+        self.assertNotIn("zebra", sent)
+        self.assertNotIn("quagga", sent)
+
 
 class InTheEditor(session.Session):
     def test_write_file_is_accepted(self) -> None:
