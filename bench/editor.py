@@ -87,6 +87,7 @@ def _review_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
         for key, what, aim in (
             ("paint", "first change in sight", paint_aim),
             ("held", "longest callback after that", REVIEW_AIM),
+            ("busy", "longest with a processor", None),
             ("computed", "changes known after that", None),
         ):
             yield _round_row(f"review of {name}: {what}", [case[key] for case in cases], aim)
@@ -96,6 +97,8 @@ def _review_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
     yield _event_row("keystroke in a proposal", keystrokes)
     steps = [seconds for run in runs for seconds in run["scrolling"]]
     yield _round_row("one step of scrolling together", steps, SCROLLING_AIM)
+    placing = [seconds for run in runs for seconds in run["layout"]]
+    yield _round_row("  of that the headless editor's placing of lines", placing, None)
 
 
 def _round_row(name: str, seconds: List[float], aim: Optional[Aim]) -> Row:

@@ -107,10 +107,15 @@ class Layout:
     def _place_phantoms(self, view: Any) -> None:
         """Sum up what phantoms add below rows; inline ones make room within their line."""
         added: Dict[int, float] = {}
+        starts = self.text.starts
+        # Most of them have the same few contents.
+        sizes: Dict[str, minihtml.Size] = {}
         for phantom in view.phantoms:
-            size = minihtml.measure(phantom.content, self.font)
+            size = sizes.get(phantom.content)
+            if size is None:
+                size = sizes[phantom.content] = minihtml.measure(phantom.content, self.font)
             point = min(phantom.region)
-            row = self.text.rowcol(point)[0]
+            row = max(0, bisect_right(starts, point) - 1)
             more = size.height
             if phantom.layout == INLINE:
                 self.inline.append((point, size))

@@ -30,12 +30,14 @@ class Scheme:
         self.variables: Dict[str, str] = {}
         self.globals: Dict[str, str] = {}
         self.rules: List[Dict[str, str]] = []
+        self._styles: Dict[str, Dict[str, Any]] = {}
 
     def add(self, content: Dict[str, Any]) -> None:
         """What another package says under the same name goes over what was there."""
         self.variables.update(content.get("variables", {}))
         self.globals.update(content.get("globals", {}))
         self.rules += content.get("rules", [])
+        self._styles.clear()
 
     def colour(self, text: str) -> Optional[Colour]:
         """A colour in the words of the scheme or of minihtml (`var(--greenish)`)."""
@@ -77,6 +79,11 @@ class Scheme:
 
     def style_of(self, scope: str) -> Dict[str, Any]:
         """`foreground`, where a rule has one `background` (#rrggbb), and flags as `bold`."""
+        if scope not in self._styles:
+            self._styles[scope] = self._style_of(scope)
+        return self._styles[scope]
+
+    def _style_of(self, scope: str) -> Dict[str, Any]:
         found: Dict[str, Any] = {"foreground": self.style()["foreground"]}
         if scope.startswith("region.") and scope[7:] in colours.HUES:
             found["foreground"] = self.hue(scope[7:]).css()

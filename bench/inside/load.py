@@ -69,7 +69,7 @@ def main(repository: str, libraries: str, report: str) -> None:
     imported = timed(lambda: importlib.import_module("GeminiCompanion.plugin"))
     ticker = Ticker()
     editor.queues.ui.reset_statistics()
-    held = _held(editor.queues.ui, ticker)
+    held = watched(editor.queues.ui, ticker.tick)
     began = time.perf_counter()
     editor.queues.ui.post(lambda: editor.plugins.load(package))
     published = _published() - began
@@ -88,13 +88,13 @@ def main(repository: str, libraries: str, report: str) -> None:
         json.dump(result, file)
 
 
-def _held(queue: Queue, ticker: Ticker) -> List[Held]:
-    """Gets what each callback costs from now on, but for those of the ticker."""
+def watched(queue: Queue, but: Optional[Callable[[], object]] = None) -> List[Held]:
+    """Gets what each callback costs from now on, `but` for one."""
     held: List[Held] = []
     run_one = queue.run_one
 
     def measured(callback: Callable[[], object]) -> None:
-        if callback == ticker.tick:
+        if callback == but:
             run_one(callback)
         else:
             held.append(_cost(lambda: run_one(callback)))

@@ -24,10 +24,12 @@ from GeminiCompanion.companion.ui.review.review import Review
 from GeminiCompanion.companion.ui.running import Running
 
 from headless import running
+from headless.layout import Layout
+from headless.views import View
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import PATIENCE, timed  # noqa: E402
+from load import PATIENCE, Held, timed, watched  # noqa: E402
 
 MIB = 1024 * 1024
 CASES = {"1 MiB, 1,000 changes": MIB, "2 MiB, 1,000 changes": 2 * MIB - 64 * 1024}
@@ -58,19 +60,22 @@ def texts(size: int, changes: int) -> Tuple[str, str]:
 def main(report: str) -> None:
     window = sublime.active_window()
     _wait(lambda: bool(plugin._host.environment(window)))
+    # Sublime has read its colour scheme before it shows the first text.
+    window.new_file().style_for_scope("")
     found: Dict[str, Any] = {"cases": {}}
+    held = watched(running.current().queues.ui)
     for name, size in CASES.items():
-        found["cases"][name] = _opened(window, *texts(size, CHANGES))
+        found["cases"][name] = _opened(window, held, *texts(size, CHANGES))
     view = _diff(window)
     found["keystroke"] = _keystrokes(view)
-    found["scrolling"] = _scrolled(window, view)
+    found["scrolling"], found["layout"] = _scrolled(window, view)
     found["computed"] = _computed()
     with open(report, "w") as file:
         json.dump(found, file)
 
 
-def _opened(window: sublime.Window, old: str, new: str) -> Dict[str, float]:
-    """Open a diff; one of the case before makes way for it."""
+def _opened(window: sublime.Window, held: List[Held], old: str, new: str) -> Dict[str, float]:
+    """Open a diff; one of the case before makes way for it. `held` gets what callbacks cost."""
     path = os.path.join(window.folders()[0], "reviewed.py")
     with open(path, "w") as file:
         file.write(old)
@@ -82,9 +87,8 @@ def _opened(window: sublime.Window, old: str, new: str) -> Dict[str, float]:
         right = opening.open_diff(window, proposal, original, None, True)
         reviews.begin(right, original.text)
 
-    paint = timed(show).wall
-    ui, began = running.current().queues.ui, time.perf_counter()
-    ui.reset_statistics()
+    paint, began = timed(show).wall, time.perf_counter()
+    held.clear()
     view = _diff(window)
     review = reviews.of(view)
     if review is None:
@@ -95,7 +99,8 @@ def _opened(window: sublime.Window, old: str, new: str) -> Dict[str, float]:
     # What is drawn part by part is in the queue by now, at the latest behind the first of these.
     for _ in range(3):
         timed(lambda: None)
-    return {"paint": paint, "held": ui.longest, "computed": computed}
+    longest, busy = max(each.wall for each in held), max(each.busy for each in held)
+    return {"paint": paint, "held": longest, "busy": busy, "computed": computed}
 
 
 def _running() -> Running:
@@ -123,27 +128,38 @@ def _keystrokes(view: sublime.View) -> List[float]:
     return [timed(keystroke).wall for _ in range(KEYSTROKES)]
 
 
-def _scrolled(window: sublime.Window, right: sublime.View) -> List[float]:
-    """Seconds of each look of the companion that had to move the other side."""
-    scrolling = _running().scrolling
-    seconds: List[float] = []
+def _scrolled(window: sublime.Window, right: sublime.View) -> Tuple[List[float], List[float]]:
+    """Seconds of each look of the companion that had to move the other side, and in how many of
+    them the headless editor found out where everything stands."""
+    scrolling, layout = _running().scrolling, View.layout
+    looks: List[Tuple[float, float]] = []
+    placing: List[float] = []
     look = scrolling._look
 
     def timed_look(window: sublime.Window) -> None:
+        placing.clear()
         began = time.perf_counter()
         look(window)
-        seconds.append(time.perf_counter() - began)
+        looks.append((time.perf_counter() - began, sum(placing)))
+
+    def timed_layout(view: View) -> Layout:
+        began = time.perf_counter()
+        try:
+            return layout(view)
+        finally:
+            placing.append(time.perf_counter() - began)
 
     scrolling._look = timed_look  # type: ignore[method-assign]
+    View.layout = timed_layout  # type: ignore[method-assign, assignment]
     timed(lambda: scrolling.follow(right))
-    moved: List[float] = []
+    moved: List[Tuple[float, float]] = []
     for step in range(1, STEPS + 1):
-        seconds.clear()
+        looks.clear()
         timed(lambda at=step: right.set_viewport_position((0.0, at * 400.0), animate=False))
         time.sleep(STEP)
-        _wait(lambda: bool(seconds))
-        moved.append(max(seconds))
-    return moved
+        _wait(lambda: bool(looks))
+        moved.append(max(looks))
+    return [each for each, _placing in moved], [each for _look, each in moved]
 
 
 def _computed() -> float:

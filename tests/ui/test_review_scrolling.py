@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import unittest
+
 import sublime
-from GeminiCompanion.companion.ui.review import marks
+from GeminiCompanion.companion.ui.review import head, marks
 from GeminiCompanion.companion.ui.review.lookup import partner
 
 from .reviewing import LINES, ReviewCase, Steps, changed
+
+try:
+    from headless import running
+except ImportError:
+    running = None  # type: ignore[assignment]
 
 ADDED = "".join(f"added {row}\n" for row in range(60))
 
@@ -112,6 +119,24 @@ class Many(ScrollingCase):
         rows = {f"_{row}": "x\n" for row in range(10, 510, 10)}
         right = yield from self.propose("".join(LINES), changed(LINES, **rows))
         self.assertEqual(len(self.rows(right)), 50)
+
+
+@unittest.skipIf(running is None, "asks the headless editor what it draws")
+class Counted(ScrollingCase):
+    def head(self, right: sublime.View) -> str:
+        found = running.current().view(right.id()).phantoms
+        return next(each.content for each in found if each.key == head.PHANTOM)
+
+    def test_a_head_that_comes_into_sight_counts_the_change_that_is_in_sight_with_it(self) -> Steps:
+        right = yield from self.propose("".join(LINES), changed(LINES, _2="x\n", _400="y\n"))
+        left = partner(right)
+        self.window.focus_view(right)
+        self.run_command("next_change")
+        yield lambda: "change 2 of 2" in self.head(right)
+        self.scroll(right, 300)
+        yield lambda: left.viewport_position()[1] == self.height(right, 300)
+        self.scroll(right, 0)
+        yield lambda: "change 1 of 2" in self.head(right)
 
 
 class Wide(ScrollingCase):

@@ -64,9 +64,10 @@ class Drawing:
         head.draw(right, record, review.summary(right), list(review.notes.values()))
         self.links(right)
 
-    def links(self, right: sublime.View) -> None:
+    def links(self, right: sublime.View, is_scrolled: bool = False) -> None:
         """Show the links of the changes; of many, of those in sight. At the head, the one that is
-        before the user's eyes is counted."""
+        before the user's eyes is counted: where the view `is_scrolled`, once that is in sight, for
+        when it is drawn, all below it is placed anew."""
         review = self._review_of(right)
         if review is None or review.comparison is None:
             return
@@ -74,15 +75,15 @@ class Drawing:
             # The changes may stand elsewhere now, and are drawn again soon.
             return
         comparison = review.comparison
-        current = sight.current(right, comparison)
-        if current != review.current:
+        current, is_head_in_sight = sight.current(right, comparison), sight.is_head_in_sight(right)
+        if current != review.current and (is_head_in_sight or not is_scrolled):
             review.current = current
             self.head(right)
             return
         numbers: Sequence[int] = range(len(comparison.changes))
         if len(numbers) > MAX_LINKS:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
-        wanted, with_decision = seen(right), None if sight.is_head_in_sight(right) else current
+        wanted, with_decision = seen(right), None if is_head_in_sight else current
         links = partial(_links, review, comparison, wanted, with_decision)
         review.marks.draw_links([links(number) for number in numbers])
 

@@ -62,7 +62,9 @@ class Marks:
             _colour(self._left, comparison.old_regions(), old.characters, REMOVED)
 
     def _draw_between(self, comparison: Comparison, part: int) -> None:
-        self._between.draw(comparison, part, deleted_style(self._right))
+        # Where there are two views, nothing that is deleted stands between the lines.
+        style = "" if self._left.is_valid() else deleted_style(self._right)
+        self._between.draw(comparison, part, style)
 
     def erase_between(self) -> None:
         """Take away what stands between the lines."""

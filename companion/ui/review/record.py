@@ -164,7 +164,7 @@ def _list(view: sublime.View, name: str) -> Sequence[Any]:
 
 
 def _parse(stored: Any, kind: type[R]) -> R | None:
-    types = _types(kind)
+    types = _TYPES[kind]
     if not isinstance(stored, Mapping):
         return None
     # Other versions may have written more of it, or less.
@@ -186,3 +186,7 @@ def _fits(value: Any, wanted: type) -> bool:
 def _types(kind: type[Any]) -> dict[str, type]:
     known = {"str": str, "int": int, "bool": bool, "float": float}
     return {field.name: known[str(field.type)] for field in fields(kind)}
+
+
+# Asked for thousands of times.
+_TYPES = {kind: _types(kind) for kind in (DiffRecord, OriginalRecord, Comment)}

@@ -35,7 +35,7 @@ class Review:
     comparison: Comparison | None = None
     change_count: int = -1
     is_computing: bool = False
-    # The number, from 0, of the change that is before the user's eyes.
+    # The number, from 0, of the change that was before the user's eyes when the head was drawn.
     current: int | None = None
     digest: Digest | None = None
     dropped: frozenset[str] = frozenset()

@@ -50,7 +50,7 @@ class Scrolling:
         than by being activated."""
         for window in sublime.windows():
             if window.id() not in self._followed:
-                on_top = (each for each in diffs(window) if self._is_in_sight(window, each))
+                on_top = (it for it in diffs(window) if _left_of_pair(window, it) is not None)
                 for right in on_top:
                     self.follow(right)
 
@@ -70,31 +70,42 @@ class Scrolling:
 
     def _look(self, window: sublime.Window) -> None:
         right = self._followed.get(window.id())
-        if right is None or not self._is_in_sight(window, right):
+        left = None if right is None else _left_of_pair(window, right)
+        if right is None or left is None:
             self._followed.pop(window.id(), None)
             self._places.pop(window.id(), None)
             return
         # First the next look, so that one that fails is not the last.
         queues.on_ui_thread(partial(self._look, window), INTERVAL)
-        review, left = self._reviews.of(right), partner(right)
         now = _places(left, right)
         before = self._places.get(window.id(), now)
-        if review is not None and review.comparison is not None and now != before:
-            if now.widths != before.widths:
-                self._reviews.drawing.widened(right)
-            if left.is_valid() and now.right != before.right:
-                _align(right, left, review.comparison, from_new=True)
-            elif left.is_valid() and now.left != before.left:
-                _align(left, right, review.comparison, from_new=False)
-            self._reviews.drawing.links(right)
+        if now != before and self._follow(left, right, before, now):
             now = _places(left, right)
         self._places[window.id()] = now
 
-    def _is_in_sight(self, window: sublime.Window, right: sublime.View) -> bool:
-        if not window.is_valid() or waiting(right) is None:
+    def _follow(self, left: sublime.View, right: sublime.View, before: Places, now: Places) -> bool:
+        """One side was scrolled, or the views are wider or less wide; gives whether the other side
+        and the links could follow."""
+        review = self._reviews.of(right)
+        if review is None or review.comparison is None:
             return False
-        left = partner(right)
-        return is_on_top(window, right) and (not left.is_valid() or is_on_top(window, left))
+        if now.widths != before.widths:
+            self._reviews.drawing.widened(right)
+        if left.is_valid() and now.right != before.right:
+            _align(right, left, review.comparison, from_new=True)
+        elif left.is_valid() and now.left != before.left:
+            _align(left, right, review.comparison, from_new=False)
+        self._reviews.drawing.links(right, is_scrolled=True)
+        return True
+
+
+def _left_of_pair(window: sublime.Window, right: sublime.View) -> sublime.View | None:
+    """The left side of a diff that is before the user's eyes, not valid where there is one view
+    only; None where it is not before them."""
+    if not window.is_valid() or waiting(right) is None or not is_on_top(window, right):
+        return None
+    left = partner(right)
+    return left if not left.is_valid() or is_on_top(window, left) else None
 
 
 def _places(left: sublime.View, right: sublime.View) -> Places:
