@@ -132,15 +132,18 @@ class GeminiCli:
         self.wait_until(is_ready, "waiting for a prompt", STUCK)
 
     def wait_connected(self) -> None:
-        """Ask for the status until it says so: the CLI connects in the background."""
+        self.wait_status("Connected to Sublime Text")
+
+    def wait_status(self, words: str) -> None:
+        """Ask for the status until it has the words: the CLI connects in the background."""
         self.wait_ready()
         for _ in range(TRIES):
-            if "Connected to Sublime Text" in self.ide_status():
+            if words in self._status():
                 return
-        raise TimeoutError(f"not connected:\n{self.screen()}")
+        raise TimeoutError(f"{words} is not in the status:\n{self.screen()}")
 
-    def ide_status(self) -> str:
-        """What `/ide status` says now; empty where the CLI, still starting, queued it."""
+    def _status(self) -> str:
+        """What `/ide status` says; empty where it says nothing yet."""
         before = self.screen().count(ASKED)
         self.say(ASKED)
 

@@ -199,10 +199,9 @@ def size(path: str) -> int:
     return os.path.getsize(path)
 
 
-def status() -> str:
-    """What the status bar says, once it says something."""
-    _wait(lambda: _window().status_message, "no message")
-    return str(_window().status_message)
+def is_told(words: str) -> bool:
+    """Whether they stand in the status bar."""
+    return words in str(_window().status_message)
 
 
 def wait_until_saved(text: str) -> None:
@@ -210,6 +209,8 @@ def wait_until_saved(text: str) -> None:
     path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
 
     def saved() -> bool:
+        if not os.path.exists(path):
+            return False
         with builtins.open(path, encoding="ascii") as file:
             return text in file.read()
 

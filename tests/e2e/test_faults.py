@@ -49,7 +49,7 @@ class TheCliDies(session.Session):
         self.editor.do("wait_for", "unwritten", 1)
         self.editor.do("run", SHOW_UNWRITTEN, 0, APPLY)
         self.editor.do("wait_for", "text", "new\nmine\n", path)
-        self.assertEqual(self.editor.do("unwritten"), 0)
+        self.editor.do("wait_for", "unwritten", 0)
         self.assertEqual(self.read(path), b"old\n")
 
     def test_a_new_cli_opens_its_own_diff_and_the_edits_of_the_old_one_stay(self) -> None:
@@ -129,7 +129,7 @@ class TheStreamBreaks(session.Session):
         proxy.cut()
         self.editor.do("select", path, 0, 2)
         cli.wait_until(lambda screen: "1 open file" not in screen, "no context any more")
-        self.assertIn("Disconnected", cli.ide_status())
+        cli.wait_status("Disconnected")
         cli.say("/ide enable")
         cli.wait_connected()
         cli.wait_for("1 open file")
@@ -234,9 +234,9 @@ class FullDisk(session.Session):
     def test_without_a_discovery_file_the_variables_of_a_terminal_connect_the_cli(self) -> None:
         full = self.disk()
         editor = self.new_editor(full)
-        self.assertIn("No space left", editor.do("status"))
+        editor.do("wait_for", "is_told", True, "No space left")
         variables = editor.do("environment")
         self.editor.quit()
         cli = self.new_cli(TMPDIR=full, TERM_PROGRAM="sublime", **variables)
-        self.assertIn("Connected", cli.ide_status())
+        cli.wait_status("Connected")
         type(self).editor = editor

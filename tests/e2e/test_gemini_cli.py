@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import session  # noqa: E402
 from cli import ALLOW, ESCAPE  # noqa: E402
 from session import ACCEPT, REJECT  # noqa: E402
 
+from tests.fake_cli import FakeCli  # noqa: E402
+from tests.support import wait_for  # noqa: E402
+
 
 class Context(session.Session):
     def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
         path = self.write("seen.py", b"first\nsecond line\n")
+        watcher = FakeCli(self.editor.do("environment"))
+        self.addCleanup(watcher.close)
         self.editor.do("open", path)
         self.editor.do("select", path, 6, 12)
+        # The real one shows that it knows of the file, and not of the selection.
+        wait_for(lambda: [it.get("selectedText") for it in watcher.context()] == ["second"])
         self.cli.wait_for("1 open file")
         self.cli.say("what do I look at")
         prompt = self.model.wait_for_prompt("what do I look at")

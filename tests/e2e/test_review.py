@@ -25,11 +25,11 @@ class Changes(session.Session):
         path = self.write("far.py", rows(900).encode())
         change = {"instruction": "x", "old_string": "row 880\n", "new_string": "another\n"}
         self.ask(path, rows(900, _880="another"), "replace", **change)
+        self.editor.do("wait_for", "says", True, path, "+1 -1, change 1 of 1, 0 of 1 seen")
         left, right = self.editor.do("in_sight", path)
         self.assertIn("row 880", left)
         self.assertIn("another", right)
         self.assertNotIn("row 1", left + right)
-        self.assertIn("+1 -1, change 1 of 1, 0 of 1 seen", self.editor.do("head", path))
         self.editor.do("review", "accept_diff", path)
         self.finish(path)
         self.assertEqual(self.read(path), rows(900, _880="another").encode())
@@ -38,7 +38,7 @@ class Changes(session.Session):
         path = self.write("five.py", rows(60).encode())
         five = rows(60, _5="five", _15="fifteen", _25="25", _35="35\n35b", _45="45")
         self.ask(path, five, "write_file", content=five)
-        self.assertIn("+6 -5, change 1 of 5, 0 of 5 seen", self.editor.do("head", path))
+        self.editor.do("wait_for", "says", True, path, "+6 -5, change 1 of 5, 0 of 5 seen")
         for name, words in (
             ("keep_change", "change 1 of 5, 1 of 5 seen"),
             ("next_change", "change 2 of 5"),
@@ -128,7 +128,7 @@ class Notes(session.Session):
     def test_a_note_is_on_the_clipboard_or_in_the_prompt_of_the_terminal(self) -> None:
         self.reject("a.py", "shorter, please")
         self.assertEqual(self.editor.do("clipboard"), "shorter, please")
-        self.assertIn("clipboard", self.editor.do("status"))
+        self.editor.do("wait_for", "is_told", True, "clipboard")
         self.editor.do("open_terminal", "Gemini CLI", self.folder)
         self.reject("b.py", "no, longer")
         # Between the brackets of a paste, so that no line end sends it off.

@@ -176,14 +176,16 @@ class WhatIsOnDisk(DiskCheckTestCase):
 
         def read(path: str) -> file_content.Original:
             if path == "/hangs":
-                answer.wait(10)
+                answer.wait()
             return real(path)
 
-        with mock.patch.object(file_content, "read_or_note", read):
-            with mock.patch.object(disk_check, "READING", 0.1), self.assertLogs(log.logger):
-                await self.check.look()
-                self.assertEqual(self.said, [])
-        self.assertEqual(self.texts(), ["text"])
+        clock = Clock()
+        with mock.patch.object(file_content, "read_or_note", read), self.assertLogs(log.logger):
+            looking = asyncio.ensure_future(self.check.look())
+            await until(lambda: self.texts() == ["text"])
+            await clock.advance(disk_check.READING)
+            await looking
+        self.assertEqual((self.texts(), self.said), (["text"], []))
 
 
 class WhatComesBack(DiskCheckTestCase):
@@ -196,8 +198,8 @@ class WhatComesBack(DiskCheckTestCase):
             self.passed += seconds
             await self.clock.advance(seconds)
             await until(lambda: compare.call_count >= due or not self.texts())
-            for _ in range(20):
-                await asyncio.sleep(0)
+            # What a look leads to is over.
+            await until(lambda: len(asyncio.all_tasks()) == 1)
 
     def begin(self, comes_back: bool = True) -> None:
         self.clock, self.passed = Clock(), 0.0
@@ -226,6 +228,19 @@ class WhatComesBack(DiskCheckTestCase):
                 self.write(b"formatted\n")
                 await self.pass_by(3)
                 self.assertEqual(self.returned, [])
+
+    @in_loop
+    async def test_a_text_that_stood_for_as_long_as_it_took_to_come_does_not_either(self) -> None:
+        for took in (0.06, 0.13, 0.26, 0.51, 1.01):
+            with self.subTest(took=took):
+                self.write(b"old\n")
+                self.begin()
+                await self.pass_by(took)
+                self.write(b"mine\n")
+                await self.pass_by(took)
+                self.write(b"formatted\n")
+                await self.pass_by(3)
+                self.assertEqual((self.returned, self.texts()), ([], []))
 
     @in_loop
     async def test_a_file_that_is_changed_again_within_the_second_costs_nothing(self) -> None:

@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import tracemalloc
 import unittest
 from dataclasses import replace
 from types import SimpleNamespace
@@ -133,6 +134,18 @@ class LargeFiles(OriginalTestCase):
                 found = self.read(text.encode())
                 self.assertTrue(found.text)
                 self.assertTrue(text.startswith(found.text))
+
+    def test_no_more_than_a_part_of_it_is_held(self) -> None:
+        size = 16 * 1024 * 1024
+        with open(self.path(), "wb") as file:
+            file.truncate(size)
+        with mock.patch.object(file_content, "CHUNK", 0x10000):
+            tracemalloc.start()
+            self.addCleanup(tracemalloc.stop)
+            found = file_content.read(self.path())
+        _now, most = tracemalloc.get_traced_memory()
+        self.assertLess(most, size // 4)
+        self.assertEqual(found.digest, hashlib.sha256(bytes(size)).hexdigest())
 
     def test_a_large_binary_file_is_called_one(self) -> None:
         self.assertEqual(self.read(b"\xff\0" * 80).note, "The file is binary.")

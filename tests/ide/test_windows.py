@@ -41,6 +41,7 @@ from ..support import (
     FakeEditor,
     discovery_files,
     temp_folder,
+    until,
     wait_for,
 )
 
@@ -391,3 +392,25 @@ class ADiskThatRefuses(unittest.TestCase):
             asyncio.run(asyncio.wait_for(run(), PATIENCE))
         self.assertEqual(len(editor.told), 1)
         self.assertIn("could not be saved", editor.told[0])
+
+    def test_what_it_refused_is_saved_once_it_takes_something_again(self) -> None:
+        temp = temp_folder(self)
+        editor = FakeEditor()
+        obstacle = os.path.join(temp, "obstacle")
+        open(obstacle, "w").close()
+        path = os.path.join(obstacle, "state.json")
+
+        async def run() -> None:
+            it = Windows(editor, PID, lambda environments: None, path)
+            running = asyncio.ensure_future(it.run(lambda: it.set_windows({1: ("/1",)})))
+            await until(lambda: editor.told)
+            os.remove(obstacle)
+            # Nothing changes meanwhile that would be saved for its own sake.
+            await until(lambda: os.path.exists(path))
+            it.stop()
+            await running
+
+        with mock.patch("GeminiCompanion.companion.ide.saving.SAVE_DELAY", 0.01):
+            with mock.patch(WINDOWS + ".TICK", 0.01):
+                asyncio.run(run())
+        self.assertEqual(len(editor.told), 1)
