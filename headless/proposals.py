@@ -13,8 +13,9 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 from . import clicks
 
 STAMP, PATH = "gemini_companion_diff", "gemini_companion_diff_path"
+RECORD, ORIGINAL = "gemini_companion_diff_record", "gemini_companion_diff_original"
 HEAD, LINKS = "gemini_companion_diff", "gemini_companion_change"
-CHARACTERS, COMMENTS = "gemini_companion_characters", "gemini_companion_comments"
+CHARACTERS, COMMENT = "gemini_companion_characters", "gemini_companion_comment_"
 
 Regions = Tuple[Tuple[int, int], ...]
 
@@ -40,6 +41,16 @@ class Proposal(NamedTuple):
 def waiting(editor: Any) -> List[Any]:
     """The right views of all diffs that wait; on the UI thread."""
     return [view for view in editor.all_views() if view.settings.get(STAMP) is True]
+
+
+def shown_only(view: Any) -> Optional[Tuple[str, str]]:
+    """Name and text of a tab that is no file and not to be saved, such as a difference; None for
+    every other one."""
+    if view is None or not view.buffer.scratch or view.buffer.file_name:
+        return None
+    if not view.buffer.name or any(view.settings.get(key) for key in (RECORD, ORIGINAL)):
+        return None
+    return view.title(), view.text.characters
 
 
 def read(editor: Any, view: Any) -> Proposal:
@@ -127,9 +138,9 @@ def _marks(view: Any, key: str) -> Regions:
 def _beside(view: Any) -> Tuple[Tuple[int, str], ...]:
     """What stands at the right edge: of a change, whether it was seen; of lines, a comment."""
     found = []
-    for key in (LINKS, COMMENTS):
-        marks = view.marks.get(key)
-        for region, content in zip(marks.regions, marks.annotations) if marks is not None else ():
+    for key in [key for key in view.marks if key == LINKS or key.startswith(COMMENT)]:
+        marks = view.marks[key]
+        for region, content in zip(marks.regions, marks.annotations):
             words = " ".join(plain(content, with_links=False))
             found.append((view.text.rowcol(min(region))[0], "[%s]" % words))
     return tuple(found)

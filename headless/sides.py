@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from bisect import bisect_left
 from itertools import accumulate
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .diff import Hunk, hunks
 
@@ -90,15 +91,23 @@ class Picture(NamedTuple):
 def picture(sides: Sides, how: Picture) -> List[str]:
     """At most `height` lines of at most `width` columns."""
     side = max(20, (how.width - 3) // 2)
-    beside = dict(how.beside)
-    result = []
+    beside: Dict[int, List[str]] = {}
+    for number, words in how.beside:
+        beside.setdefault(number, []).append(printable(words))
+    result: List[str] = []
     for row in sides.rows[how.top : how.top + how.height]:
         left = _cell(sides.old, sides.old_starts, row.left, how.old, "-", side, how, row)
-        words = beside.get(row.right, "") if row.right is not None else ""
-        room = side - len(words) - 1 if words else side
-        right = _cell(sides.new, sides.new_starts, row.right, how.new, "+", room, how, row)
-        result.append(_joined(left, right, row, how.colour) + (" " + words if words else ""))
-    return result
+        right = _cell(sides.new, sides.new_starts, row.right, how.new, "+", side, how, row)
+        below = " ".join(beside.get(row.right, ())) if row.right is not None else ""
+        if below and right.endswith(" " * (len(below) + 1)):
+            right, below = right[: -len(below)] + below, ""
+        result.append(_joined(left, right, row, how.colour))
+        if below:
+            # There is no room at the right edge of the line.
+            width = side - NUMBER
+            rows = [words.rjust(width) for words in textwrap.wrap(below, width)]
+            result += [" " * side + " | " + " " * NUMBER + words for words in rows]
+    return result[: how.height]
 
 
 def _joined(left: str, right: str, row: Row, colour: bool) -> str:

@@ -51,7 +51,10 @@ REVIEW_KEYS = (
     "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
 )
 KEYS = "[w]aiting  [h]istory  [o]pen a file  [s]tatus  [q]uit"
+TAB_KEYS = "Escape closes what is shown above the messages."
 LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
+# Pixels of a window: none of its own lines is broken before the terminal's are.
+WIDTH = 4000.0
 # Seconds between looks at what the editor shows.
 LOOK = 0.1
 QUIT_KEYS = ("q", "end")
@@ -59,19 +62,25 @@ QUIT_KEYS = ("q", "end")
 
 class State(NamedTuple):
     """What the editor shows at a moment. `active` is the diff with the keyboard, if it is one;
-    `question` a quick panel or an input panel; `message` the status bar's."""
+    `question` a quick panel or an input panel; `tab` name and text of the tab with the keyboard,
+    where there is one only to be looked at; `message` the status bar's; `clipboard` what was
+    copied."""
 
     waiting: Tuple[int, ...]
     active: Optional[int]
     proposal: Optional[Proposal]
     question: Optional[Any]
     panel: str
+    tab: Optional[Tuple[str, str]]
     message: str
+    clipboard: str
 
 
 def run(editor: Any, options: Options) -> int:
     """Be the user's side of the editor until they quit; gives the exit status."""
     shown = screen()
+    # What is written for the width of a view is shown in lines of the terminal.
+    editor.switches.window_width = WIDTH
     front = Front(editor, shown)
     try:
         with keys() as next_key:
@@ -100,6 +109,7 @@ class Front:
         self.decided: Dict[int, str] = {}
         self.reviewing = Reviewing()
         self.message = ""
+        self.clipboard = editor.clipboard
         if isinstance(shown, Screen):
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, Console):
@@ -112,7 +122,6 @@ class Front:
         self.say("The editor runs on %s. In another terminal, type:" % where)
         self.say("    cd %s && gemini" % folder)
         self.say("    /ide enable        (in Gemini CLI, once)")
-        self.say(KEYS)
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
@@ -131,6 +140,11 @@ class Front:
         if state.message and state.message != self.message:
             self.say(state.message)
         self.message = state.message
+        if state.clipboard and state.clipboard != self.clipboard:
+            # Nothing of this editor's can be pasted elsewhere, but it can be read.
+            self.say("On the clipboard:")
+            self.say_lines(state.clipboard)
+        self.clipboard = state.clipboard
         self._draw(state)
         if state.question is not None and state.question.items is None:
             self._answer(state.question, "", next_key)
@@ -149,6 +163,7 @@ class Front:
             self._open(next_key)
         elif key == "escape":
             self._run("hide_panel")
+            self.editor.ui(self._close_tab)
 
     def say(self, line: str) -> None:
         self.messages.append(printable(line))
@@ -182,8 +197,17 @@ class Front:
             proposals.read(self.editor, shown) if shown is not None else None,
             self._question(),
             panel.view.text.characters if panel is not None else "",
+            proposals.shown_only(view),
             self.editor.status_message,
+            self.editor.clipboard,
         )
+
+    def _close_tab(self) -> None:
+        """On the UI thread: that which there is only to be looked at."""
+        window = self.editor.active_window
+        view = window.active_view() if window is not None else None
+        if proposals.shown_only(view) is not None:
+            self.editor.close_view(view)
 
     def _follow(self, waiting: List[int], active: Optional[int]) -> None:
         """The diff that was last brought to the front is shown."""
@@ -211,20 +235,28 @@ class Front:
     # Drawing
 
     def _draw(self, state: State) -> None:
-        panel = state.panel.rstrip().split("\n") if state.panel.strip() else []
+        panel = wrapped(state.panel.rstrip(), self.screen.columns) if state.panel.strip() else []
         if state.question is not None:
             panel = questions.lines(state.question)
-        keys_shown = [KEYS]
-        if state.proposal is not None:
-            keys_shown = [*REVIEW_KEYS, KEYS]
-        if state.question is not None:
-            keys_shown = list(LIST_KEYS)
+        elif state.tab is not None and not panel:
+            panel = [state.tab[0], *wrapped(state.tab[1], self.screen.columns)]
+        keys_shown = self._keys(state)
         shown: List[str] = []
         if state.proposal is not None:
             room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
             width, colour = self.screen.columns, self.screen.colour
             shown = self.reviewing.lines(state.proposal, others, width, room, colour)
         self.screen.draw(Frame(shown, panel, tuple(self.messages), keys_shown))
+
+    def _keys(self, state: State) -> List[str]:
+        if state.question is not None:
+            return list(LIST_KEYS)
+        found = [KEYS] if state.proposal is None else [*REVIEW_KEYS, KEYS]
+        if state.tab is not None:
+            found.append(TAB_KEYS)
+        if not isinstance(self.screen, Screen):
+            return found
+        return [row for line in found for row in folded(line, self.screen.columns)]
 
     def _line(self, next_key: LineKeys, prompt: str, text: str = "") -> Optional[str]:
         self.screen.asks()
@@ -318,6 +350,26 @@ class Front:
             self.say("Opened %s; Gemini CLI is told." % full)
         else:
             self.say("No such file: %s" % full)
+
+
+def wrapped(text: str, width: int) -> List[str]:
+    """The lines of a text, long ones in several."""
+    return [
+        line[at : at + width]
+        for line in map(printable, text.split("\n"))
+        for at in range(0, max(len(line), 1), width)
+    ]
+
+
+def folded(keys: str, width: int) -> List[str]:
+    """A line of keys, in several where it is wider; words stay together."""
+    rows: List[str] = []
+    for word in keys.split("  "):
+        if rows and len(rows[-1]) + 2 + len(word) <= width:
+            rows[-1] += "  " + word
+        else:
+            rows.append(word)
+    return rows
 
 
 def edited(text: str, name: str) -> Tuple[Optional[str], str]:

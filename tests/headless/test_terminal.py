@@ -206,8 +206,22 @@ class Front(Terminal):
     def test_a_note_goes_with_the_rejection(self) -> None:
         cli = self.connect()
         self.propose(cli, "new\n")
-        self.press_and_see("R\ntoo short", f"Rejected: {self.path}", "On the clipboard")
+        self.press_and_see("R\ntoo short", f"Rejected: {self.path}", "On the clipboard:\ntoo short")
         self.assertEqual(self.decision(cli, "ide/diffRejected"), {"filePath": self.path})
+
+    def test_a_comment_stands_beside_its_line_and_can_be_read_when_it_is_copied(self) -> None:
+        self.propose(self.connect(), "new\n")
+        wait_for(lambda: "0 of" in self.said())
+        self.press_and_see("c\nwhy?", "1 + new", "[1 of 1] [why?]")
+        self.press_and_see("r", "On the clipboard:\n@a.py#L1: why?")
+
+    def test_an_accepted_edit_is_shown_as_a_difference(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        self.press_and_see("a", f"Accepted: {self.path}")
+        self.press_and_see("h", "> 1  a.py")
+        self.press_and_see("1", "> 1  Show it")
+        self.press_and_see("1", "a.py (accepted edit)", "-old\n+new\n")
 
     def test_one_of_the_waiting_diffs_is_chosen_in_a_list(self) -> None:
         cli = self.connect()
@@ -302,6 +316,15 @@ class Drawn(Terminal):
         self.assertNotIn("Proposed: ", self.said())
         content = self.decision(cli, "ide/diffAccepted")["content"]
         self.assertEqual(content, self.rows(1449, _700="another"))
+
+    def test_in_a_narrow_terminal_the_keys_stand_in_more_lines(self) -> None:
+        self.connect().call("openDiff", filePath=self.path, newContent="new\n").result(20)
+        wait_for(lambda: "re[l]ease" in self.said())
+        with self.lock:
+            self.screen.resize(30, 40)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 40, 0, 0))
+        words = ("[n]ext", "[e]dit first", "[R]eject with note", "re[l]ease", "[q]uit", "+ new")
+        wait_for(lambda: all(word in self.said() for word in words))
 
     def test_a_note_is_typed_below_and_escape_takes_the_rejection_back(self) -> None:
         cli = self.connect()

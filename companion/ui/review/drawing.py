@@ -104,7 +104,7 @@ def _links(
     )
     parts = ["seen" if key in wanted else keep, drop]
     if key in comparison.dropped:
-        parts = [link("Take back", "drop_change", id=review.id, change=key)]
+        parts = ["dropped", link("Take back", "drop_change", id=review.id, change=key)]
     if number == with_decision:
         parts += head.decision_links(review.id)
     point = comparison.new.starts[comparison.new_row(number)]
