@@ -25,6 +25,7 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionAcceptDiffCommand,
     GeminiCompanionCommentCommand,
     GeminiCompanionCopyExportsCommand,
+    GeminiCompanionDoctorCommand,
     GeminiCompanionDropChangeCommand,
     GeminiCompanionFillViewCommand,
     GeminiCompanionForgetEnvironmentCommand,
@@ -38,6 +39,7 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionRejectDiffCommand,
     GeminiCompanionRejectWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
+    GeminiCompanionRemedyCommand,
     GeminiCompanionRestartCommand,
     GeminiCompanionResumeSharingCommand,
     GeminiCompanionRunCliCommand,
@@ -48,6 +50,7 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionStartApiServerCommand,
     GeminiCompanionStatusCommand,
     GeminiCompanionStopApiServerCommand,
+    GeminiCompanionWelcomeCommand,
     GeminiCompanionWhatGeminiSeesCommand,
 )
 from .companion.ui.host import host  # noqa: E402
@@ -94,6 +97,9 @@ __all__ = [
     "GeminiCompanionShowUnwrittenEditsCommand",
     "GeminiCompanionStartApiServerCommand",
     "GeminiCompanionStatusCommand",
+    "GeminiCompanionWelcomeCommand",
+    "GeminiCompanionDoctorCommand",
+    "GeminiCompanionRemedyCommand",
     "GeminiCompanionStopApiServerCommand",
     "GeminiCompanionPauseSharingCommand",
     "GeminiCompanionResumeSharingCommand",

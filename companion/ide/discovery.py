@@ -171,6 +171,10 @@ class Publication:
             self.advertisement = replace(self.advertisement, folders=folders)
             self._write()
 
+    def write_again(self) -> None:
+        """Write the files anew, whatever became of them."""
+        self._write()
+
     def renew(self) -> None:
         """Write the files anew where one is missing: temp folders are swept, disks have space
         again, and users install another CLI."""
@@ -252,6 +256,18 @@ def sweep(own_pid: int) -> list[str]:
                 removed.append(path)
                 logger.info("removed the discovery file of an editor that is gone: %s", path)
     return removed
+
+
+def remove_dead(path: str) -> bool:
+    """Remove a discovery file at whose port nobody listens; whether it was there and is gone now.
+
+    On a word of the user, so that its editor's number may be another process's by now.
+    """
+    for found, _pid, port in _files():
+        if found == path and not _is_listening(port):
+            _unlink(path)
+            return not os.path.lexists(path)
+    return False
 
 
 def _is_listening(port: int) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Awaitable, Callable, Generic, Mapping, Sequenc
 
 from ..base.background import in_thread
 from ..base.log import logger
-from . import file_content
+from . import discovery, file_content
 from .clis import Cli
 from .context import ContextStore, OpenFile, SharedContext
 from .file_content import PATIENCE, Original, Stamp, Stamps
@@ -247,6 +247,24 @@ class ExaminationAsked(Event):
             return tuple(map(report.examine, gathering.gather(question, processes.running())))
 
         self.reply(await _done(in_thread(work, EXAMINATION), ()))
+
+
+@dataclass(frozen=True)
+class DiscoveryRepaired(_WindowEvent):
+    """The user wants the window's discovery files written anew, and the one at the path `dead`
+    removed, of an editor that is gone; empty for none. `reply` is called on the companion's thread,
+    with whether that was removed."""
+
+    dead: str
+    reply: Callable[[bool], None]
+
+    def apply_to(self, workspace: Workspace) -> None:
+        if workspace.publication is not None:
+            workspace.publication.write_again()
+        asyncio.ensure_future(self._remove())
+
+    async def _remove(self) -> None:
+        self.reply(await _done(in_thread(partial(discovery.remove_dead, self.dead)), False))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from . import queues
 from .host import host
 
 if TYPE_CHECKING:
+    from ..ide.doctor.report import Examination
     from ..ide.status import Status
     from .running import Running
 
@@ -264,6 +265,45 @@ class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
         if environment:
             sublime.set_clipboard(SHELLS[shell](environment))
             host.tell(EXPORTS)
+
+
+class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
+    """Show the steps to the first edit, and which of them are done."""
+
+    def act(self, running: Running) -> None:
+        running.welcome.show(self.window)
+
+
+class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
+    """Show what keeps a CLI from connecting, and what to do; with `copy`, put that on the clipboard
+    as text."""
+
+    def is_enabled(self, copy: bool = False) -> bool:
+        return host.running is not None
+
+    def run(self, copy: bool = False) -> None:
+        if host.running is None:
+            return
+        if not copy:
+            host.running.doctor.show(self.window)
+            return
+        from . import checkups
+
+        checkups.examine(host.running.companion, self.window, self._copy)
+
+    def _copy(self, found: tuple[Examination, ...]) -> None:
+        from . import doctor
+
+        sublime.set_clipboard(doctor.report(found))
+        host.tell("The report is on the clipboard.")
+
+
+class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
+    """Not for users: what a link of the two above does about a failure."""
+
+    def run(self, action: str, argument: str = "") -> None:
+        if host.running is not None:
+            host.running.remedies.apply(self.window, action, argument)
 
 
 class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Callable, Mapping
 
 import sublime
@@ -11,10 +12,13 @@ from ..base import log
 from ..ide import discovery
 from ..ide.events import DiffEdited, WorkAsked
 from ..ide.service import Companion
-from . import settings, sharing, terminal
+from ..ide.status import Status
+from . import doctor, queues, settings, sharing, terminal, welcome
+from .checkups import Checkups
 from .editor import SublimeEditor
 from .files import Files
 from .notices import Notices
+from .remedies import Remedies
 from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.changes import Changes
@@ -37,7 +41,9 @@ class Running:
 
     def __init__(self) -> None:
         self.log = log.start(settings.of().log_level)
-        state_path = os.path.join(sublime.cache_path(), "GeminiCompanion", "state.json")
+        self._cache = os.path.join(sublime.cache_path(), "GeminiCompanion")
+        state_path = os.path.join(self._cache, "state.json")
+        self._is_first = welcome.is_first_start(self._cache, state_path)
         self.editor = SublimeEditor()
         self.companion = Companion(self.editor, os.getppid(), state_path)
         self.files = Files(self.companion, self.editor)
@@ -56,10 +62,15 @@ class Running:
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
         self.status = StatusBar(tell, lambda: self.companion.is_running, sharing.is_paused)
-        self.editor.on_status = self.status.show
+        self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self._in_background)
         self.shared_sheets = SharedSheets(self.companion)
+        self.welcome = Checkups(self.companion, welcome.NAME, welcome.html)
+        self.doctor = Checkups(self.companion, doctor.NAME, doctor.html)
+        self.remedies = Remedies(self.companion, tell, self._look_again)
         looks = (
+            self.welcome.look,
+            self.doctor.look,
             self.conflicts.look,
             self.status.look,
             self.scrolling.look,
@@ -71,11 +82,16 @@ class Running:
         """To be called where somebody can stop it, should something fail."""
         self.companion.start()
         self.windows.start()
+        if self._is_first:
+            self.welcome.show(sublime.active_window())
+            queues.on_worker(partial(welcome.remember, self._cache))
 
     def stop(self) -> None:
         """Leave diffs as they are, for the next start."""
         self.windows.stop()
         self.shared_sheets.stop()
+        self.welcome.stop()
+        self.doctor.stop()
         self.status.stop()
         self.scrolling.stop()
         self.reviews.stop()
@@ -103,6 +119,14 @@ class Running:
             return None
         found = terminal.with_environment(arguments or {}, self.environment(window))
         return ("terminus_open", found) if found is not None else None
+
+    def _show_status(self, statuses: tuple[Status, ...]) -> None:
+        self.status.show(statuses)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self.welcome.changed()
+        self.doctor.changed()
 
     def _in_background(self, work: Callable[[], None]) -> None:
         self.companion.post(WorkAsked(work, lambda done: None))

@@ -179,6 +179,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
             f"{file.path} is of an editor that is gone, and the CLI reads it first.",
             "Remove it.",
             SWEEP,
+            file.path,
         )
     return Failed(
         f"{file.path} is of another window or editor with the same folder; the CLI reads it first.",

@@ -1,0 +1,142 @@
+"""Sheets that show how a window's CLIs fare on their way to it, as it changes; UI thread only."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from html import escape
+from typing import Any, Callable, Mapping, Tuple, cast
+
+import sublime
+
+from ..ide.clis import GEMINI_CLI
+from ..ide.doctor.checks import Failed
+from ..ide.doctor.report import Examination
+from ..ide.events import ExaminationAsked
+from ..ide.service import Companion
+from . import queues, settings
+
+# Looks of the windows (one a second) between examinations of a sheet that is in sight.
+LOOKS = 3
+# What the links of failures say, by the action behind them; see `remedies`.
+LABELS = {
+    "install": "Copy the command",
+    "use_program": "Use it",
+    "log_in": "Get an API key",
+    "enable": "Enable",
+    "restart": "Restart",
+    "add_folder": "Add folder",
+    "write_again": "Write it again",
+    "sweep": "Remove it",
+    "run_cli": "Run Gemini CLI",
+}
+STYLE = """<style>
+    body { padding: 1rem; }
+    .ok { color: var(--greenish); }
+    .failed { color: var(--redish); }
+    .later, .path { color: color(var(--foreground) alpha(0.6)); }
+    .remedy { padding-left: 1.6rem; }
+    a { padding: 0 0.3rem; }
+</style>"""
+
+Examinations = Tuple[Examination, ...]
+
+
+class Checkups:
+    """One sheet for each window at most. `look` is to be called about once a second; `draw` makes
+    the page."""
+
+    def __init__(
+        self, companion: Companion, name: str, draw: Callable[[Examinations], str]
+    ) -> None:
+        self._companion = companion
+        self._name = name
+        self._draw = draw
+        self._sheets: dict[int, sublime.HtmlSheet] = {}
+        self._contents: dict[int, str] = {}
+        # Of the last examination of each window.
+        self.found: dict[int, Examinations] = {}
+        self._asked: set[int] = set()
+        self._looks = 0
+
+    def show(self, window: sublime.Window) -> None:
+        """Open the window's sheet, or bring it to the front."""
+        sheet = self._sheets.get(window.id())
+        if sheet is None or sheet.window() is None:
+            contents = STYLE + "<p>Looking...</p>"
+            new = window.new_html_sheet(self._name, contents)
+            self._sheets[window.id()] = cast(sublime.HtmlSheet, new)
+            self._contents[window.id()] = contents
+        else:
+            window.focus_sheet(sheet)
+        self._ask(window)
+
+    def look(self) -> None:
+        """Examine anew the windows whose sheet is in sight, now and then."""
+        self._looks += 1
+        if self._looks % LOOKS == 0:
+            self.changed()
+
+    def changed(self) -> None:
+        """Something happened that a sheet may show."""
+        for window_id, sheet in list(self._sheets.items()):
+            window = sheet.window()
+            if window is None:
+                del self._sheets[window_id]
+            elif sheet in window.selected_sheets():
+                self._ask(window)
+
+    def stop(self) -> None:
+        """Close them: nobody looks any more."""
+        for sheet in self._sheets.values():
+            if sheet.window() is not None:
+                sheet.close()
+        self._sheets.clear()
+
+    def _ask(self, window: sublime.Window) -> None:
+        """Not before the last answer has come: a machine may be slow."""
+        if window.id() in self._asked:
+            return
+        self._asked.add(window.id())
+        examine(self._companion, window, partial(self._show, window.id()))
+
+    def _show(self, window_id: int, found: Examinations) -> None:
+        self._asked.discard(window_id)
+        sheet = self._sheets.get(window_id)
+        if sheet is None or not found:
+            return
+        self.found[window_id] = found
+        contents = f'<body id="gemini-companion">{STYLE}{self._draw(found)}</body>'
+        # Drawn anew it would lose its place.
+        if self._contents.get(window_id) != contents:
+            self._contents[window_id] = contents
+            sheet.set_contents(contents)
+
+
+def examine(
+    companion: Companion, window: sublime.Window, show: Callable[[Examinations], object]
+) -> None:
+    """Show the ways of the CLIs to the window; none where the examination failed."""
+
+    def reply(found: Examinations) -> None:
+        """On the companion's thread."""
+        queues.on_ui_thread(partial(show, found))
+
+    command = settings.of(window).cli_command[0]
+    home = os.path.expanduser("~")
+    asked = ExaminationAsked(window.id(), GEMINI_CLI, command, dict(os.environ), home, reply)
+    companion.post(asked)
+
+
+def button(failed: Failed) -> str:
+    """The link that does something about it; nothing where nothing can be done by a click."""
+    if not failed.action:
+        return ""
+    arguments = {"action": failed.action, "argument": failed.argument}
+    return link("gemini_companion_remedy", arguments, LABELS[failed.action])
+
+
+def link(command: str, arguments: Mapping[str, Any], label: str) -> str:
+    values = escape(json.dumps(arguments), quote=True) if arguments else ""
+    return f'<a href="subl:{command} {values}">{escape(label)}</a>'

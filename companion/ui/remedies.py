@@ -1,0 +1,131 @@
+"""What the links beside failures do: one function for each action; UI thread only."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Callable
+
+import sublime
+
+from ..ide import cli_settings
+from ..ide.cli_settings import CannotChange, Change
+from ..ide.clis import GEMINI_CLI
+from ..ide.doctor import checks
+from ..ide.events import DiscoveryRepaired, WorkAsked
+from ..ide.service import Companion
+from . import queues, settings
+
+
+class Remedies:
+    """`changed` is called when something was done."""
+
+    def __init__(
+        self, companion: Companion, tell: Callable[[str], None], changed: Callable[[], None]
+    ) -> None:
+        self._companion = companion
+        self._tell = tell
+        self._changed = changed
+
+    def apply(self, window: sublime.Window, action: str, argument: str) -> None:
+        """Do it; an action that is not known does nothing."""
+        simple = {
+            checks.RUN_CLI: "gemini_companion_run_cli",
+            checks.RESTART: "gemini_companion_restart",
+        }
+        if action in simple:
+            window.run_command(simple[action])
+        elif action == checks.LOG_IN:
+            window.run_command("open_url", {"url": checks.API_KEYS})
+        elif action == checks.INSTALL:
+            sublime.set_clipboard(argument)
+            self._tell("The command is on the clipboard. Run it in a terminal.")
+        elif action == checks.USE_PROGRAM:
+            self._use(argument)
+        elif action == checks.ENABLE:
+            self._enable(window)
+        elif action == checks.ADD_FOLDER:
+            _add_folder(window, argument)
+        elif action in (checks.WRITE_AGAIN, checks.SWEEP):
+            self._companion.post(DiscoveryRepaired(window.id(), argument, self._is_done))
+
+    def _is_done(self, removed: bool) -> None:
+        """On the companion's thread."""
+        queues.on_ui_thread(self._changed)
+
+    def _use(self, program: str) -> None:
+        stored = sublime.load_settings(settings.FILE)
+        stored.set("cli_command", [program, *settings.of().cli_command[1:]])
+        sublime.save_settings(settings.FILE)
+        self._changed()
+
+    def _enable(self, window: sublime.Window) -> None:
+        """Ask with what would be written where, and write it."""
+
+        def plan() -> Change | str:
+            home = os.path.expanduser("~")
+            path = cli_settings.path_of(GEMINI_CLI, os.environ, home)
+            try:
+                return cli_settings.enabling(GEMINI_CLI, path)
+            except CannotChange as error:
+                return str(error)
+
+        self._work(plan, partial(self._ask, window))
+
+    def _ask(self, window: sublime.Window, plan: Change | str | None) -> None:
+        if not isinstance(plan, Change):
+            self._tell(plan or 'That failed; "Gemini Companion: Show Log" tells more.')
+            return
+        if not plan.lines:
+            self._tell(f"{GEMINI_CLI.name} connects to editors already.")
+            self._changed()
+            return
+        backup = "the file of before stands beside it then"
+        where = plan.path if plan.path == plan.target else f"{plan.path}, which is {plan.target}"
+        details = [*plan.lines, f"in {where}", backup if plan.before is not None else "a new file"]
+        items = [
+            sublime.QuickPanelItem("Write it", details),
+            sublime.QuickPanelItem("Leave it", "nothing is written"),
+        ]
+
+        def answer(index: int) -> None:
+            if index == 0:
+                self._work(partial(_apply, plan), self._tell_outcome)
+
+        window.show_quick_panel(
+            items, answer, placeholder=f"Let {GEMINI_CLI.name} connect to editors?"
+        )
+
+    def _tell_outcome(self, sentence: str | None) -> None:
+        self._tell(sentence or 'That failed; "Gemini Companion: Show Log" tells more.')
+        self._changed()
+
+    def _work(self, work: Callable[[], object], then: Callable[..., None]) -> None:
+        """Disks may be slow: do it in a thread, and go on here."""
+
+        def reply(outcome: object) -> None:
+            queues.on_ui_thread(partial(then, outcome))
+
+        self._companion.post(WorkAsked(work, reply))
+
+
+def _apply(change: Change) -> str:
+    """In a thread; gives what to tell."""
+    try:
+        backup = cli_settings.apply(change)
+    except CannotChange as error:
+        return str(error)
+    beside = f" The file of before is {os.path.basename(backup)}." if backup else ""
+    return f"{GEMINI_CLI.name} connects to editors now; start it anew if it runs.{beside}"
+
+
+def _add_folder(window: sublime.Window, folder: str) -> None:
+    """Add it to the window's project; without one, let the user choose."""
+    if not os.path.isdir(folder):
+        window.run_command("prompt_add_folder")
+        return
+    data: Any = window.project_data()
+    data = data if isinstance(data, dict) else {}
+    folders = data.get("folders")
+    known = folders if isinstance(folders, list) else []
+    window.set_project_data({**data, "folders": [*known, {"path": folder}]})

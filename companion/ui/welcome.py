@@ -1,0 +1,74 @@
+"""The way in: what a new user needs, step by step, each done or with one link; UI thread only."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+
+import sublime
+
+from ..ide.doctor import checks
+from ..ide.doctor.checks import Failed
+from ..ide.doctor.report import Examination
+from . import checkups
+
+NAME = "Welcome to Gemini Companion"
+# The steps by the ids of their checks, in the order in which they are done.
+STEPS = {
+    "installed": "Gemini CLI is installed",
+    "login": "There is a way to log in",
+    "folder": "A folder is open",
+    "enabled": "The CLI connects to editors",
+    "connected": "The CLI is connected",
+}
+CONNECTED = "Connected. Ask Gemini CLI to change a file: its edit opens here, and you decide on it."
+TO_DO = "Two minutes to the first edit. This page follows what you do."
+# Stands in the cache folder once the page was shown.
+MARK = "welcomed"
+
+
+def html(found: tuple[Examination, ...]) -> str:
+    """The page, of the CLI that got furthest."""
+    facts = found[0].facts
+    results = {id: checks.by_id(id).look(facts) for id in STEPS}
+    is_connected = bool(facts.window.connected)
+    parts = [f"<h1>{NAME}</h1>", f"<p>{CONNECTED if is_connected else TO_DO}</p>"]
+    for id, title in STEPS.items():
+        result = results[id]
+        if isinstance(result, Failed):
+            parts.append(f'<p><span class="failed">\u2717</span> {title} {checkups.button(result)}')
+            parts.append(f'<br><span class="remedy">{_words(result)}</span></p>')
+        elif result is not None:
+            shown = checks_shown(result.found)
+            parts.append(f'<p><span class="ok">\u2713</span> {title} ')
+            parts.append(f'<span class="path">{shown}</span></p>')
+    doctor = checkups.link("gemini_companion_doctor", {}, "Doctor")
+    parts.append(f"<p>Something is in the way that this page does not name? {doctor}</p>")
+    return "".join(parts)
+
+
+def checks_shown(found: str) -> str:
+    home = os.path.expanduser("~")
+    return escape(found.replace(home, "~") if len(home) > 1 else found)
+
+
+def _words(failed: Failed) -> str:
+    return checks_shown(f"{failed.what} {failed.remedy}")
+
+
+def is_first_start(cache: str, state_path: str) -> bool:
+    """Whether this is the first start after the first installation. `cache` is the package's folder
+    there, `state_path` the file that earlier versions left. A package that lies elsewhere, as in a
+    checkout, is not installed."""
+    places = (sublime.packages_path(), sublime.installed_packages_path())
+    here = os.path.abspath(__file__)
+    is_installed = any(here.startswith(os.path.join(place, "")) for place in places)
+    marks = (state_path, os.path.join(cache, MARK))
+    return is_installed and not any(map(os.path.exists, marks))
+
+
+def remember(cache: str) -> None:
+    """It was shown. Raises OSError."""
+    os.makedirs(cache, exist_ok=True)
+    with open(os.path.join(cache, MARK), "w", encoding="ascii"):
+        pass

@@ -1,0 +1,204 @@
+"""The page for new users and the doctor, followed by their links."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from html import unescape
+from typing import Any, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ui import welcome
+
+from .adapter import AdapterTestCase
+
+Steps = Generator[Any, Any, None]
+LINK = re.compile(r'<a href="subl:(\w+) ([^"]*)">([^<]*)</a>')
+
+
+class Pages(AdapterTestCase):
+    """The user's home is a folder of the test, and no CLI runs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Not below the folder of the window's files.
+        self.home = os.path.join(self.folder, "home")
+        os.mkdir(self.home)
+        variables = {"HOME": self.home, "USERPROFILE": self.home, "GEMINI_API_KEY": ""}
+        for patch in (
+            mock.patch.dict(os.environ, {**variables, "PATH": os.path.join(self.home, "bin")}),
+            mock.patch.object(gathering, "PLACES", ()),
+            mock.patch("GeminiCompanion.companion.ide.doctor.processes.running", dict),
+        ):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.running = plugin._host.running
+        self.before = {*self.before, *(view.id() for view in self.window.views())}
+
+    def tearDown(self) -> Steps:
+        self.running.welcome.stop()
+        self.running.doctor.stop()
+        yield from super().tearDown()
+
+    def page(self, pages: Any) -> str:
+        """What the window's sheet shows."""
+        return str(pages._contents.get(self.window.id(), ""))
+
+    def links(self, pages: Any) -> dict[str, tuple[str, Any]]:
+        found = LINK.findall(self.page(pages))
+        return {
+            label: (command, json.loads(unescape(arguments) or "{}"))
+            for command, arguments, label in found
+        }
+
+    def click(self, pages: Any, label: str) -> None:
+        command, arguments = self.links(pages)[label]
+        self.window.run_command(command, arguments)
+
+    def open_page(self, pages: Any, command: str) -> Steps:
+        self.window.run_command(command)
+        yield lambda: LINK.search(self.page(pages))
+
+    def install(self) -> None:
+        os.mkdir(os.path.join(self.home, "bin"))
+        path = os.path.join(self.home, "bin", "gemini")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n")
+        os.chmod(path, 0o755)
+
+
+class Welcome(Pages):
+    def test_each_step_has_a_mark_or_one_link(self) -> Steps:
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        page = self.page(self.running.welcome)
+        for title in welcome.STEPS.values():
+            self.assertIn(title, page)
+        self.assertLessEqual(
+            {"Copy the command", "Get an API key", "Enable", "Run Gemini CLI"},
+            set(self.links(self.running.welcome)),
+        )
+        self.assertIn("npm install -g @google/gemini-cli", page)
+        self.assertIn("2026-06-18", page)
+        self.click(self.running.welcome, "Copy the command")
+        self.assertIn("npm install -g", sublime.get_clipboard())
+
+    def test_enable_asks_first_then_writes_and_the_page_says_so(self) -> Steps:
+        self.install()
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        path = os.path.join(self.home, ".gemini", "settings.json")
+        with mock.patch.object(sublime.Window, "show_quick_panel", autospec=True) as panel:
+            self.click(self.running.welcome, "Enable")
+            yield lambda: panel.called
+            items, answer = panel.call_args[0][1:3]
+            self.assertIn('"ide.enabled": true', items[0].details)
+            answer(-1)
+            answer(1)
+            self.assertFalse(os.path.exists(path))
+            answer(0)
+        yield lambda: "Enable" not in self.links(self.running.welcome)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file), {"ide": {"enabled": True, "hasSeenNudge": True}})
+
+    def test_it_turns_into_connected_by_itself(self) -> Steps:
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        self.assertIn(welcome.TO_DO, self.page(self.running.welcome))
+        yield from self.connect()
+        yield lambda: welcome.CONNECTED in self.page(self.running.welcome)
+
+    def test_a_closed_page_asks_nothing_any_more(self) -> Steps:
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        for sheet in self.window.sheets():
+            if sheet.view() is None:
+                sheet.close()
+        with mock.patch.object(self.running.welcome, "_ask") as ask:
+            for _ in range(10):
+                self.running.welcome.look()
+        self.assertFalse(ask.called)
+
+    def test_it_is_shown_once_where_the_package_was_installed(self) -> None:
+        cache = os.path.join(self.folder, "cache")
+        state = os.path.join(cache, "state.json")
+        here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(welcome.__file__))))
+        self.assertFalse(
+            welcome.is_first_start(cache, state) and "Packages" not in welcome.__file__
+        )
+        with mock.patch.object(sublime, "packages_path", lambda: os.path.dirname(here)):
+            self.assertTrue(welcome.is_first_start(cache, state))
+            welcome.remember(cache)
+            self.assertFalse(welcome.is_first_start(cache, state))
+            shutil.rmtree(cache)
+            os.mkdir(cache)
+            with open(state, "w", encoding="ascii"):
+                pass
+            # Of a version that had no such page.
+            self.assertFalse(welcome.is_first_start(cache, state))
+
+
+class Doctor(Pages):
+    def test_the_first_step_that_fails_is_named_with_its_link(self) -> Steps:
+        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        page = self.page(self.running.doctor)
+        self.assertIn("Gemini CLI was not found.", page)
+        self.assertIn("\u2013 Connected", page)
+        self.assertIn("Copy the command", self.links(self.running.doctor))
+
+    def test_it_goes_on_to_the_next_step_once_one_is_done(self) -> Steps:
+        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        self.install()
+        self.click(self.running.doctor, "Look Again")
+        yield lambda: "No way to log in was found." in self.page(self.running.doctor)
+        self.assertIn("Get an API key", self.links(self.running.doctor))
+
+    def test_its_report_has_neither_token_nor_home(self) -> Steps:
+        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        yield lambda: plugin._host.environment(self.window)
+        token = plugin._host.environment(self.window)["GEMINI_CLI_IDE_AUTH_TOKEN"]
+        sublime.set_clipboard("")
+        self.click(self.running.doctor, "Copy Report")
+        yield sublime.get_clipboard
+        report = sublime.get_clipboard()
+        self.assertIn("FAILED  CLI: Gemini CLI was not found.", report)
+        self.assertIn(f"Sublime Text {sublime.version()}", report)
+        self.assertNotIn(token, report + self.page(self.running.doctor))
+        self.assertNotIn(self.home, report)
+
+    def test_a_missing_file_is_written_again_and_a_dead_one_removed(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        port = plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"]
+        place = next(each for each in gathering_places() if port in "".join(os.listdir(each)))
+        ours = next(name for name in os.listdir(place) if name.endswith(f"-{port}.json"))
+        dead = os.path.join(place, "gemini-ide-server-1-1.json")
+        with open(dead, "w", encoding="ascii") as file:
+            file.write("{}")
+        self.addCleanup(lambda: os.path.exists(dead) and os.unlink(dead))
+        os.unlink(os.path.join(place, ours))
+        arguments = {"action": "sweep", "argument": dead}
+        self.window.run_command("gemini_companion_remedy", arguments)
+        yield lambda: not os.path.exists(dead)
+        yield lambda: os.path.exists(os.path.join(place, ours))
+
+    def test_a_folder_is_added_to_the_window(self) -> Steps:
+        before = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        arguments = {"action": "add_folder", "argument": self.home}
+        self.window.run_command("gemini_companion_remedy", arguments)
+        yield lambda: self.home in self.window.folders()
+
+    def test_a_program_that_was_found_elsewhere_becomes_the_command(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "cli_command")
+        arguments = {"action": "use_program", "argument": sys.executable}
+        self.window.run_command("gemini_companion_remedy", arguments)
+        yield lambda: stored.get("cli_command") == [sys.executable]
+
+
+def gathering_places() -> list[str]:
+    from GeminiCompanion.companion.ide import discovery
+
+    return [place.folder for place in discovery.places() if os.path.isdir(place.folder)]
