@@ -97,6 +97,15 @@ class Choosing(ReviewCase):
         self.run_command("drop_change", id=review.id, change=review.comparison.keys[1])
         self.assertEqual(text_of(right), changed(LINES[:9], _2="two\n"))
 
+    def test_two_that_are_dropped_before_the_changes_are_known_are_both_dropped(self) -> Steps:
+        old, new = changed(LINES[:9]), "new\n" * 3 + changed(LINES[:9], _5="five\n")
+        right = yield from self.propose(old, new)
+        keys = self.review(right).comparison.keys
+        right.run_command("append", {"characters": "typed\n"})
+        for key in keys[:2]:
+            self.run_command("drop_change", change=key)
+        yield from self.until_equal(lambda: text_of(right), old + "typed\n")
+
     def test_five_changes_two_dropped_and_one_retyped_are_accepted_as_they_stand(self) -> Steps:
         rows = {f"_{row}": f"new {row}\n" for row in (100, 200, 300, 400, 500)}
         right = yield from self.propose("".join(LINES), changed(LINES, **rows))

@@ -116,6 +116,16 @@ class Digests(LargeCase):
         content = yield from self.accepted()
         self.assertTrue(content == proposal({73_999: "changed\n"}))
 
+    def test_what_comes_after_several_drops_sees_all_of_them(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        review = self.review(right)
+        keys, seen = review.comparison.keys, []
+        for number in (0, 2):
+            self.run_command("drop_change", id=review.id, change=keys[number])
+        self.running().reviews.with_comparison(right, lambda it: seen.append(it.dropped))
+        yield lambda: seen
+        self.assertEqual(seen, [frozenset((keys[0], keys[2]))])
+
     def test_accepted_in_the_terminal_it_is_written_without_what_was_dropped(self) -> Steps:
         right = yield from self.propose(OLD, proposal(LAST))
         yield from self.drop(right, 0)

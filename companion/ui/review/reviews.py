@@ -184,9 +184,11 @@ class Reviews:
                 self._compute(right, review)
             return
         self.drawing.all(right, review, comparison)
-        pending, review.pending = review.pending, []
-        for work in pending:
-            work(comparison)
+        # One that changes the text lets the others wait for the next comparison.
+        while review.pending and self.of(right) is review and review.is_current(right):
+            review.pending.pop(0)(comparison)
+        if review.pending:
+            self._compute(right, review)
 
     def _tell_pending(self, review: Review, sentence: str) -> None:
         """There is no comparison for those who wait for one."""
