@@ -89,18 +89,22 @@ class Sharing:
         `path` is absolute, and so are `folders`, those of the window. A link has two paths, its own
         and its target's: ask for both.
         """
-        if self.paused:
-            return PAUSED
-        name = _comparable(path, self.ignore_case)
-        roots = [_comparable(folder, self.ignore_case).rstrip("/") for folder in folders]
-        inner = [name[len(root) :] for root in roots if name.startswith(root + "/")]
-        names = [name, *inner]
-        for lets_through, pattern in _compiled(self.exclude, self.ignore_case):
-            if any(pattern.search(each) for each in names):
-                if lets_through:
-                    break
-                return EXCLUDED
-        return OUTSIDE if self.only_project_files and not inner else ""
+        return PAUSED if self.paused else _reason(self, path, tuple(folders))
+
+
+# Thousands of tabs that are held back would cost an update a tenth of a second and more.
+@lru_cache(maxsize=16384)
+def _reason(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
+    name = _comparable(path, sharing.ignore_case)
+    roots = [_comparable(folder, sharing.ignore_case).rstrip("/") for folder in folders]
+    inner = [name[len(root) :] for root in roots if name.startswith(root + "/")]
+    names = [name, *inner]
+    for lets_through, pattern in _compiled(sharing.exclude, sharing.ignore_case):
+        if any(pattern.search(each) for each in names):
+            if lets_through:
+                break
+            return EXCLUDED
+    return OUTSIDE if sharing.only_project_files and not inner else ""
 
 
 @lru_cache(maxsize=64)
