@@ -88,6 +88,15 @@ def command(name: str, arguments: Any = None) -> None:
     window().run_command(name, arguments)
 
 
+def project(ours: Any) -> None:
+    """Save the package's settings in the project of the window."""
+    data: Any = window().project_data() or {}
+    window().set_project_data({**data, "settings": {"GeminiCompanion": ours}})
+    from GeminiCompanion import plugin
+
+    current().ui(plugin._host.running.windows.look)
+
+
 def close_tab(path: str) -> None:
     view = _diff(path)
     if view is not None:

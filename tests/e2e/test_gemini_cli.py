@@ -50,6 +50,19 @@ class Context(session.Session):
         self.assertNotIn("quagga", sent)
 
 
+class WithoutDiffs(session.Session):
+    def test_the_terminal_alone_asks_also_a_cli_that_knew_the_tools(self) -> None:
+        for name in ("before.py", "after.py"):
+            path = self.write(name, b"old\n")
+            self.editor.do("project", {"diffs": False})
+            cli = self.cli if name == "before.py" else self.new_cli()
+            self.ask_on(cli, path, "write_file", content="new\n")
+            self.assertIsNone(self.editor.do("proposal", path))
+            cli.press(ALLOW)
+            cli.wait_for(f"The end of {name}.")
+            self.assertEqual(self.read(path), b"new\n")
+
+
 class InTheEditor(session.Session):
     def test_write_file_is_accepted(self) -> None:
         path = self.write("a.py", b"old\n")
