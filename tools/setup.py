@@ -33,7 +33,9 @@ await chromium.executablePath();
 await inflate("node_modules/@sparticuz/chromium/bin/al2023.tar.br");
 """
 CHROMIUM = os.path.join(ROOT, "tests", "e2e", "node_modules", ".chromium", "chromium")
-NPM = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+# Not "ci", which fails where a registry lacks what other platforms need; "--no-save" leaves the
+# lock file as it is.
+NPM = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
 
 
 def digest(paths: List[str], *more: str) -> str:
@@ -105,7 +107,7 @@ def set_up_schema() -> None:
 
 
 def set_up_node() -> None:
-    """`npm ci` where a package.json stands; without a fit Node, says what will not run."""
+    """`npm install` where a package.json stands; without a fit Node, says what will not run."""
     folders = [folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")]
     if not has_node():
         sentence = "Node.js 20 or newer with npm was not found: tests with the real CLI cannot run."

@@ -1,4 +1,4 @@
-"""The real Gemini CLI in a pseudo-terminal, read as a person would read its screen.
+"""A real CLI in a pseudo-terminal, read as a person would read its screen.
 
 cli = GeminiCli(home, folder, model.url, {"TMPDIR": ...})
 cli.wait_connected()
@@ -7,7 +7,7 @@ cli.wait_for("Apply this change?")
 cli.press("1")
 cli.close()
 
-Asked about an edit, the CLI offers 1 (allow once), 2 (allow for this session) and 3 or Escape (no).
+Asked about an edit, a CLI offers 1 (allow once), 2 (allow for this session) and 3 or Escape (no).
 Waits are in seconds; they raise TimeoutError with what is on the screen.
 """
 
@@ -29,7 +29,8 @@ from typing import Callable, Mapping
 import pyte
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BINARY = os.path.join(HERE, "node_modules", ".bin", "gemini")
+PROGRAMS = os.path.join(HERE, "node_modules", ".bin")
+BINARY = os.path.join(PROGRAMS, "gemini")
 COLUMNS, LINES = 140, 50
 # Seconds for what is sure to appear, on a busy machine.
 PATIENCE = 120.0
@@ -43,6 +44,16 @@ SETTINGS = {
     "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
+}
+QWEN_SETTINGS = {
+    "ide": {"enabled": True, "hasSeenNudge": True},
+    "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+    # The one that it brings is no program before the package's install script has run.
+    "tools": {"approvalMode": "default", "useRipgrep": False},
+    # It would ask the model for what the user could say next.
+    "ui": {"hideTips": True, "enableFollowupSuggestions": False},
+    "general": {"enableAutoUpdate": False},
+    "privacy": {"usageStatisticsEnabled": False},
 }
 ALLOW, NO, ESCAPE, INTERRUPT = "1", "3", "\x1b", "\x03"
 # Seconds without output. The CLI takes Enter within 30 ms of the key before for part of a paste;
@@ -69,10 +80,15 @@ class Screen(pyte.Screen):  # type: ignore[misc]
 
 
 class GeminiCli:
+    program = BINARY
+    settings_folder = ".gemini"
+    settings: Mapping[str, object] = SETTINGS
+
     def __init__(self, home: str, folder: str, model_url: str, more: Mapping[str, str]) -> None:
-        os.makedirs(os.path.join(home, ".gemini"), exist_ok=True)
-        with open(os.path.join(home, ".gemini", "settings.json"), "w", encoding="utf-8") as file:
-            json.dump(SETTINGS, file)
+        os.makedirs(os.path.join(home, self.settings_folder), exist_ok=True)
+        settings = os.path.join(home, self.settings_folder, "settings.json")
+        with open(settings, "w", encoding="utf-8") as file:
+            json.dump(self.settings, file)
         self._screen = Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self._screen)
         self._drawn = threading.Condition()
@@ -80,9 +96,9 @@ class GeminiCli:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
-            [BINARY],
+            [self.program],
             cwd=folder,
-            env=environment(home, model_url, more),
+            env=self.environment(home, model_url, more),
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -91,6 +107,12 @@ class GeminiCli:
         os.close(slave)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def environment(self, home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:
+        return environment(home, model_url, more)
+
+    def input_area(self, screen: str) -> str:
+        return input_area(screen)
 
     def screen(self) -> str:
         with self._drawn:
@@ -119,7 +141,7 @@ class GeminiCli:
         """Wait until nothing runs and the next prompt can be typed."""
 
         def is_ready(screen: str) -> bool:
-            return EMPTY_INPUT in input_area(screen) and "esc to cancel" not in screen
+            return EMPTY_INPUT in self.input_area(screen) and "esc to cancel" not in screen
 
         end = time.monotonic() + timeout
         while time.monotonic() < end - STUCK:
@@ -157,9 +179,9 @@ class GeminiCli:
     def say(self, text: str) -> None:
         """Type a line and send it; ends when the CLI has taken it."""
         self.wait_ready()
-        self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in input_area(screen))
+        self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in self.input_area(screen))
         self._wait_quiet()
-        self._insist("\r", lambda screen: f"> {text}" not in input_area(screen))
+        self._insist("\r", lambda screen: f"> {text}" not in self.input_area(screen))
 
     def _insist(self, keys: str, holds: Callable[[str], bool]) -> None:
         """Press keys until the screen shows that they were taken: the CLI drops those that come
@@ -177,7 +199,7 @@ class GeminiCli:
     def enter(self) -> None:
         """Send the line that stands there, even while the CLI is at work."""
         self._wait_quiet()
-        self._insist("\r", lambda screen: EMPTY_INPUT in input_area(screen))
+        self._insist("\r", lambda screen: EMPTY_INPUT in self.input_area(screen))
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -213,6 +235,30 @@ class GeminiCli:
                 self._ended = not data
                 self._stream.feed(data)
                 self._drawn.notify_all()
+
+
+class QwenCode(GeminiCli):
+    """The same screen with another rule below the input line. `model_url` is that of an
+    `OpenAIServer`. Whether it is connected, the editor says sooner than its `/ide status`."""
+
+    program = os.path.join(PROGRAMS, "qwen")
+    settings_folder = ".qwen"
+    settings = QWEN_SETTINGS
+
+    def environment(self, home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:
+        """The Node that it needs stands beside it."""
+        return {
+            **environment(home, "", more),
+            "PATH": os.pathsep.join([PROGRAMS, os.environ["PATH"]]),
+            "OPENAI_BASE_URL": model_url,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_MODEL": "local",
+        }
+
+    def input_area(self, screen: str) -> str:
+        """What stands between the two rules; nothing while a question hides them."""
+        parts = screen.split(RULE)
+        return parts[-2] if len(parts) > 2 else ""
 
 
 def input_area(screen: str) -> str:

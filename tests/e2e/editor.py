@@ -22,7 +22,13 @@ class Editor:
     """
 
     def __init__(
-        self, folder: str, data: str, temp: str, package: str = "", python: str = sys.executable
+        self,
+        folder: str,
+        data: str,
+        temp: str,
+        package: str = "",
+        python: str = sys.executable,
+        home: str = "",
     ) -> None:
         script = os.path.join(HERE, "remote.py")
         packages = ["--package", package] if package else []
@@ -30,7 +36,7 @@ class Editor:
         self._process = subprocess.Popen(
             [*line, "--exec", script],
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": temp},
+            env={**os.environ, "TMPDIR": temp, **({"HOME": home} if home else {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

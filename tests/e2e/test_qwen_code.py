@@ -1,0 +1,132 @@
+"""The real Qwen Code, the package in an editor, and a person between them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from cli import ALLOW, ESCAPE, QwenCode  # noqa: E402
+from editor import Editor  # noqa: E402
+from openai_server import OpenAIServer  # noqa: E402
+from session import ACCEPT, QUESTION, REJECT  # noqa: E402
+
+NODE = os.path.join(os.path.dirname(QwenCode.program), "node")
+
+
+# Prompts until one carries what the editor has told.
+TRIES = 20
+
+
+@unittest.skipUnless(os.path.exists(NODE), "Qwen Code or its Node is not installed: make setup")
+class Qwen(unittest.TestCase):
+    """One editor and one CLI for all tests; each test has its own file."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root, True)
+        for name in ("work", "tmp", "data", "home", "home/.qwen"):
+            os.mkdir(os.path.join(cls.root, name))
+        cls.folder, cls.temp = os.path.join(cls.root, "work"), os.path.join(cls.root, "tmp")
+        cls.home = os.path.join(cls.root, "home")
+        cls.model = OpenAIServer()
+        cls.model.__enter__()
+        cls.addClassCleanup(cls.model.__exit__)
+        cls.editor = Editor(cls.folder, os.path.join(cls.root, "data"), cls.temp, home=cls.home)
+        cls.addClassCleanup(cls.editor.close)
+        cls.editor.do("wait_until_served")
+        cls.cli = QwenCode(cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp})
+        cls.addClassCleanup(cls.cli.close)
+        cls.editor.do("wait_for", "connected", 1)
+
+    def ask(self, path: str, proposal: str, tool: str, **arguments: Any) -> None:
+        """A prompt that makes the model read the file, if there is one, and call the tool; ends
+        when both sides show the question."""
+        name = os.path.basename(path)
+        read = [("read_file", {"file_path": path})] if os.path.exists(path) else []
+        write = (tool, {"file_path": path, **arguments})
+        prompt = f"change {name} please"
+        self.model.will_call(prompt, f"The end of {name}.", *read, write)
+        self.cli.say(prompt)
+        self.cli.wait_for(QUESTION)
+        self.editor.do("wait_for", "proposal", proposal, path)
+
+    def finish(self, path: str) -> None:
+        """Ends when the CLI waits for the next prompt and the editor has no diff left."""
+        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.cli.wait_ready()
+        self.editor.do("wait_for", "proposal", None, path)
+
+    def write(self, name: str, text: str) -> str:
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def read(self, path: str) -> str:
+        with open(path) as file:
+            return file.read()
+
+    def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
+        path = self.write("seen.py", "first\nsecond line\n")
+        self.editor.do("open", path)
+        self.editor.do("select", path, 6, 12)
+        # The CLI does not show what it was told last, and what was told too late for one prompt
+        # goes with the next.
+        told = ""
+        for number in range(TRIES):
+            self.cli.say(f"what do I look at {number}")
+            told += self.model.wait_for_prompt(f"what do I look at {number}")
+            if "character 7" in told:
+                break
+        self.assertIn(path, told)
+        self.assertIn("line 2, character 7", told)
+        self.assertIn("second", told)
+
+    def test_what_was_edited_in_the_editor_is_accepted(self) -> None:
+        path = self.write("a.py", "old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.assertIn("a.py (proposed by Qwen Code)", self.editor.do("tabs"))
+        self.editor.do("append", path, "mine: \u00e9\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), "new\nmine: \u00e9\n")
+
+    def test_a_new_file_is_accepted(self) -> None:
+        path = os.path.join(self.folder, "b.py")
+        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
+        self.editor.do("command", ACCEPT)
+        self.finish(path)
+        self.assertEqual(self.read(path), "print(1)\n")
+
+    def test_an_edit_is_rejected(self) -> None:
+        path = self.write("c.py", "one\ntwo\n")
+        self.ask(path, "one\n2\n", "edit", old_string="two", new_string="2")
+        self.editor.do("command", REJECT)
+        self.finish(path)
+        self.assertEqual(self.read(path), "one\ntwo\n")
+
+    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
+        path = self.write("d.py", "one\ntwo\n")
+        self.ask(path, "one\n2\n", "edit", old_string="two", new_string="2")
+        self.editor.do("append", path, "mine\n")
+        self.cli.press(ALLOW)
+        self.finish(path)
+        self.assertEqual(self.read(path), "one\n2\nmine\n")
+
+    def test_an_edit_is_refused_in_the_terminal(self) -> None:
+        path = self.write("e.py", "one\ntwo\n")
+        self.ask(path, "one\n2\n", "edit", old_string="two", new_string="2")
+        self.cli.press(ESCAPE)
+        self.finish(path)
+        self.assertEqual(self.read(path), "one\ntwo\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
