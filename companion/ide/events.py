@@ -17,6 +17,7 @@ from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery, file_content
 from .clis import Cli
+from .connected_clis import ConnectedCli, connected_clis
 from .context import ContextStore, OpenFile, SharedContext
 from .file_content import PATIENCE, Original, Stamp, Stamps
 from .status import Status
@@ -200,6 +201,16 @@ class StatusAsked(Event):
 
     def apply(self, windows: Windows) -> None:
         self.reply(tuple(workspace.status() for workspace in windows))
+
+
+@dataclass(frozen=True)
+class ClisAsked(Event):
+    """`reply` is called on the companion's thread, with the connected CLIs of all windows."""
+
+    reply: Callable[[tuple[ConnectedCli, ...]], None]
+
+    def apply(self, windows: Windows) -> None:
+        self.reply(tuple(each for workspace in windows for each in connected_clis(workspace)))
 
 
 @dataclass(frozen=True)

@@ -55,13 +55,14 @@ MAX_INTEGER = 2**53
 @dataclass(frozen=True)
 class SavedSession:
     """`last_id` is the id of its last event; `client` names it as it did itself, `cli` is the id of
-    its kind."""
+    its kind; `since` is in seconds since the epoch, 0 where that is not known."""
 
     id: str
     protocol_version: str
     last_id: int
     client: str = ""
     cli: str = GEMINI_CLI.id
+    since: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -319,6 +320,7 @@ def _session(members: _Members) -> SavedSession:
         members.get("last_id", _natural, 0),
         members.get("client", _text, ""),
         members.get("cli", _text, GEMINI_CLI.id),
+        members.get("since", _moment, 0.0),
     )
 
 

@@ -7,6 +7,7 @@ docs/protocol.md 3: a second stream replaces the first, streams end gracefully, 
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections import deque
 from dataclasses import dataclass
@@ -72,10 +73,10 @@ class Session:
     """One client, from `initialize` to its end.
 
     `client` names it, with its version, as it did itself, which may be the name of a library; `cli`
-    is what its token says. `ordinal` counts the sessions of its
-    window; `newest_then` is the ordinal of the newest one when the stream was lost: only later
-    sessions may be its client, come back. `on_told` is given the number of each decision that went
-    out whole.
+    is what its token says. It began at `since`, in seconds since the epoch. `ordinal` counts the
+    sessions of its window; `newest_then` is the ordinal of the newest one when the stream was lost:
+    only later sessions may be its client, come back. `on_told` is given the number of each decision
+    that went out whole.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Session:
         self.client = client
         self.ordinal = self.newest_then = 0
         self.last_seen = 0.0
+        self.since = time.time()
         self.stream: Stream | None = None
         self.turn: asyncio.Lock | None = None
         self._on_told = on_told
@@ -225,7 +227,8 @@ class Session:
         return [event.number for event in self._waiting()]
 
     def saved(self) -> SavedSession:
-        return SavedSession(self.id, self.protocol_version, self._last_id, self.client, self.cli.id)
+        version, cli = self.protocol_version, self.cli.id
+        return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)
 
     def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
         """Go on as the session that was saved; ids go on after all that were ever given.
@@ -233,6 +236,7 @@ class Session:
         A stream that resumes after one that was not saved has seen all that was: events go out in
         the order of their ids.
         """
+        self.since = saved.since or self.since
         self._last_id = saved.last_id + LEAP
         self._events = deque(sorted(waiting, key=lambda event: event.id))
         self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])

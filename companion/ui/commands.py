@@ -17,6 +17,7 @@ from . import queues
 from .host import host
 
 if TYPE_CHECKING:
+    from ..ide.connected_clis import ConnectedCli
     from ..ide.doctor.report import Examination
     from ..ide.status import Status
     from .running import Running
@@ -129,6 +130,19 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
         from .review import lookup
 
         return lookup.current(self.window)
+
+
+class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
+    """List the CLIs that are connected, to any window."""
+
+    def act(self, running: Running) -> None:
+        from ..ide.events import ClisAsked
+        from . import connected_clis
+
+        def reply(clis: tuple[ConnectedCli, ...]) -> None:
+            queues.on_ui_thread(lambda: connected_clis.choose(self.window, clis, host.tell))
+
+        running.companion.post(ClisAsked(reply))
 
 
 class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):

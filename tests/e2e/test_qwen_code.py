@@ -27,6 +27,14 @@ TRIES = 20
 class Qwen(unittest.TestCase):
     """One editor and one CLI for all tests; each test has its own file."""
 
+    root: str
+    folder: str
+    temp: str
+    home: str
+    model: OpenAIServer
+    editor: Editor
+    cli: QwenCode
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))

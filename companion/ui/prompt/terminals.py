@@ -90,6 +90,11 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     return named or bool(TITLE.match(title)) or bool(commands & set(map(program, _words(view))))
 
 
+def names(view: sublime.View, command: str) -> bool:
+    """Whether title or command line of the terminal name the CLI with that command."""
+    return command in title_of(view).lower() or command in map(program, _words(view))
+
+
 def program(word: str) -> str:
     """A command without its folder and its ending.
 
@@ -144,7 +149,7 @@ def hand_over(
         terminal.run_command(PASTE, {"text": safe, "bracketed": True})
         tell(PASTED.format(what))
         if focus:
-            _show(terminal)
+            show(terminal)
 
 
 def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:
@@ -189,7 +194,8 @@ def _terminal(view: sublime.View) -> Any:
     return terminals_of.from_id(view.id()) if terminals_of is not None else None
 
 
-def _show(terminal: sublime.View) -> None:
+def show(terminal: sublime.View) -> None:
+    """Go there, with the keyboard."""
     window = terminal.window()
     if window is None:
         return

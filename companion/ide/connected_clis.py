@@ -1,0 +1,56 @@
+"""The CLIs that are connected to a window, as the user may see them; holds no secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .decisions import OPEN
+
+if TYPE_CHECKING:
+    from .sessions import Session
+    from .workspace import Workspace
+
+# What CLIs say that do not tell their version (docs/protocol.md 7).
+NO_VERSION = "1.0.0"
+
+
+@dataclass(frozen=True)
+class ConnectedCli:
+    """A CLI with a live stream. `command` is what users type to start it; `name` has a number where
+    several of its kind are connected to the window; `version` is empty where it does not tell;
+    `folders` are the window's; `since` is in seconds since the epoch; `waiting` counts its diffs
+    without a decision.
+    """
+
+    window_id: int
+    session_id: str
+    command: str
+    name: str
+    version: str
+    folders: tuple[str, ...]
+    since: float
+    waiting: int
+
+
+def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
+    """Those of a window, oldest first."""
+    return tuple(
+        ConnectedCli(
+            workspace.window_id,
+            session.id,
+            session.cli.command,
+            workspace.sessions.label(session),
+            _version(session),
+            workspace.advertisement.folders,
+            session.since,
+            len(workspace.book.of(OPEN, session.id)),
+        )
+        for session in workspace.sessions
+        if session.stream is not None
+    )
+
+
+def _version(session: Session) -> str:
+    version = session.client.rpartition(" ")[2] if " " in session.client else ""
+    return "" if version == NO_VERSION else version

@@ -1,0 +1,57 @@
+"""The CLIs that are connected, in a list; UI thread only."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Callable, Sequence
+
+import sublime
+
+from ..ide.connected_clis import ConnectedCli
+from .prompt import terminals
+from .review import queue
+from .review.record import waiting
+
+NONE = 'No CLI is connected. "Gemini Companion: Run Gemini CLI" starts one.'
+NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows that it runs."
+
+
+def choose(
+    window: sublime.Window, clis: Sequence[ConnectedCli], tell: Callable[[str], None]
+) -> None:
+    """Let the user choose one, and show the next diff of that which waits for them, else its
+    terminal."""
+    if not clis:
+        tell(NONE)
+        return
+    window.show_quick_panel(
+        [_item(cli) for cli in clis],
+        lambda index: _show(clis[index], tell) if index >= 0 else None,
+        placeholder="Connected CLIs",
+    )
+
+
+def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:
+    folders = ", ".join(map(os.path.basename, cli.folders)) or "no folder"
+    since = time.strftime("%H:%M", time.localtime(cli.since))
+    return sublime.QuickPanelItem(
+        f"{cli.name} {cli.version}".rstrip(),
+        [f"{folders}, since {since}"],
+        f"{cli.waiting} waiting" if cli.waiting else "",
+    )
+
+
+def _show(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
+    for view in queue.waiting_diffs():
+        record = waiting(view)
+        if record is not None and record.session_id == cli.session_id:
+            queue.show(view)
+            return
+    window = sublime.Window(cli.window_id)
+    found = [view for view in terminals.terminals(window) if terminals.runs_cli(window, view)]
+    if found:
+        own = [view for view in found if terminals.names(view, cli.command)]
+        terminals.show((own or found)[0])
+    else:
+        tell(NO_TERMINAL.format(cli.name))
