@@ -135,8 +135,9 @@ QWEN_CODE = Cli(
     home_override="$QWEN_HOME",
     homes=("~/.qwen",),
     rejected="ide/diffClosed",
-    special="The token is in the discovery file only. A file whose editor is gone is removed by the"
-    ' CLI itself. Edits of files are asked about in the approval mode "default".',
+    special="The token is in the discovery file only. Edits are asked about in the approval mode"
+    ' "default". Allowed in its terminal, its own text is written, and what was typed into the diff'
+    " comes back as a tab.",
 )
 
 LLXPRT = Cli(

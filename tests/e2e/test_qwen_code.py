@@ -120,13 +120,15 @@ class Qwen(unittest.TestCase):
         self.finish(path)
         self.assertEqual(self.read(path), "one\ntwo\n")
 
-    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
+    def test_what_was_edited_in_the_editor_comes_back_when_the_terminal_allows_it(self) -> None:
+        """It writes its own text then (docs/protocol.md 7)."""
         path = self.write("d.py", "one\ntwo\n")
         self.ask(path, "one\n2\n", "edit", old_string="two", new_string="2")
         self.editor.do("append", path, "mine\n")
         self.cli.press(ALLOW)
         self.finish(path)
-        self.assertEqual(self.read(path), "one\n2\nmine\n")
+        self.assertEqual(self.read(path), "one\n2\n")
+        self.editor.do("wait_for", "named", "one\n2\nmine\n", "d.py (your edits)")
 
     def test_an_edit_is_refused_in_the_terminal(self) -> None:
         path = self.write("e.py", "one\ntwo\n")
