@@ -57,7 +57,8 @@ class Checkups:
         self._contents: dict[int, str] = {}
         # Of the last examination of each window.
         self.found: dict[int, Examinations] = {}
-        self._asked: set[int] = set()
+        # The windows that are being examined, and whether they are to be once more.
+        self._asked: dict[int, bool] = {}
         self._looks = 0
 
     def show(self, window: sublime.Window) -> None:
@@ -95,14 +96,15 @@ class Checkups:
         self._sheets.clear()
 
     def _ask(self, window: sublime.Window) -> None:
-        """Not before the last answer has come: a machine may be slow."""
-        if window.id() in self._asked:
-            return
-        self._asked.add(window.id())
-        examine(self._companion, window, partial(self._show, window.id()))
+        """Not before the last answer has come, but then: a machine may be slow."""
+        is_asked = self._asked.get(window.id()) is not None
+        self._asked[window.id()] = is_asked
+        if not is_asked:
+            examine(self._companion, window, partial(self._show, window.id()))
 
     def _show(self, window_id: int, found: Examinations) -> None:
-        self._asked.discard(window_id)
+        if self._asked.pop(window_id, False) and window_id in self._sheets:
+            self._ask(sublime.Window(window_id))
         sheet = self._sheets.get(window_id)
         if sheet is None or not found:
             return

@@ -10,7 +10,6 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.log import logger
-from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import notices, settings
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
@@ -32,9 +31,13 @@ class WhatItSays(AdapterTestCase):
         self.told: list[str] = []
         self.runs, self.paused = True, False
         self.bar = plugin._host.running.status
-        # What is true by then.
-        asked = StatusAsked(plugin._host.running.editor.show_status)
-        self.addCleanup(plugin._host.running.companion.post, asked)
+        # What is told meanwhile is shown afterwards.
+        missed: list[Any] = []
+        editor = plugin._host.running.editor
+        self.addCleanup(lambda: [editor.on_status(each) for each in missed])
+        patch = mock.patch.object(editor, "on_status", missed.append)
+        patch.start()
+        self.addCleanup(patch.stop)
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
         made_up = StatusBar(self.told.append, lambda: self.runs, lambda window: self.paused)
         vars(self.bar).update(vars(made_up))

@@ -143,9 +143,8 @@ class Welcome(Pages):
 class Doctor(Pages):
     def test_the_first_step_that_fails_is_named_with_its_link(self) -> Steps:
         yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-        page = self.page(self.running.doctor)
-        self.assertIn("Gemini CLI was not found.", page)
-        self.assertIn("\u2013 Connected", page)
+        yield lambda: "Gemini CLI was not found." in self.page(self.running.doctor)
+        self.assertIn("\u2013 Connected", self.page(self.running.doctor))
         self.assertIn("Copy the command", self.links(self.running.doctor))
 
     def test_it_goes_on_to_the_next_step_once_one_is_done(self) -> Steps:
