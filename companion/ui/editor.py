@@ -90,7 +90,9 @@ class SublimeEditor(Editor):
             if self.on_status is not None and not self._is_stopped:
                 self.on_status(statuses)
 
-        queues.on_ui_thread(show)
+        # While the editor quits, there is no UI thread to ask.
+        if not self._is_stopped:
+            queues.on_ui_thread(show)
 
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         await self._ask(partial(_return_text, window_id, path, text))

@@ -103,6 +103,7 @@ class Running:
 
     def quit(self) -> None:
         """The editor quits and its API is gone: take the files away with plain os calls."""
+        self.editor.stop()
         discovery.remove_all(os.getppid())
         self.companion.stop(join=0.2)
 

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
 import terminus  # noqa: E402
-from cli import INTERRUPT, input_area  # noqa: E402
+from cli import input_area  # noqa: E402
 from editor import Editor  # noqa: E402
 
 TERMINAL = "\u25c7  Ready (work)"
@@ -44,7 +44,7 @@ class Sending(session.Session):
         self.cli.wait_until(lambda screen: "two" in input_area(screen), "the code")
         self.assertIn("@my\\ shop.py#L2", input_area(self.cli.screen()))
         self.assertNotIn("#L2", "".join(self.model.prompts()))
-        self.cli.press(INTERRUPT)
+        self.cli.enter()
 
     def test_the_cli_reads_the_file_that_was_sent_by_a_name_full_of_signs(self) -> None:
         path = self.write("a (1) & 'b', c!.py", b"the text of it\n")
@@ -62,4 +62,4 @@ class Sending(session.Session):
         self.send("send_selection")
         self.cli.wait_until(lambda screen: "\u241b[201~" in input_area(screen), "the picture")
         self.assertNotIn("201~", "".join(self.model.prompts()))
-        self.cli.press(INTERRUPT)
+        self.cli.enter()

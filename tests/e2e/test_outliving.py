@@ -1,0 +1,59 @@
+"""A CLI that outlives Sublime Text, as one in tmux does, and the editor that comes after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import session  # noqa: E402
+from cli import GeminiCli  # noqa: E402
+from editor import Editor  # noqa: E402
+
+ENABLE = "/ide enable"
+
+
+class NextEditor(session.Session):
+    @classmethod
+    def new_cli(cls, **variables: str) -> GeminiCli:
+        """With the variables of the first editor, as *Copy Exports* gives them."""
+        [name] = cls.editor.discovery_files()
+        with open(os.path.join(cls.temp, "gemini", "ide", name), encoding="utf-8") as file:
+            found = json.load(file)
+        return super().new_cli(
+            GEMINI_CLI_IDE_SERVER_PORT=str(found["port"]),
+            GEMINI_CLI_IDE_WORKSPACE_PATH=found["workspacePath"],
+            GEMINI_CLI_IDE_AUTH_TOKEN=found["authToken"],
+        )
+
+    def port(self) -> str:
+        [name] = self.editor.discovery_files()
+        return name.rpartition("-")[2]
+
+    def restart(self, data: str) -> None:
+        """The editor quits; the CLI notices; another editor comes."""
+        self.assertEqual(self.editor.leave(), 0)
+        self.cli.wait_ready()
+        self.cli.wait_status("Disconnected")
+        type(self).editor = Editor(self.folder, os.path.join(self.root, data), self.temp)
+        self.addClassCleanup(self.editor.close)
+        self.editor.do("wait_until_served")
+
+    def come_back(self) -> None:
+        self.cli.say(ENABLE)
+        self.editor.do("wait_for", "connected", 1)
+        self.cli.wait_connected()
+
+    def test_after_a_restart_the_port_is_the_same_and_ide_enable_is_enough(self) -> None:
+        before = self.port()
+        self.restart("data")
+        self.assertEqual(self.port(), before)
+        self.come_back()
+
+    def test_an_editor_with_another_port_is_found_too_whatever_the_variables_say(self) -> None:
+        before = self.port()
+        self.restart("another")
+        self.assertNotEqual(self.port(), before)
+        self.come_back()
