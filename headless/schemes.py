@@ -77,6 +77,14 @@ class Scheme:
         found.setdefault("foreground", "#000000" if self.is_light() else "#ffffff")
         return found
 
+    def palette(self) -> Dict[str, str]:
+        """What themes and pages may use of the scheme, as #rrggbb."""
+        style = self.style()
+        found = {name: style[name] for name in ("background", "foreground")}
+        found["accent"] = style.get("accent", self.hue("bluish").css())
+        found.update({name: self.hue(name).css() for name in colours.HUES})
+        return found
+
     def style_of(self, scope: str) -> Dict[str, Any]:
         """`foreground`, where a rule has one `background` (#rrggbb), and flags as `bold`."""
         if scope not in self._styles:

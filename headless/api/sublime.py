@@ -504,6 +504,7 @@ def ui_info() -> Dict[str, Any]:
             "value": str(preferences.get("color_scheme", scheme)),
             "resolved_value": scheme,
             "style": "light" if editor.schemes.named(scheme).is_light() else "dark",
+            "palette": editor.schemes.named(scheme).palette(),
         },
         "theme": {"value": theme, "resolved_value": theme},
         "system": {"style": "dark"},

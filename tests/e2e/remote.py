@@ -324,6 +324,25 @@ def open_terminal(title: str, folder: str) -> None:
         window().focus_view(front)
 
 
+def run_in_terminus(command: list[str], folder: str, variables: dict[str, str]) -> None:
+    """In a tab of the genuine Terminus."""
+    arguments: dict[str, Any] = {"cmd": command, "cwd": folder, "env": variables}
+    window().run_command("terminus_open", {**arguments, "title": "Gemini CLI"})
+
+
+def press_in_terminus(keys: str) -> None:
+    """Give the keys to the program in the one terminal of Terminus."""
+    terminal: Any = sys.modules["Terminus.terminus.terminal"]
+    view = next(view for view in window().views() if view.settings().get("terminus_view"))
+    terminal.Terminal.from_id(view.id()).send_string(keys)
+
+
+def in_terminus(text: str) -> bool:
+    """Whether the terminal shows the text."""
+    found = [view for view in window().views() if view.settings().get("terminus_view")]
+    return any(text in view.substr(sublime.Region(0, view.size())) for view in found)
+
+
 def name_terminal(title: str, new: str) -> None:
     for view in window().views():
         if view.name() == title:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sublime
 from GeminiCompanion.companion.ui.review import changes, marks
 from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.record import is_diff
 
 from .adapter import text_of
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -89,6 +90,32 @@ class Choosing(ReviewCase):
         self.assertEqual(text_of(right), changed(LINES[:9], _8="eight\n"))
         right.run_command("undo")
         self.assertEqual(text_of(right), new)
+
+    def test_a_drop_of_everything_asks_whether_that_is_a_rejection(self) -> Steps:
+        right = yield from self.propose("a\nb\nc\n", "1\nb\n3\n")
+        panels = self.panels()
+        self.run_command("drop_change")
+        yield from self.until_computed(right)
+        self.assertEqual(panels, [])
+        self.run_command("drop_change")
+        self.assertEqual(panels[0]["placeholder"], changes.ALL_DROPPED)
+        panels[0]["on_select"](1)
+        yield from self.until_computed(right)
+        self.assertTrue(is_diff(right))
+        right.run_command("undo")
+        yield from self.until_computed(right)
+        self.run_command("drop_change")
+        panels[1]["on_select"](0)
+        yield from self.until_rejected()
+
+    def test_of_an_empty_proposal_the_one_change_can_be_dropped(self) -> Steps:
+        right = yield from self.propose("a\nb\n", "")
+        self.assertEqual(self.texts(partner(right), marks.LINES), ["a\nb\n"])
+        panels = self.panels()
+        self.run_command("drop_change")
+        self.assertEqual(text_of(right), "a\nb\n")
+        panels[0]["on_select"](0)
+        yield from self.until_rejected()
 
     def test_a_change_is_dropped_by_its_name_wherever_the_caret_is(self) -> Steps:
         old, new = changed(LINES[:9]), changed(LINES[:9], _2="two\n", _8="eight\n")
