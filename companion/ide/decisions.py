@@ -181,16 +181,15 @@ class Book:
         return gone
 
     def take_back(
-        self, number: int, decision: Decision, session_id: str, event_id: int = 0
+        self, number: int, decision: Decision, session_id: str, event_id: int, cli: str = ""
     ) -> None:
-        """Nobody is sure that the session has read the decision: it is to be told again, under that
-        event id where the session goes on."""
+        """Nobody is sure that the session has read the decision: it waits under that event id.
+        `cli` is the id of the session's CLI in the table."""
         entry = self._entries.get(number)
         if entry is None and not decision.text:
             # Of these nothing was left to be done (`tell`), but to be heard.
             path, text, at = decision.path, decision.text, decision.at
-            entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at)
-            number = self._put(entry)
+            entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at, cli=cli)
         if entry is not None and entry.state == TOLD:
             again = replace(entry, state=DECIDED, session_id=session_id, event_id=event_id)
             self._put(again, number)

@@ -24,7 +24,8 @@ class Delivery:
     """From the book to the sessions of one window.
 
     `on_told` is given the number of each text of which a CLI has been told; `on_change` is called
-    whenever the book has changed.
+    whenever the book has changed. `is_open_elsewhere` tells whether a proposal for a path is open
+    in another book than this one.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class Delivery:
         tell: Callable[[str], None],
         on_told: Callable[[int], None],
         on_change: Callable[[], None],
+        is_open_elsewhere: Callable[[str], bool] = lambda path: False,
     ) -> None:
         self._book = book
         self._sessions = sessions
+        self._is_open_elsewhere = is_open_elsewhere
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
@@ -53,17 +56,24 @@ class Delivery:
         self._sessions_at_end = tuple(self._sessions)
 
     def hand_on(self) -> None:
-        """The next companion takes over the sessions of the end, whose streams have ended: what
-        their clients may not have read goes there into the queue of the session again. One that
-        has it says so where it resumes. Where its stream ended in order, a client has a text most
-        likely, so that no other session is told."""
+        """The next companion takes over the sessions of the end, whose streams have ended in order:
+        what their clients may not have read goes into the queue of the session again, there. One
+        that has it says so where it resumes. Most likely it has: so a text is told to no other
+        session."""
         for session in self._sessions_at_end:
-            lost = session.unconfirmed()
-            for decision, event in session.unconfirmed(at_end=True):
-                if lost or not decision.text:
-                    self._book.take_back(event.number, decision, session.id, event.id)
-                elif event.number in self._book:
+            for event in session.unconfirmed():
+                if event.number in self._book:
                     self._book.queue(event.number, session.id, event.id)
+                else:
+                    self.unread(session, [event])
+
+    def unread(self, session: Session, events: Iterable[Event]) -> None:
+        """The session's stream broke off, perhaps before its client had read these."""
+        for event in events:
+            if isinstance(event.value, Decision):
+                where = (session.id, event.id, session.cli.id)
+                self._book.take_back(event.number, event.value, *where)
+        self._on_change()
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
         """Take up the sessions of before. `event_ids` are those under which the decisions, by their
@@ -138,8 +148,6 @@ class Delivery:
 
     def session_ended(self, session: Session) -> None:
         """Its decisions wait for the CLI to come back as another session."""
-        for decision, event in session.unconfirmed():
-            self._book.take_back(event.number, decision, session.id)
         for number, entry in self._book:
             if entry.session_id == session.id:
                 self._book.leave_session(number, session.newest_then)
@@ -176,8 +184,8 @@ class Delivery:
             self._timer = loop.call_later(rest, self._pass_on_settled)
 
     def pass_on(self) -> None:
-        """To be called when a stream has begun: its CLI may be the one that some of the decisions
-        wait for."""
+        """To be called when a stream has begun, for its CLI may be the one that some of the
+        decisions wait for; and now and then."""
         if self._is_stopped:
             return
         for number in self._book.of(DECIDED):
@@ -192,10 +200,9 @@ class Delivery:
             for number, entry in self._book
             if (entry.path, entry.text) == (path, text) and self._is_unwritten(number)
         ]
-        unread = {event.number for _, event in self._unread()}
         for number in unwritten:
             entry = self._book[number]
-            if entry.state == TOLD and not entry.event_id and number not in unread:
+            if entry.state == TOLD and not entry.event_id:
                 self._book.forget(number)
                 continue
             self._book.decide(number, None)
@@ -232,16 +239,17 @@ class Delivery:
         """A decision whose CLI is gone goes to the newest session of a CLI of that kind that came
         after, a rejection to all of them; or it waits for one.
 
-        A CLI knows a proposal by its path alone, whatever its session. So nothing is passed on as
-        long as a proposal for the path is open, nor where the decisions that wait for the path are
+        A CLI knows a proposal by its path alone, whatever its session, and comes back to another
+        window where folders have changed. So nothing is passed on as long as a proposal for the
+        path is open anywhere, nor where the decisions that wait for the path are
         not all the same: it would be taken for the decision on another one.
         """
         entry = self._book[number]
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
-        is_free = not (self._book.of(OPEN, path=entry.path) or self.is_settling(entry.path))
-        if not is_free or not is_sure or any(it.path == entry.path for it, _ in self._unread()):
+        is_open = self._book.of(OPEN, path=entry.path) or self._is_open_elsewhere(entry.path)
+        if is_open or not is_sure or self.is_settling(entry.path):
             return
         back = [
             session
@@ -253,10 +261,6 @@ class Delivery:
         for session in back if entry.text is None else back[-1:]:
             self._queue(number, session)
             self._on_change()
-
-    def _unread(self) -> list[tuple[Decision, Event]]:
-        """What sessions that may come back yet have perhaps not read."""
-        return [each for session in self._sessions for each in session.unconfirmed()]
 
     def _tell_away(self, number: int) -> None:
         """Unless it found another session meanwhile. Where the window closes nobody is there."""

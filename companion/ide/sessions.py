@@ -35,6 +35,8 @@ LEAP = 2**32
 MAX_SESSIONS = 64
 
 
+# Seconds in which a client that lost its stream may be back before that is noticed here.
+NOTICED = 1.0
 # Seconds that a stream has to live on for its client to have read what was written to it.
 READ = 2.0
 
@@ -73,10 +75,11 @@ class Session:
     """One client, from `initialize` to its end.
 
     `client` names it, with its version, as it did itself, which may be the name of a library; `cli`
-    is what its token says. It began at `since`, in seconds since the epoch. `ordinal` counts the
-    sessions of its window; `newest_then` is the ordinal of the newest one when the stream was lost:
-    only later sessions may be its client, come back. `on_told` is given the number of each decision
-    that went out whole.
+    is what its token says. It began at `since`, in seconds since the epoch, and at `opened_at` by
+    the loop's time, which is far back for one of before a restart. `ordinal` counts the sessions of
+    its window; `newest_then` is the ordinal of the newest one that was there for a while when the
+    stream was lost: only later sessions may be its client, come back. `on_told` is given the number
+    of each decision that went out whole.
     """
 
     def __init__(
@@ -94,15 +97,15 @@ class Session:
         self.ordinal = self.newest_then = 0
         self.last_seen = 0.0
         self.since = time.time()
+        self.opened_at = float("-inf")
         self.stream: Stream | None = None
         self.turn: asyncio.Lock | None = None
         self._on_told = on_told
         self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
-        # What went out since anything was heard of the client, and when; and when its stream broke.
+        # What went out since anything was heard of the client, and when.
         self._unconfirmed: list[tuple[float, Event]] = []
-        self._broke_at = 0.0
 
     def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
         """Put a notification on the session's stream, now or when there is one; gives the event's
@@ -122,18 +125,11 @@ class Session:
         was there is ended, for the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
         if self.stream is not None:
             self.stream.end()
-        unread = [event for _, event in self.unconfirmed()]
-        if last_event_id and 0 < last_event_id <= self._last_id:
-            position = last_event_id
-        else:
-            # It says of nothing that it has seen it: what may have been lost is told again.
-            position = min([self._delivered, *(event.id - 1 for event in unread)])
+        is_known = last_event_id is not None and 0 < last_event_id <= self._last_id
+        position = last_event_id if last_event_id and is_known else self._delivered
         self.stream = Stream(self, position)
         # What the client has seen was delivered, whatever became of the stream that brought it.
         self.delivered(position)
-        now = asyncio.get_running_loop().time()
-        self._unconfirmed = [(now, event) for event in unread if event.id > position]
-        self._broke_at = 0.0
         return self.stream
 
     def after(self, id: int) -> Event | None:
@@ -159,22 +155,24 @@ class Session:
         if self.stream is not None:
             self._unconfirmed.clear()
 
-    def lose_stream(self, in_order: bool) -> None:
-        """The stream is gone, in good order or not."""
+    def lose_stream(self, in_order: bool) -> list[Event]:
+        """The stream is gone, in good order or not. Gives what the client may not have read: where
+        the stream broke off, it waits again."""
         self.stream = None
-        self._broke_at = 0.0 if in_order else asyncio.get_running_loop().time()
+        unread = [] if in_order else self.unconfirmed()
+        if unread:
+            self._delivered = unread[0].id - 1
+            self._unconfirmed.clear()
+        return unread
 
-    def unconfirmed(self, at_end: bool = False) -> list[tuple[Decision, Event]]:
-        """The decisions, with their events, that went out so shortly before the stream broke that
-        the client may not have read them, and was not heard of since. `at_end` of the companion
-        nobody is heard any more: then it is those before a stream that ended in order, too."""
-        end = self._broke_at
-        if at_end and not end:
-            end = asyncio.get_running_loop().time()
+    def unconfirmed(self) -> list[Event]:
+        """The decisions that went out so shortly before now that the client may not have read
+        them, and was not heard of since."""
+        now = asyncio.get_running_loop().time()
         return [
-            (event.value, event)
+            event
             for at, event in self._unconfirmed
-            if end and at > end - READ and isinstance(event.value, Decision)
+            if at > now - READ and isinstance(event.value, Decision)
         ]
 
     def _waiting(self) -> list[Event]:
@@ -303,10 +301,12 @@ class Sessions:
         on_end: Callable[[Session], None],
         on_absent: Callable[[Session], None] = lambda session: None,
         on_told: Callable[[int], None] = lambda number: None,
+        on_unread: Callable[[Session, list[Event]], None] = lambda session, events: None,
     ) -> None:
         self._on_end = on_end
         self._on_absent = on_absent
         self._on_told = on_told
+        self._on_unread = on_unread
         self._sessions: dict[str, Session] = {}
         self._opened = 0
         # A session holds its own; that of one which ended lives as long as somebody uses it.
@@ -335,6 +335,7 @@ class Sessions:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
         session = Session(uuid.uuid4().hex, protocol_version, client, self._on_told, cli)
+        session.opened_at = asyncio.get_running_loop().time()
         self._add(session)
         return session
 
@@ -389,8 +390,12 @@ class Sessions:
         """The stream is gone; unless another took its place, the grace time begins."""
         if session.stream is not stream:
             return
-        session.lose_stream(stream.ended_in_order)
-        session.newest_then = self._opened
+        unread = session.lose_stream(stream.ended_in_order)
+        if unread:
+            self._on_unread(session, unread)
+        before = asyncio.get_running_loop().time() - NOTICED
+        ordinals = [each.ordinal for each in self if each.opened_at <= before]
+        session.newest_then = max([session.ordinal, *ordinals])
         if self._sessions.get(session.id) is session:
             self._wait_for(session)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterable
 
-from .decisions import Entry
+from .decisions import OPEN, Entry
 from .saved_state import SavedWorkspace, is_within
 
 
@@ -32,6 +32,11 @@ class Unclaimed:
         if saved is not None:
             self._saved.remove(saved)
         return saved
+
+    def is_open(self, path: str) -> bool:
+        """Whether a proposal for the path waits for the user in one of them."""
+        entries = (entry for saved in self._saved for entry in saved.proposals)
+        return any((entry.state, entry.path) == (OPEN, path) for entry in entries)
 
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
         """What was decided on files in the folders, or typed into open diffs of them: for a window

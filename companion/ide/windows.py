@@ -10,6 +10,7 @@ from typing import Callable, Iterator, Mapping
 from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery, saved_state
+from .decisions import OPEN
 from .discovery import Advertisement
 from .editor import Editor
 from .file_content import Stamps
@@ -148,11 +149,18 @@ class Windows:
         settings: WindowSettings,
         others: set[int],
     ) -> None:
-        workspace = Workspace(window_id, folders, self._editor, settings, self._changed)
+        workspace = Workspace(
+            window_id, folders, self._editor, settings, self._changed, self._is_open
+        )
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:
             workspace.restore(saved)
         self._workspaces[window_id] = workspace
+
+    def _is_open(self, path: str) -> bool:
+        """Whether a proposal for the path waits for the user in any book."""
+        in_windows = any(workspace.book.of(OPEN, path=path) for workspace in self)
+        return in_windows or self._unclaimed.is_open(path)
 
     def _close(self, workspace: Workspace) -> None:
         workspace.close()

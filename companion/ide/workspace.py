@@ -37,7 +37,7 @@ class Workspace:
     `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
     `restored_diffs`, those of before a restart; `delivery`, who is told of decisions. Here they are
     put together, which takes a method more than the twenty. `on_change` is called whenever
-    something has changed that outlives the companion.
+    something has changed that outlives the companion; `is_open_elsewhere` is that of `Delivery`.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Workspace:
         editor: Editor,
         settings: WindowSettings = DEFAULTS,
         on_change: Callable[[], None] = lambda: None,
+        is_open_elsewhere: Callable[[str], bool] = lambda path: False,
     ) -> None:
         self.window_id = window_id
         self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
@@ -65,11 +66,16 @@ class Workspace:
         self.context.sharing = settings.sharing
         self.book = book = Book()
         self.sessions = sessions = Sessions(
-            self._session_ended, self._session_absent, lambda number: self.delivery.told(number)
+            self._session_ended,
+            self._session_absent,
+            lambda number: self.delivery.told(number),
+            lambda session, events: self.delivery.unread(session, events),
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
-        self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change)
+        self.delivery = Delivery(
+            book, sessions, editor.tell, disk.watch, on_change, is_open_elsewhere
+        )
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs = settings.diffs
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
@@ -198,9 +204,10 @@ class Workspace:
         )
 
     async def look_after(self) -> None:
-        """To be called now and then: the discovery files are to be there, and accepted texts are to
-        be on disk."""
+        """To be called now and then: the discovery files are to be there, accepted texts are to be
+        on disk, and what decisions wait for may have ended in another window."""
         await self._disk.look()
+        self.delivery.pass_on()
         if self.publication is not None:
             problem = self.publication.problem
             self.publication.renew()

@@ -6,9 +6,9 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
-from GeminiCompanion.companion.ide.decisions import DECIDED
+from GeminiCompanion.companion.ide.decisions import DECIDED, TOLD
 from GeminiCompanion.companion.ide.delivery import SETTLED
-from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, Session
+from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, NOTICED, Session
 
 from ..support import in_loop
 from .test_workspace import DELIVERY, PATH, WINDOW, WithoutServer
@@ -74,6 +74,60 @@ class Delivery(WithoutServer):
             reader = self.read(session)
             await self.clock.advance(0)
             self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
+
+    @in_loop
+    async def test_what_a_broken_stream_may_not_have_brought_outlives_a_kill_as_undelivered(
+        self,
+    ) -> None:
+        for text in ("mine\n", None):
+            with self.subTest(text=text):
+                await self.begin()
+                session, _ = self.connect()
+                await self.propose(session)
+                self.workspace.diffs._decide(session.id, PATH, text)
+                await self.clock.advance(0)
+                told = [it.state for it in self.workspace.saved(0.0).proposals]
+                self.assertEqual(told, [TOLD] if text else [])
+                self.leave(session)
+                (entry,) = self.workspace.saved(0.0).proposals
+                self.assertEqual((entry.state, entry.text), (DECIDED, text))
+                self.assertEqual(entry.event_id, session.saved().last_id)
+                # A CLI that has it says so, and then all is as before.
+                self.read(session, entry.event_id)
+                told = [it.state for it in self.workspace.saved(0.0).proposals]
+                self.assertEqual(told, [TOLD] if text else [])
+
+    @in_loop
+    async def test_a_cli_that_was_back_before_its_loss_was_noticed_is_told(self) -> None:
+        await self.begin()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        await self.clock.advance(NOTICED)
+        _, back = self.connect()
+        await self.clock.advance(NOTICED / 2)
+        self.leave(gone)
+        self.workspace.diffs.reject(gone.id, PATH)
+        await self.clock.advance(ABSENT + 1)
+        self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
+
+    @in_loop
+    async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open_elsewhere(
+        self,
+    ) -> None:
+        await self.begin()
+        is_open = True
+        self.workspace.delivery._is_open_elsewhere = lambda path: is_open and path == PATH
+        gone, _ = self.connect()
+        await self.propose(gone)
+        await self.lose(gone)
+        self.workspace.diffs.accept(gone.id, PATH, "mine\n")
+        _, back = self.connect()
+        await self.clock.advance(SETTLED + 1)
+        self.assertEqual(back.received("ide/diffAccepted"), [])
+        is_open = False
+        await self.workspace.look_after()
+        await self.clock.advance(0)
+        self.assertEqual(len(back.received("ide/diffAccepted")), 1)
 
     @in_loop
     async def test_what_another_asked_for_is_not_told_while_a_newer_proposal_waits(self) -> None:

@@ -264,6 +264,21 @@ class OtherWindows(OutlivingTestCase):
         self.assertEqual(states, [DECIDED, DECIDED, TOLD])
         self.assertFalse(self.load()[("/a",)].has_texts)
 
+    def test_a_decision_waits_while_its_path_is_open_in_another_book(self) -> None:
+        here = replace(accepted("/a/here"), state=OPEN)
+        closed = replace(accepted("/b/closed"), state=OPEN)
+        windows = [self.saved("/a", proposals=(here,)), self.saved("/b", proposals=(closed,))]
+        saved_state.save(self.path, windows)
+
+        async def step(windows: Windows) -> None:
+            windows.set_windows({1: ("/a",), 2: ("/c",)})
+            second = windows.of(2)
+            is_open = second and second.delivery._is_open_elsewhere
+            paths = ("/a/here", "/b/closed", "/a/other")
+            self.assertEqual([is_open and is_open(it) for it in paths], [True, True, False])
+
+        self.run_with(step)
+
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
         typed = replace(accepted("/a/b", "typed\n"), state=OPEN, proposed="another")
         saved_state.save(self.path, [self.saved("/a", proposals=(typed,))])

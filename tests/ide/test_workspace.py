@@ -23,7 +23,14 @@ from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WI
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
-from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, READ, Session, StreamEnded
+from GeminiCompanion.companion.ide.sessions import (
+    ABSENT,
+    GRACE,
+    NOTICED,
+    READ,
+    Session,
+    StreamEnded,
+)
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
@@ -652,6 +659,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         _, other = self.connect()
         await self.propose(session)
+        await self.clock.advance(NOTICED)
         self.leave(session)
         await self.clock.advance(GRACE + 1)
         self.workspace.diffs.accept(session.id, PATH, "mine\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import os
 import stat
 from dataclasses import dataclass
@@ -67,6 +68,20 @@ class _Writer(io.BytesIO):
             self._disk.files[self._path] = File(file.data + data, self._disk.now_ns())
 
 
+class _Reader(io.BytesIO):
+    def __init__(self, data: bytes, descriptor: int, close: Callable[[int], None]) -> None:
+        super().__init__(data)
+        self._descriptor = descriptor
+        self._close = close
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def close(self) -> None:
+        super().close()
+        self._close(self._descriptor)
+
+
 class _Path:
     def __init__(self, disk: Callable[[], Disk]) -> None:
         self._disk = disk
@@ -94,6 +109,7 @@ class VirtualOs:
         self.getpid = pid
         self.path = _Path(disk)
         self._descriptors: dict[int, str] = {}
+        self._next = itertools.count(1000)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -135,9 +151,15 @@ class VirtualOs:
             disk.files[path] = File(b"", disk.now_ns())
         elif path not in disk.files:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-        descriptor = 1000 + len(self._descriptors)
+        return self._descriptor(path)
+
+    def _descriptor(self, path: str) -> int:
+        descriptor = next(self._next)
         self._descriptors[descriptor] = path
         return descriptor
+
+    def fstat(self, descriptor: int) -> Any:
+        return self.stat(self._descriptors[descriptor])
 
     def fdopen(self, descriptor: int, mode: str = "r") -> Any:
         path = self._descriptors[descriptor]
@@ -184,7 +206,7 @@ class VirtualOs:
         file = self._disk().files.get(path)
         if file is None:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)
-        return io.BytesIO(file.data)
+        return _Reader(file.data, self._descriptor(path), self.close)
 
 
 def _status(mode: int, size: int, mtime_ns: int) -> Any:
