@@ -25,7 +25,7 @@ REASONS = {
 }
 STYLE = """<style>
     body { padding: 1rem; }
-    .payload { font-family: var(--font-mono, monospace); background-color: var(--background); }
+    .payload { font-family: monospace; }
     .problem { color: var(--redish); }
 </style>"""
 
