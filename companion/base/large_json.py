@@ -19,6 +19,8 @@ from .jsonrpc import PARSE_ERROR, RpcError, load
 PIECE = 64 * 1024
 # Bytes from which a string is decoded apart from the rest.
 LONG = 1024
+# Pieces of a string that are put together in one call.
+TOGETHER = 16
 # Characters that are kept of a string that is to be truncated.
 TRUNCATED_TO = 64 * 1024
 # Bytes beside the long strings: to parse these takes a few milliseconds at most.
@@ -64,7 +66,16 @@ class _LongString:
     def text(self) -> str:
         """Raises ValueError."""
         self.add(b"", is_last=True)
-        return truncated("".join(self._parts), self.limit)
+        return truncated(_joined(self._parts), self.limit)
+
+
+def _joined(parts: list[str]) -> str:
+    """As "".join in some calls, of which none takes long: to get the memory of a large text takes
+    most of the time, and what is appended here grows in its place."""
+    text = ""
+    for at in range(0, len(parts), TOGETHER):
+        text += "".join(parts[at : at + TOGETHER])
+    return text
 
 
 def truncated(text: str, limit: int | None) -> str:
