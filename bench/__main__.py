@@ -4,6 +4,8 @@ Requests per second, over eight keep-alive connections of this machine, one requ
 each; the median and the spread of rounds in which the servers take turns, of the numbers and of
 the ratios of each round:
   companion                 ours, without an editor behind it
+  companion in Python alone the same with libraries that have no compiled parts, as the package has
+                            them that carries its own (of older releases)
   SDK server                the npm MCP SDK with express and the same two tools, answering as it
                             does unasked, with event streams
   SDK server, JSON bodies   the same with `enableJsonResponse`, which is what ours does

@@ -23,6 +23,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from companion.agent import cli
 from companion.agent.cli_home import CliHome
 
+from . import peers
 from .table import Row, median_row, millisecond_row, missing, render, spread
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -210,9 +211,9 @@ def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
     alone, served, whole, busy = [], [], [], 0.0
     for _ in range(TURNS):
         alone.append(direct.turn("hello"))
-        before = _busy(api.process.pid)
+        before = peers.busy(api.process.pid)
         served.append(api.turn("hello"))
-        busy += _busy(api.process.pid) - before
+        busy += peers.busy(api.process.pid) - before
         whole.append(1e3 * api.whole("hello"))
     for name, at in ("to the first event", 0), ("to the end", 1):
         those = [[1e3 * turn[at] for turn in turns] for turns in (alone, served)]
@@ -229,9 +230,9 @@ def _rate_rows(direct: Cli, api: Api) -> Iterator[Row]:
     """Pieces per second, from the first one on."""
     longs = [direct.turn("long") for _ in range(ROUNDS)]
     yield _rate_row("pieces of an answer: CLI alone", longs)
-    before = _busy(api.process.pid)
+    before = peers.busy(api.process.pid)
     longs = [api.turn("long") for _ in range(ROUNDS)]
-    busy = _busy(api.process.pid) - before
+    busy = peers.busy(api.process.pid) - before
     yield _rate_row("pieces of an answer: API, as SSE", longs)
     if busy:
         most = sum(count for _, _, count in longs) / busy
@@ -271,17 +272,6 @@ def _memory(pid: int) -> float:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
     except FileNotFoundError:
         return 0.0
-
-
-def _busy(pid: int) -> float:
-    """Seconds that the process has had a processor; 0 where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except FileNotFoundError:
-        return 0.0
-    # In the manual of proc they are counted from 1 and from the process id on.
-    return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

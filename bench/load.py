@@ -7,6 +7,7 @@ knows of HTTP only where an answer ends, so that it stays faster than every serv
 from __future__ import annotations
 
 import json
+import math
 import re
 import selectors
 import socket
@@ -28,17 +29,25 @@ _CHUNKED = re.compile(rb"\r\nTransfer-Encoding: chunked\r\n", re.IGNORECASE)
 @dataclass(frozen=True)
 class Count:
     """What one run saw. `seconds` of wall clock; `busy` is the generator's own share of a core,
-    between 0 and 1: near 1 it has measured itself."""
+    between 0 and 1: near 1 it has measured itself. `served` are the seconds that the server had a
+    processor, 0 where the system does not tell."""
 
     answers: int
     failures: int
     seconds: float
     busy: float
+    served: float = 0.0
 
     @property
     def rate(self) -> float:
         """Good answers per second."""
         return self.answers / self.seconds
+
+    @property
+    def served_rate(self) -> float:
+        """The same for each second that the server had a processor: other work on the machine
+        changes it little."""
+        return self.answers / self.served if self.served else math.nan
 
 
 class Connection:

@@ -10,14 +10,17 @@ import sys
 import tempfile
 import urllib.request
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterator, List, Tuple
 
 from .load import CONNECTIONS
 
 SDK_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sdk_server")
 # Seconds for a server to leave once its input has ended.
 PATIENCE = 5.0
+
+# The libraries with compiled parts, as their switches name them.
+COMPILED = ("AIOHTTP", "FROZENLIST", "MULTIDICT", "PROPCACHE", "YARL")
 
 # Bytes of text in each proposal: a small source file.
 _CONTENT = "def add(a, b):\n    return a + b\n" * 16
@@ -49,6 +52,7 @@ class Peer:
     port: int
     token: str
     session: str = ""
+    pid: int = 0
 
     def request(self, message: Dict[str, Any]) -> bytes:
         """The bytes of one POST, with the headers that Gemini CLI sends (wire recordings)."""
@@ -92,6 +96,17 @@ class Peer:
         return {name: value for name, value in headers.items() if value}
 
 
+def busy(pid: int) -> float:
+    """Seconds that the process has had a processor; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    # In the manual of proc they are counted from 1 and from the process id on.
+    return (int(fields[14 - 3]) + int(fields[15 - 3])) / os.sysconf("SC_CLK_TCK")
+
+
 def initialized(port: int, token: str) -> Peer:
     """The server with a session for all connections, as the CLI has it."""
     params = {
@@ -107,10 +122,14 @@ def initialized(port: int, token: str) -> Peer:
 
 
 @contextmanager
-def companion() -> Iterator[Peer]:
+def companion(is_pure: bool = False) -> Iterator[Peer]:
+    """Ours; where it `is_pure`, with the libraries in Python alone, as the package that carries
+    them has them."""
+    switches = {f"{name}_NO_EXTENSIONS": "1" for name in COMPILED} if is_pure else {}
+    command = [sys.executable, "-m", "bench.serve_companion"]
     with tempfile.TemporaryDirectory() as folder:
-        with _process([sys.executable, "-m", "bench.serve_companion"], TMPDIR=folder) as line:
-            yield initialized(int(line.split()[0]), line.split()[1])
+        with _process(command, TMPDIR=folder, **switches) as (line, pid):
+            yield replace(initialized(int(line.split()[0]), line.split()[1]), pid=pid)
 
 
 @contextmanager
@@ -118,21 +137,22 @@ def sdk(*options: str) -> Iterator[Peer]:
     """The SDK's server. Raises FileNotFoundError where there is no node."""
     token = secrets.token_urlsafe(32)
     command = ["node", os.path.join(SDK_SERVER, "server.mjs"), *options]
-    with _process(command, BENCH_TOKEN=token, NODE_ENV="production") as line:
-        yield initialized(int(line), token)
+    with _process(command, BENCH_TOKEN=token, NODE_ENV="production") as (line, pid):
+        yield replace(initialized(int(line), token), pid=pid)
 
 
 @contextmanager
-def bare(sizes: List[int]) -> Iterator[int]:
-    """The bare aiohttp handler; its port."""
+def bare(sizes: List[int], like: Peer) -> Iterator[Peer]:
+    """The bare aiohttp handler, which is asked in the same words as the other."""
     command = [sys.executable, "-m", "bench.serve_bare"] + [str(size) for size in sizes]
-    with _process(command) as line:
-        yield int(line)
+    with _process(command) as (line, pid):
+        yield replace(like, port=int(line), pid=pid)
 
 
 @contextmanager
-def _process(command: List[str], **environment: str) -> Iterator[str]:
-    """A server that says one line when it is ready and leaves when its input ends; the line."""
+def _process(command: List[str], **environment: str) -> Iterator[Tuple[str, int]]:
+    """A server that says one line when it is ready and leaves when its input ends; the line, and
+    the id of the process."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -142,7 +162,7 @@ def _process(command: List[str], **environment: str) -> Iterator[str]:
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        yield process.stdout.readline()
+        yield process.stdout.readline(), process.pid
     finally:
         process.stdin.close()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Callable, Dict, Iterator, List
 
 from . import peers
@@ -20,7 +21,12 @@ WARM_UP = 1.5
 SDK_AIM = Aim(4.0, True, "at least 4")
 LIST_AIM = Aim(5.0, True, "at least 5")
 BARE_AIM = Aim(0.9, True, "at least 0.9")
+PURE_AIMS = {
+    "tools/list": Aim(2.5, True, "at least 2.5"),
+    "closeDiff, none open": Aim(2.0, True, "at least 2"),
+}
 OURS, SDK, SDK_JSON, BARE = "companion", "SDK server", "SDK server, JSON bodies", "bare aiohttp"
+PURE = "companion in Python alone"
 
 Load = Callable[[str, float], Count]
 
@@ -32,18 +38,21 @@ def measure() -> Iterator[Row]:
         if SDK not in loads:
             yield missing("against the SDK server", "needs node and bench/sdk_server/node_modules")
         for dialogue in DIALOGUES:
-            yield from _rows(dialogue, _rates(dialogue, loads))
+            counts = _counts(dialogue, loads)
+            yield from _rows(dialogue, counts)
+            yield from _served_rows(dialogue, counts)
 
 
 def _start(stack: ExitStack) -> Dict[str, Load]:
     ours = stack.enter_context(peers.companion())
     loads: Dict[str, Load] = {OURS: _mcp(ours)}
+    loads[PURE] = _mcp(stack.enter_context(peers.companion(is_pure=True)))
     if shutil.which("node") and os.path.isdir(os.path.join(peers.SDK_SERVER, "node_modules")):
         loads[SDK] = _mcp(stack.enter_context(peers.sdk()))
         loads[SDK_JSON] = _mcp(stack.enter_context(peers.sdk("--json")))
     sizes = {dialogue: _size(ours, dialogue) for dialogue in DIALOGUES}
-    port = stack.enter_context(peers.bare(sorted(set(sizes.values()))))
-    loads[BARE] = _bare(Peer(port, ours.token, ours.session), sizes)
+    bare = stack.enter_context(peers.bare(sorted(set(sizes.values())), ours))
+    loads[BARE] = _bare(bare, sizes)
     return loads
 
 
@@ -54,7 +63,13 @@ def _size(ours: Peer, dialogue: str) -> int:
 
 
 def _mcp(peer: Peer) -> Load:
-    return lambda dialogue, seconds: run_apart(peer.port, peer.scripts(dialogue), seconds)
+    return lambda dialogue, seconds: _run(peer, peer.scripts(dialogue), seconds)
+
+
+def _run(peer: Peer, scripts: List[List[bytes]], seconds: float) -> Count:
+    before = peers.busy(peer.pid)
+    count = run_apart(peer.port, scripts, seconds)
+    return replace(count, served=peers.busy(peer.pid) - before)
 
 
 def _bare(peer: Peer, sizes: Dict[str, int]) -> Load:
@@ -64,15 +79,15 @@ def _bare(peer: Peer, sizes: Dict[str, int]) -> Load:
             [request.replace(b"POST /mcp ", path) for request in script]
             for script in peer.scripts(dialogue)
         ]
-        return run_apart(peer.port, scripts, seconds)
+        return _run(peer, scripts, seconds)
 
     return load
 
 
-def _rates(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[float]]:
-    """Requests per second by server, one number a round. Every round visits all servers, so that
+def _counts(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[Count]]:
+    """What each server answered, one count a round. Every round visits all servers, so that
     whatever else the machine does meets them alike. Raises RuntimeError for a wrong answer."""
-    rates: Dict[str, List[float]] = {name: [] for name in loads}
+    counts: Dict[str, List[Count]] = {name: [] for name in loads}
     for load in loads.values():
         load(dialogue, WARM_UP)
     for _ in range(ROUNDS):
@@ -82,11 +97,12 @@ def _rates(dialogue: str, loads: Dict[str, Load]) -> Dict[str, List[float]]:
                 raise RuntimeError(f"{dialogue}: {name} failed {count.failures} requests")
             if count.busy > 0.8:
                 raise RuntimeError(f"{dialogue}: the load generator was the bottleneck")
-            rates[name].append(count.rate)
-    return rates
+            counts[name].append(count)
+    return counts
 
 
-def _rows(dialogue: str, rates: Dict[str, List[float]]) -> Iterator[Row]:
+def _rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
+    rates = {name: [each.rate for each in some] for name, some in counts.items()}
     for name, values in rates.items():
         yield median_row(f"{dialogue}: {name}", values, "/s")
     ours = rates[OURS]
@@ -96,3 +112,21 @@ def _rows(dialogue: str, rates: Dict[str, List[float]]) -> Iterator[Row]:
                 aim = LIST_AIM
             ratios = [mine / theirs for mine, theirs in zip(ours, rates[name])]
             yield median_row(f"{dialogue}: companion / {name}", ratios, "", 2, aim)
+    if SDK in rates:
+        ratios = [mine / theirs for mine, theirs in zip(rates[PURE], rates[SDK])]
+        aim = PURE_AIMS.get(dialogue)
+        yield median_row(f"{dialogue}: {PURE} / {SDK}", ratios, "", 2, aim)
+
+
+def _served_rows(dialogue: str, counts: Dict[str, List[Count]]) -> Iterator[Row]:
+    """The same ratios by the time that the servers had a processor; without an aim, for they say
+    nothing of who waits."""
+    for mine, theirs in ((OURS, SDK), (OURS, BARE), (PURE, SDK)):
+        some = [
+            our.served_rate / their.served_rate
+            for our, their in zip(counts[mine], counts.get(theirs, ()))
+            if our.served and their.served
+        ]
+        if some:
+            name = f"{dialogue}: {mine} / {theirs}, by processor time"
+            yield median_row(name, some, "", 2)
