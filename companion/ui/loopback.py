@@ -30,8 +30,9 @@ def without_proxy(environment: Mapping[str, str], windows: bool) -> dict[str, st
     there = {name: environment[name] for name in names if environment.get(name)}
     if not there:
         return dict.fromkeys(names, HOSTS)
-    return {
-        name: f"{value},{HOSTS}"
-        for name, value in there.items()
-        if value != EVERYTHING and not set(HOSTS.split(",")) <= set(value.split(","))
-    }
+    longer: dict[str, str] = {}
+    for name, value in there.items():
+        missing = [host for host in HOSTS.split(",") if host not in value.split(",")]
+        if missing and value != EVERYTHING:
+            longer[name] = ",".join([value, *missing])
+    return longer

@@ -165,6 +165,10 @@ class Proxies(unittest.TestCase):
                 self.assertEqual({**before, **made}, after)
                 self.assertEqual(self.script(**before), after)
 
+    def test_what_is_there_already_is_not_added_again(self) -> None:
+        made = loopback.without_proxy({"no_proxy": "a,localhost"}, windows=False)
+        self.assertEqual(made, {"no_proxy": "a,localhost,127.0.0.1"})
+
     def test_windows_has_one_variable_for_both(self) -> None:
         made = loopback.without_proxy({}, windows=True)
         self.assertEqual(made, {"NO_PROXY": loopback.HOSTS})

@@ -1,7 +1,7 @@
 """Terminus' terminals in which a CLI runs, and texts pasted into its prompt without an Enter.
 
-Terminus is never imported: it may not be there. What is looked up in it is there in any release
-since 2022, and where it is not, the text is pasted all the same.
+Terminus is never imported: it may not be there. What it knows of a terminal is looked up where it is
+loaded (docs/sublime.md 9.4).
 """
 
 from __future__ import annotations
