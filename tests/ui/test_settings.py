@@ -187,6 +187,18 @@ class Changing(AdapterTestCase):
         told = tell.call_args[0][0]
         self.assertTrue(any(told in line for line in plugin._host.log.lines()))
 
+    def test_of_several_bad_values_one_is_told_and_the_log_has_all(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            self.set_project({"diffs": 1, "focus_diff": 2, "is_trusted": 3})
+            plugin._host.running.windows.look()
+            yield lambda: tell.called
+        self.assertEqual(tell.call_count, 1)
+        self.assertIn("The log has 2 more.", tell.call_args[0][0])
+        last = "\n".join(plugin._host.log.lines()[-3:])
+        for name in ("diffs", "focus_diff", "is_trusted"):
+            self.assertIn(f'"{name}" in the project has to be', last)
+
     def test_a_projects_settings_count_in_its_window_only(self) -> Steps:
         self.set_project({"focus_diff": True})
         self.window.run_command("new_window")
