@@ -9,12 +9,12 @@ from __future__ import annotations
 import html
 import os
 import subprocess
-import sys
 from functools import partial
 from typing import Callable, Mapping
 
 import sublime
 
+from ..base.console import NO_WINDOW
 from ..base.log import logger
 from . import settings
 
@@ -83,8 +83,7 @@ def _run(platform: str, text: str) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=PATIENCE,
-            # CREATE_NO_WINDOW: else a console shows for a moment.
-            creationflags=0x08000000 if sys.platform == "win32" else 0,
+            creationflags=NO_WINDOW,
         )
     except (OSError, subprocess.SubprocessError) as error:
         logger.warning("a notice could not be shown: %s", error)

@@ -1,7 +1,7 @@
 """Terminus' terminals in which a CLI runs, and texts pasted into its prompt without an Enter.
 
-Terminus is never imported: it may not be there. What it knows of a terminal is looked up where it is
-loaded (docs/sublime.md 9.4).
+Terminus is never imported: it may not be there. What it knows of a terminal is looked up where it
+is loaded (docs/sublime.md 9.4).
 """
 
 from __future__ import annotations
