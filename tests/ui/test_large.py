@@ -185,9 +185,12 @@ class Digests(LargeCase):
         told = self.told()
         right = yield from self.propose(OLD, proposal(LAST))
         yield from self.drop(right, 2)
+        row = right.rowcol(text_of(right).index("changed"))[0]
+        comments.add(right, record.Comment(row, row, "why?"))
         yield from self.take_over({40_000: "mine\n"})
         yield lambda: any(conflicts.LARGE_MERGED in each for each in told)
         yield lambda: self.texts(right, marks.LINES) == ["first\n", "changed\n"]
+        self.assertEqual(self.texts(right, marks.comment_key(0)), ["changed"])
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 40_000: "mine\n", 73_999: "changed\n"}))
 

@@ -9,6 +9,7 @@ import html
 
 import sublime
 
+from .. import texts
 from ..prompt.references import NoReference, lines, reference
 from .lookup import path_of
 from .marks import comment_key, erase_comments
@@ -48,6 +49,24 @@ def show(right: sublime.View) -> None:
             [html.escape(each.text)],
             "",
         )
+
+
+def replace_text(right: sublime.View, text: str) -> None:
+    """Put another text into a view that shows parts of a proposal. Each comment goes to the nearest
+    row that reads as the first of its own did."""
+    before = [
+        (each, right.substr(right.line(right.text_point(each.first, 0)))) for each in of(right)
+    ]
+    texts.replace(right, text)
+    rows: dict[str, list[int]] = {}
+    for row, line in enumerate(text.split("\n")) if before else ():
+        rows.setdefault(line, []).append(row)
+    found = []
+    for each, line in before:
+        first = min(rows.get(line, [0]), key=lambda row: abs(row - each.first))
+        found.append(Comment(first, first + each.last - each.first, each.text))
+    write_comments(right, found)
+    show(right)
 
 
 def _moved(right: sublime.View, number: int, comment: Comment) -> Comment:

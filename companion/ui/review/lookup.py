@@ -49,11 +49,6 @@ def partner(view: sublime.View) -> sublime.View:
     return sublime.View(0)
 
 
-def is_original(view: sublime.View) -> bool:
-    """Whether it is the left side of a diff."""
-    return is_diff(partner(view)) and not is_diff(view)
-
-
 def find(window: sublime.Window, session_id: str, path: str) -> sublime.View | None:
     """The right view of the diff that the session has open for the path."""
     for view in diffs(window):

@@ -107,7 +107,7 @@ def show_original(right: sublime.View, original: Original, is_digest: bool = Fal
 def show_digest(right: sublime.View, digest: Digest, present: Original) -> None:
     """Let both views show the digest, which is one against the file as it is."""
     right.set_read_only(False)
-    texts.replace(right, "".join(digest.shown.new.rows))
+    comments.replace_text(right, "".join(digest.shown.new.rows))
     right.set_read_only(True)
     show_original(right, large.shown_original(present, digest), is_digest=True)
 
