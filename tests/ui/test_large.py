@@ -286,6 +286,16 @@ class Strange(LargeCase):
         yield from self.diff(self.cli, path, "text\n")
         yield from self.until_refused("The file is binary; 160 bytes.")
 
+    def test_beside_a_binary_file_it_is_said_when_that_changes(self) -> Steps:
+        self.cli = yield from self.connect()
+        path = os.path.join(self.folder, "a.bin")
+        for data in (b"\xff\0" * 80, b"\xff\0" * 81):
+            with open(path, "wb") as file:
+                file.write(data)
+            if len(data) == 160:
+                right = yield from self.diff(self.cli, path, "text\n")
+        yield lambda: "changed on disk" in " ".join(self.review(right).notes.values())
+
     def test_a_file_that_vanishes_is_asked_about_and_compared_as_a_new_one(self) -> Steps:
         for old, new in (("old\n", "new\n"), (OLD, proposal(LAST))):
             right = yield from self.propose(old, new)
