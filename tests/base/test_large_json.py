@@ -13,6 +13,7 @@ from GeminiCompanion.companion.base.large_json import (
     LONG,
     MAX_REST,
     PIECE,
+    TOGETHER,
     LargeJson,
     TooManyValues,
     TruncatedString,
@@ -51,6 +52,13 @@ class Reading(unittest.TestCase):
     def test_a_long_string_may_be_a_name(self) -> None:
         value = {"x" * 5000: ["y" * 5000, {"z": "z" * 5000}]}
         self.assertEqual(read(json.dumps(value).encode(), 1000), value)
+
+    def test_a_string_of_many_pieces_is_whole(self) -> None:
+        # The later characters need more bytes each than the earlier ones.
+        text = "".join(
+            each * (TOGETHER * PIECE) for each in ("a", "\u00e9", "\u20ac", "\U0001f600")
+        )
+        self.assertEqual(read(json.dumps([text], ensure_ascii=False).encode(), PIECE), [text])
 
     def test_a_truncated_string_is_its_beginning(self) -> None:
         for text in ("\u20ac" * KEPT, "\U0001f600" * KEPT, "a\U0001f600" * KEPT, "\n" * KEPT):
