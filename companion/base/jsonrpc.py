@@ -20,6 +20,8 @@ INTERNAL_ERROR = -32603
 # Python's quadratic conversion stays cheap (CPython bounds it by itself only from 3.11 on).
 MAX_INTEGER_DIGITS = 320
 
+TOO_DEEP = "Expected JSON that is nested less deeply."
+
 Id = Union[str, int]
 
 
@@ -127,7 +129,7 @@ def load(body: bytes) -> Any:
             PARSE_ERROR, f"Expected valid Unicode text in UTF-8; {error.reason}."
         ) from error
     except RecursionError:
-        raise RpcError(PARSE_ERROR, "Expected JSON that is nested less deeply.") from None
+        raise RpcError(PARSE_ERROR, TOO_DEEP) from None
     except ValueError as error:
         raise RpcError(PARSE_ERROR, f"Expected JSON; {error}.") from error
     return value

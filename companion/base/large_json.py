@@ -13,7 +13,7 @@ import re
 import secrets
 from typing import Any, Callable, Iterator
 
-from .jsonrpc import PARSE_ERROR, RpcError, load
+from .jsonrpc import PARSE_ERROR, TOO_DEEP, RpcError, load
 
 # Bytes that are read, and characters that are written, in one call.
 PIECE = 64 * 1024
@@ -126,7 +126,11 @@ class LargeJson:
         if self._in_string:
             raise RpcError(PARSE_ERROR, "Expected JSON; it ends within a string.")
         value = load(bytes(self._rest))
-        return self._with_texts(value) if self._texts else value
+        try:
+            return self._with_texts(value) if self._texts else value
+        except RecursionError:
+            # The parser goes deeper than we do.
+            raise RpcError(PARSE_ERROR, TOO_DEEP) from None
 
     def _between(self, data: bytes, at: int) -> int:
         quote = data.find(b'"', at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import unittest
 from typing import Any
 from unittest import mock
@@ -59,6 +60,18 @@ class Reading(unittest.TestCase):
             each * (TOGETHER * PIECE) for each in ("a", "\u00e9", "\u20ac", "\U0001f600")
         )
         self.assertEqual(read(json.dumps([text], ensure_ascii=False).encode(), PIECE), [text])
+
+    def test_deep_nesting_beside_a_long_string_is_a_parse_error(self) -> None:
+        # Some of these depths are too much for the parser, some for what comes after it.
+        refused = []
+        for depth in range(100, sys.getrecursionlimit() + 200, 50):
+            body = b'["' + b"x" * KEPT + b'",' + b"[" * depth + b"]" * depth + b"]"
+            try:
+                self.assertEqual(read(body, 1000)[0], "x" * KEPT)
+            except RpcError as error:
+                self.assertIn("nested less deeply", error.message)
+                refused.append(depth)
+        self.assertTrue(refused and refused[0] > 100, refused)
 
     def test_a_truncated_string_is_its_beginning(self) -> None:
         for text in ("\u20ac" * KEPT, "\U0001f600" * KEPT, "a\U0001f600" * KEPT, "\n" * KEPT):

@@ -220,6 +220,9 @@ class Http(FuzzTestCase):
     def is_whole(self, received: bytes) -> bool:
         """Whether it is an answer whose connection stays open."""
         head, end, body = received.partition(b"\r\n\r\n")
+        if re.match(rb"HTTP/1\.1 204 ", head):
+            # It has no body, and need not say so.
+            return bool(end)
         length = re.search(rb"(?i)content-length: (\d+)", head)
         return bool(end and length and len(body) >= int(length.group(1)))
 
