@@ -21,6 +21,7 @@ import json
 import os
 import sys
 import time
+from contextlib import ExitStack
 from typing import Any, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
@@ -140,7 +141,8 @@ class Client:
         kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
         host, port = self._address
         connection = kind(host, port, timeout=SILENCE)
-        try:
+        with ExitStack() as failing:
+            failing.callback(connection.close)
             data = None if body is None else json.dumps(body).encode("utf-8")
             connection.request(method, self._path + path, data, {**self._headers, **headers})
             response = connection.getresponse()
@@ -148,9 +150,7 @@ class Client:
                 said = _object(response.read())
                 message = str(said.get("message") or response.reason)
                 raise ApiError(response.status, str(said.get("code", "")), message)
-        except BaseException:
-            connection.close()
-            raise
+            failing.pop_all()
         return connection, response
 
 

@@ -23,6 +23,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PACKAGE = (
     ".python-version",
     "CHANGELOG.md",
+    "Context.sublime-menu",
     "Default.sublime-commands",
     "Default.sublime-keymap",
     "GeminiCompanion.sublime-settings",
@@ -43,6 +44,7 @@ PACKAGE = (
     "messages.json",
     "messages/*.txt",
     "plugin.py",
+    "sublime-package.json",
 )
 # What unittesting.json cannot run in a real Sublime Text: it has none of these libraries.
 DEVELOPMENT = {"hypothesis", "pytest"}
