@@ -114,6 +114,11 @@ class GeminiCli:
     def input_area(self, screen: str) -> str:
         return input_area(screen)
 
+    @property
+    def pid(self) -> int:
+        """The process that was started; what it starts is the CLI."""
+        return self._process.pid
+
     def screen(self) -> str:
         with self._drawn:
             return "\n".join(line.rstrip() for line in self._screen.display)

@@ -146,6 +146,41 @@ def api() -> str:
     return _panel("gemini_companion_api")
 
 
+def report() -> str:
+    """What the doctor says, as text."""
+    sublime.set_clipboard("")
+    window().run_command("gemini_companion_doctor", {"copy": True})
+    _wait(sublime.get_clipboard, "no report")
+    return sublime.get_clipboard()
+
+
+def remedy(action: str, argument: str = "") -> None:
+    """What a link of the doctor does."""
+    window().run_command("gemini_companion_remedy", {"action": action, "argument": argument})
+
+
+def set_folders(*folders: str) -> None:
+    """Have these folders in the window, and the CLIs told of them."""
+    window().set_project_data({"folders": [{"path": folder} for folder in folders]})
+    _wait(lambda: tuple(advertised()) == folders, "not told of the folders")
+
+
+def exists(path: str) -> bool:
+    return os.path.exists(path)
+
+
+def holds(path: str, text: str) -> bool:
+    """Whether the text is in the file."""
+    with builtins.open(path, encoding="utf-8") as file:
+        return text in file.read()
+
+
+def advertised() -> list[str]:
+    line = next(line for line in _status().split("\n") if line.startswith("Folders: "))
+    told = line[len("Folders: ") :]
+    return [] if told.startswith("none") else told.split(", ")
+
+
 def api_runs() -> bool:
     return any(thread.name == "GeminiCompanion API" for thread in threading.enumerate())
 

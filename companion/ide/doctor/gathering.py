@@ -18,6 +18,8 @@ from ..clis import GEMINI_CLI, Cli
 from . import logins, lookup, processes
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
 
+# CLIs that are examined at a time.
+MAX_CLIS = 8
 # Discovery files that are read, and bytes of each and of other small files.
 MAX_FILES = 256
 MAX_BYTES = 1 << 16
@@ -66,12 +68,13 @@ def platform() -> str:
 
 
 def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
-    """Those of each CLI that runs in the window's folders; else of the newest one that runs in no
-    window's; else of one that would be started there. `known` are the processes of the machine."""
+    """Those of each CLI that runs in the window's folders; else of those that run in no window's,
+    the newest first; else of one that would be started there. `known` are the processes of the
+    machine."""
     found = processes.clis(question.cli, known)
     here = [each for each in found if _is_within(each, question.window.folders)]
     astray = [each for each in found if not _is_within(each, question.elsewhere)]
-    examined: list[Process | None] = [*(here or astray[:1])]
+    examined: list[Process | None] = [*(here or astray)[:MAX_CLIS]]
     return [_facts(question, known, each) for each in examined or [None]]
 
 
@@ -85,20 +88,23 @@ def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
 def _facts(question: Question, known: Mapping[int, Process], process: Process | None) -> Facts:
     cli, window = question.cli, question.window
     environment = _environment(question, process)
+    # Node's idea of it.
+    variable = "USERPROFILE" if platform() == WINDOWS else "HOME"
+    home = (environment.get(variable) or question.home) if process is not None else question.home
     folder = process.folder if process is not None else None
-    folder = os.path.realpath(folder or (window.folders or (question.home,))[0])
+    folder = os.path.realpath(folder or (window.folders or (home,))[0])
     facts = Facts(
         cli,
         platform(),
         window,
-        question.home,
-        program(cli, question.command, environment),
+        home,
+        program(cli, _running(cli, process) or question.command, question.environment),
         process,
         environment,
         folder,
-        cli_settings.read(cli_settings.path_of(cli, environment, question.home)),
-        _overriding(cli, environment, folder, question.home),
-        _discovery_folder(cli, environment, question.home),
+        cli_settings.read(cli_settings.path_of(cli, environment, home)),
+        _overriding(cli, environment, folder, home),
+        _discovery_folder(cli, environment, home),
         processes=known,
         exists=frozenset(filter(os.path.exists, lookup.CONTAINER_MARKS)),
     )
@@ -116,6 +122,13 @@ def _environment(question: Question, process: Process | None) -> Mapping[str, st
         return process.environment
     ours = question.cli.environment(0, "", "", 0)
     return {name: value for name, value in question.environment.items() if name not in ours}
+
+
+def _running(cli: Cli, process: Process | None) -> str:
+    """The program that a process runs; empty where its command does not say."""
+    words = process.command.split()[: processes.PROGRAM_WORDS] if process is not None else []
+    named = [word for word in words if processes.is_program(cli, word)]
+    return next((word for word in named if os.path.isabs(word) and os.path.isfile(word)), "")
 
 
 def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:

@@ -50,17 +50,20 @@ def clis(cli: Cli, processes: Mapping[int, Process]) -> list[Process]:
     return sorted(last, key=lambda each: -each.started)
 
 
+def is_program(cli: Cli, word: str) -> bool:
+    """Whether a word of a command line is the CLI's program."""
+    parts = re.split(r"[/\\]", word)
+    names = (cli.command, f"{cli.command}.js", f"{cli.command}.cmd", f"{cli.command}.exe")
+    package = f"/{cli.package}/" if cli.package else "\0"
+    return parts[-1] in names or package in "/".join(parts)
+
+
 def _is(cli: Cli, process: Process) -> bool:
     words = process.command.split()
-    names = (cli.command, f"{cli.command}.js", f"{cli.command}.cmd", f"{cli.command}.exe")
-    programs = [re.split(r"[/\\]", word)[-1] for word in words[:PROGRAM_WORDS]]
-    packages = f"{cli.package.replace(os.sep, '/')}/" if cli.package else "\0"
-    has_package = any(packages in word.replace("\\", "/") for word in words[:PROGRAM_WORDS])
-    is_script = process.name.startswith(("node", "bun")) and has_package
-    is_named = bool(programs) and (
-        programs[0] in names or (process.name.startswith(("node", "bun")) and names[0] in programs)
-    )
-    return (is_script or is_named) and not any(word in DRIVEN for word in words)
+    is_script = process.name.startswith(("node", "bun"))
+    programs = words[:PROGRAM_WORDS] if is_script else words[:1]
+    is_one = any(is_program(cli, word) for word in programs)
+    return is_one and not any(word in DRIVEN for word in words)
 
 
 def _from_proc() -> Iterator[Process]:
