@@ -58,6 +58,8 @@ class Ledger:
         # Moments of kills, and those from which on the disk took nothing until it did again.
         self.kills: list[float] = []
         self.full: list[list[float]] = []
+        # When windows were closed, and the tokens of their endpoints.
+        self.closed: list[tuple[float, str]] = []
         # By CLI and text: when and how it was handed out, and on which connection.
         self._handed: dict[tuple[int, str], list[tuple[float, str, Any]]] = {}
 
@@ -194,12 +196,22 @@ class Ledger:
                 it
                 for at, it, wire in before
                 if not (wire and _may_be_lost(wire, how) or self._is_excused(at))
+                and not self._came_back(self.origin[text], at)
             ]
             if sure:
                 self.violate("handed out twice", f"{cli} got {text!r} by {sure[0]} and by {how}")
             # A kill while it was under way is one that came after it.
             at = note.wire.sent[note.event_id] if note is not None else self.world.loop.now
             before.append((at, how, wire))
+
+    def _came_back(self, proposal: Proposal, at: float) -> bool:
+        """Whether the window was closed since, and a crash has brought it back with the diff, as of
+        before that moment: with the window, the companion has forgotten what became of it."""
+        return any(
+            token == proposal.token and at <= when < kill
+            for when, token in self.closed
+            for kill in self.kills
+        )
 
     # ----- what must be true in the end
 
