@@ -25,6 +25,7 @@ NAMES = ("GeminiCompanion.sublime-package", "GeminiCompanion-standalone.sublime-
 ROOT_FILES = {
     ".python-version",
     "CHANGELOG.md",
+    "Context.sublime-menu",
     "Default.sublime-commands",
     "Default.sublime-keymap",
     "GeminiCompanion.sublime-settings",
@@ -34,6 +35,7 @@ ROOT_FILES = {
     "dependencies.json",
     "messages.json",
     "plugin.py",
+    "sublime-package.json",
 }
 # `make package` in the checkout, which is the first argument, under the mask of the second.
 BUILD = """
