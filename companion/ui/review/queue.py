@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Callable
+from typing import Callable, Sequence
 
 import sublime
 
@@ -32,24 +32,19 @@ class Queue:
         """Show the waiting diff `step` (1 or -1) after this one; from the last one on to the
         first."""
         found = waiting_diffs()
-        if right in found:
-            at = found.index(right) + step
-        else:
-            at = 0
-        if not found or found[at % len(found)] == right:
+        other = _beside(found, right, step)
+        if other is None:
             self._tell(ONLY if found else NONE)
-            return
-        show(found[at % len(found)])
+        else:
+            show(other)
 
     def go_within(self, right: sublime.View, step: int) -> bool:
         """The same among the diffs of its window; False where there is no other one."""
         window = right.window()
-        found = list(diffs(window)) if window is not None else []
-        at = found.index(right) if right in found else 0
-        if not found or found[(at + step) % len(found)] == right:
-            return False
-        show(found[(at + step) % len(found)])
-        return True
+        other = _beside(list(diffs(window)) if window is not None else [], right, step)
+        if other is not None:
+            show(other)
+        return other is not None
 
     def show_next_of(self, window: sublime.Window) -> None:
         """A diff of the window was decided: show one that waits, in another window if need be."""
@@ -102,6 +97,16 @@ class Queue:
             [os.path.dirname(record.path), *head.origin(record)],
             f"+{summary.added} -{summary.removed}" if summary is not None else "",
         )
+
+
+def _beside(
+    found: Sequence[sublime.View], right: sublime.View | None, step: int
+) -> sublime.View | None:
+    """The one `step` after this one, from the last one on to the first; the first where this one is
+    not among them. None where there is no other."""
+    at = found.index(right) + step if right is not None and right in found else 0
+    other = found[at % len(found)] if found else None
+    return other if other != right else None
 
 
 def waiting_diffs() -> list[sublime.View]:
