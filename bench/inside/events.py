@@ -15,7 +15,7 @@ from typing import Callable, List, Tuple
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.context import MAX_SELECTION_UNITS
+from GeminiCompanion.companion.ide.context import MAX_SELECTION_UNITS, TRUNCATED
 from GeminiCompanion.companion.ui import views
 
 TABS = (1, 100, 10000)
@@ -80,7 +80,8 @@ def _events(view: sublime.View, size: int) -> List[float]:
     view.sel().clear()
     view.sel().add(sublime.Region(0, size))
     file = views.describe(view)
-    if file is None or len(file.selected_text) != min(size, MAX_SELECTION_UNITS):
+    more = len(TRUNCATED) if size > MAX_SELECTION_UNITS else 0
+    if file is None or len(file.selected_text) != min(size, MAX_SELECTION_UNITS) + more:
         raise RuntimeError("the editor does not select what it was told to")
     seconds: List[float] = []
     done = threading.Event()

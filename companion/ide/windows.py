@@ -25,6 +25,8 @@ from .workspace import Workspace
 # computer slept.
 TICK = 5.0
 SLEPT = 5.0
+# Seconds from a change to the status that is shown to the user.
+STATUS_DELAY = 0.05
 
 Environments = Mapping[int, Mapping[str, str]]
 
@@ -58,6 +60,7 @@ class Windows:
         self._advertisements: list[Advertisement] = []
         # As the editor was told last.
         self._statuses: tuple[Status, ...] = ()
+        self._status_timer: asyncio.TimerHandle | None = None
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
@@ -205,10 +208,19 @@ class Windows:
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
         self._refresh()
-        self._show_status()
+        self._show_status_soon()
         self._saving.soon()
 
+    def _show_status_soon(self) -> None:
+        """After some changes that come together: each call of a tool makes some."""
+        if self._status_timer is None:
+            loop = asyncio.get_running_loop()
+            self._status_timer = loop.call_later(STATUS_DELAY, self._show_status)
+
     def _show_status(self) -> None:
+        if self._status_timer is not None:
+            self._status_timer.cancel()
+            self._status_timer = None
         statuses = tuple(workspace.status() for workspace in self)
         if statuses != self._statuses:
             self._statuses = statuses
