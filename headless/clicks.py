@@ -14,7 +14,7 @@ Navigate = Optional[Callable[[str], None]]
 
 class Link(NamedTuple):
     """A link as a user sees it. `href` has its entities resolved; `where` is "phantom",
-    "annotation" or "popup"; `point` is where its phantom or region begins in the view."""
+    "annotation", "popup" or "sheet"; `point` is where its phantom or region begins in the view."""
 
     href: str
     text: str
@@ -36,6 +36,23 @@ def links(view: Any) -> List[Link]:
         popup = view.popup
         found += _in(popup.content, "popup", popup.location, popup.on_navigate)
     return found
+
+
+def sheet_links(sheet: Any) -> List[Link]:
+    """The links of a tab with HTML (the editor's, not the API's)."""
+    return _in(sheet.contents, "sheet", 0, None)
+
+
+def click_in_sheet(editor: Any, sheet: Any, text: str) -> None:
+    """Click the link of a tab with HTML that shows `text`. From any thread. Raises LookupError that
+    lists the links there are."""
+    there = sheet_links(sheet)
+    found = [link for link in there if link.text == text]
+    if not found:
+        raise LookupError(
+            "expected a link with the text %r, there are %r" % (text, [it.text for it in there])
+        )
+    editor.ui(follow, editor, found[0].href, None)
 
 
 def click(editor: Any, view: Any, text: str, number: int = 0) -> None:

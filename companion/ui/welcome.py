@@ -28,8 +28,8 @@ MARK = "welcomed"
 
 
 def html(found: tuple[Examination, ...]) -> str:
-    """The page, of the CLI that got furthest."""
-    facts = found[0].facts
+    """The page, of a CLI in the window's folders, or of one that would be started there."""
+    facts = found[-1].facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     is_connected = bool(facts.window.connected)
     parts = [f"<h1>{NAME}</h1>", f"<p>{CONNECTED if is_connected else TO_DO}</p>"]

@@ -82,13 +82,15 @@ class Screen(pyte.Screen):  # type: ignore[misc]
 class GeminiCli:
     program = BINARY
     settings_folder = ".gemini"
-    settings: Mapping[str, object] = SETTINGS
+    # None leaves the home as it is.
+    settings: Mapping[str, object] | None = SETTINGS
 
     def __init__(self, home: str, folder: str, model_url: str, more: Mapping[str, str]) -> None:
-        os.makedirs(os.path.join(home, self.settings_folder), exist_ok=True)
-        settings = os.path.join(home, self.settings_folder, "settings.json")
-        with open(settings, "w", encoding="utf-8") as file:
-            json.dump(self.settings, file)
+        if self.settings is not None:
+            os.makedirs(os.path.join(home, self.settings_folder), exist_ok=True)
+            settings = os.path.join(home, self.settings_folder, "settings.json")
+            with open(settings, "w", encoding="utf-8") as file:
+                json.dump(self.settings, file)
         self._screen = Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self._screen)
         self._drawn = threading.Condition()
@@ -200,6 +202,12 @@ class GeminiCli:
                 if holds(self.screen()):
                     return
         raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
+
+    def agree(self, question: str, then: str) -> None:
+        """Take the answer that it offers; `then` is what it says of that."""
+        self.wait_for(question)
+        self._wait_quiet()
+        self._insist("\r", lambda screen: then in screen)
 
     def enter(self) -> None:
         """Send the line that stands there, even while the CLI is at work."""

@@ -154,6 +154,26 @@ def report() -> str:
     return sublime.get_clipboard()
 
 
+def _sheet() -> Any:
+    """The tab with HTML that is before the user."""
+    sheet = _window().active_sheet()
+    return sheet if sheet is not None and sheet.view is None else None
+
+
+def page() -> str:
+    """What it shows, as plain lines."""
+    _wait(_sheet, "no sheet")
+    return "\n".join(proposals_of.plain(_sheet().contents))
+
+
+def page_says(words: str) -> bool:
+    return words in " ".join(page().split())
+
+
+def click_page(text: str) -> None:
+    clicks.click_in_sheet(current(), _sheet(), text)
+
+
 def remedy(action: str, argument: str = "") -> None:
     """What a link of the doctor does."""
     window().run_command("gemini_companion_remedy", {"action": action, "argument": argument})
@@ -167,6 +187,16 @@ def set_folders(*folders: str) -> None:
 
 def exists(path: str) -> bool:
     return os.path.exists(path)
+
+
+def is_json(path: str) -> bool:
+    """Whether somebody has written it to its end."""
+    try:
+        with builtins.open(path, encoding="utf-8") as file:
+            json.load(file)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def holds(path: str, text: str) -> bool:

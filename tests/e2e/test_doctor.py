@@ -15,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cli import BINARY, PATIENCE, GeminiCli, environment  # noqa: E402
+from cli import BINARY, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 
@@ -193,6 +193,54 @@ class Doctor(unittest.TestCase):
     def write(self, path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+class FirstStart(GeminiCli):
+    """Of a user who has never used it."""
+
+    settings = None
+
+
+@unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
+class Welcome(unittest.TestCase):
+    def test_from_an_empty_home_to_connected_by_following_the_page(self) -> None:
+        root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
+        self.addCleanup(shutil.rmtree, root, True)
+        home, work, temp, data = (os.path.join(root, it) for it in ("home", "work", "tmp", "data"))
+        for folder in (home, work, temp, os.path.join(data, "Packages", "User")):
+            os.makedirs(folder)
+        started = os.path.join(root, "started.json")
+        # A terminal that writes down what it is to start; the test starts it in one of its own.
+        code = "import json, sys; json.dump(sys.argv[2:], open(sys.argv[1], 'w'))"
+        terminal = [sys.executable, "-c", code, started, "{command}"]
+        user = os.path.join(data, "Packages", "User", "GeminiCompanion.sublime-settings")
+        with open(user, "w", encoding="utf-8") as file:
+            json.dump({"terminal_command": terminal}, file)
+        path = PROGRAMS + os.pathsep + os.environ["PATH"]
+        variables = {"PATH": path, "HOME": home, "GEMINI_API_KEY": "none", "NO_PROXY": ""}
+        model = ModelServer()
+        with model, mock.patch.dict(os.environ, variables):
+            editor = Editor(work, data, temp)
+            self.addCleanup(editor.close)
+            editor.do("wait_until_served")
+            editor.do("command", "gemini_companion_welcome")
+            editor.do("wait_for", "page_says", True, "ide.enabled is not set")
+            editor.do("click_page", "Enable")
+            editor.do("choose", 0)
+            editor.do("wait_for", "page_says", False, "ide.enabled is not set")
+            editor.do("wait_for", "page_says", True, "No CLI is connected")
+            editor.do("click_page", "Run Gemini CLI")
+            editor.do("wait_for", "is_json", True, started)
+            with open(started, encoding="utf-8") as file:
+                (FirstStart.program,) = json.load(file)
+            cli = FirstStart(home, work, model.url, {"TMPDIR": temp})
+            self.addCleanup(cli.close)
+            # Its own questions of a first start; that for the editor is not among them.
+            cli.agree("Do you trust the files in this folder?", "is restarting")
+            cli.agree("How would you like to authenticate", "Authenticated with gemini-api-key")
+            cli.wait_connected()
+            editor.do("wait_for", "page_says", True, "Connected. Ask Gemini CLI to change a file")
+            self.assertNotIn("Do you want to connect", cli.screen())
 
 
 def children(pid: int) -> list[int]:

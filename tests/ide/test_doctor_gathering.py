@@ -129,7 +129,7 @@ class Gathering(unittest.TestCase):
         question = replace(self.question, elsewhere=("/other",))
         for known, expected in (
             ((here, other, astray), [here]),
-            ((other, astray), [astray]),
+            ((other, astray), [astray, None]),
             ((other,), [None]),
         ):
             found = gathering.gather(question, {each.pid: each for each in known})

@@ -68,14 +68,14 @@ def platform() -> str:
 
 
 def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
-    """Those of each CLI that runs in the window's folders; else of those that run in no window's,
-    the newest first; else of one that would be started there. `known` are the processes of the
+    """Those of each CLI that runs in the window's folders, the newest first; else of those that run
+    in no window's, and last of one that would be started there. `known` are the processes of the
     machine."""
     found = processes.clis(question.cli, known)
     here = [each for each in found if _is_within(each, question.window.folders)]
     astray = [each for each in found if not _is_within(each, question.elsewhere)]
-    examined: list[Process | None] = [*(here or astray)[:MAX_CLIS]]
-    return [_facts(question, known, each) for each in examined or [None]]
+    examined: list[Process | None] = [*here[:MAX_CLIS]] or [*astray[:MAX_CLIS], None]
+    return [_facts(question, known, each) for each in examined]
 
 
 def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
