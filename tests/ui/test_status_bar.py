@@ -111,9 +111,10 @@ class InTheEditor(AdapterTestCase):
         view = yield from self.open("a.py", "a\n")
         cli = yield from self.connect()
         # A CLI of an earlier test counts until it is sure to stay away.
-        yield {"condition": lambda: view.get_status(KEY) == "Gemini", "timeout": 60000}
+        yield from self.until_connected(1)
+        yield from self.until_equal(lambda: view.get_status(KEY), "Gemini")
         right = yield from self.diff(cli, os.path.join(self.folder, "a.py"), "b\n")
-        yield lambda: right.get_status(KEY) == "Gemini: 1 waiting"
+        yield from self.until_equal(lambda: right.get_status(KEY), "Gemini: 1 waiting")
 
 
 class Notices(AdapterTestCase):
