@@ -17,6 +17,7 @@ from GeminiCompanion.companion.ide.doctor.facts import (
     Program,
     Window,
 )
+from GeminiCompanion.companion.ide.surroundings import Surrounding
 
 PLACE = "/tmp/gemini/ide"
 EDITOR, SHELL, CLI = 100, 300, 400
@@ -52,6 +53,7 @@ def facts(**changes: Any) -> Facts:
         {},
         PROCESSES,
         ("an API key",),
+        surroundings=(Surrounding("Sublime Text is a snap"),),
     )
     return replace(good, **changes)
 
@@ -73,6 +75,15 @@ class Way(unittest.TestCase):
         self.assertEqual((found, failed.action), (id, action))
         self.assertIn(words, failed.what)
         self.assertTrue(failed.remedy)
+
+    def test_a_sandbox_that_hides_the_discovery_file_is_told_first(self) -> None:
+        flatpak = Surrounding("Sublime Text is a Flatpak", "It has a /tmp of its own.", "Share it.")
+        self.assertFails(
+            "surroundings", "", "/tmp of its own", surroundings=(flatpak,), program=Program()
+        )
+
+    def test_an_ordinary_desktop_is_not_mentioned(self) -> None:
+        self.assertIsNone(report.examine(facts(surroundings=())).row("surroundings"))
 
     def test_nothing_fails_where_all_is_well(self) -> None:
         examination = report.examine(facts())

@@ -54,6 +54,15 @@ class Check:
     look: Callable[[Facts], Ok | Failed | None]
 
 
+def surroundings(facts: Facts) -> Ok | Failed | None:
+    """First, for a sandbox hides from the editor what the other steps look at."""
+    for each in facts.surroundings:
+        if each.problem:
+            return Failed(each.problem, each.remedy)
+    names = ", ".join(each.name for each in facts.surroundings)
+    return Ok(names) if names else None
+
+
 def installed(facts: Facts) -> Ok | Failed | None:
     cli, program = facts.cli, facts.program
     if not program.path:
@@ -293,6 +302,7 @@ def connected(facts: Facts) -> Ok | Failed | None:
 
 
 CHECKS = (
+    Check("surroundings", "Where Sublime Text runs", surroundings),
     Check("installed", "CLI", installed),
     Check("settings", "Settings of the CLI", settings_readable),
     Check("login", "Login", login),

@@ -10,6 +10,7 @@ from typing import Mapping
 
 from ..cli_settings import SettingsFile
 from ..clis import Cli
+from ..surroundings import Surrounding
 
 LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
 
@@ -84,7 +85,8 @@ class Facts:
     `overriding` those that count more, the last one most. `discovery_folder` is where it looks,
     `files` are what stands there. `real` has paths with their links resolved. `logins` say which
     ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
-    `reaches_host` says whether a container's name for its host leads to this window."""
+    `reaches_host` says whether a container's name for its host leads to this window. `surroundings`
+    are what is special about where the editor lives."""
 
     cli: Cli
     platform: str
@@ -103,6 +105,7 @@ class Facts:
     logins: tuple[str, ...] = ()
     exists: frozenset[str] = frozenset()
     reaches_host: bool = False
+    surroundings: tuple[Surrounding, ...] = ()
 
     @property
     def paths(self) -> ModuleType:

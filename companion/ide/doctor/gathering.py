@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
-from .. import cli_settings
+from .. import cli_settings, surroundings
 from ..clis import GEMINI_CLI, Cli
 from . import logins, lookup, processes
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
@@ -113,7 +113,8 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
     reaches = lookup.calls_container_host(facts) and _answers(
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
-    return replace(facts, real=_real_paths(facts), reaches_host=reaches)
+    places = surroundings.here(window.folders)
+    return replace(facts, real=_real_paths(facts), reaches_host=reaches, surroundings=places)
 
 
 def _environment(question: Question, process: Process | None) -> Mapping[str, str]:

@@ -1,0 +1,119 @@
+"""Where the editor itself lives, as far as that keeps CLIs from it: a sandbox, or another system.
+
+Source: docs/sublime.md 8.6 and the documentation of Flatpak and Snap. `surroundings` is pure: all
+that it looks at is given.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Mapping, Sequence
+
+FLATPAK_INFO, MOUNTS = "/.flatpak-info", "/proc/self/mountinfo"
+FLATPAK_ID = "com.sublimehq.SublimeText"
+# Bytes of those files that are read.
+MAX_SIZE = 1 << 18
+# How Windows names the files of a Linux in it.
+WSL_FOLDERS = ("\\\\wsl$\\", "\\\\wsl.localhost\\")
+GUIDE = "docs/remote.md tells more."
+
+
+@dataclass(frozen=True)
+class Place:
+    """All that decides. `platform` is as `sys.platform`, `files` are the texts of those above that
+    are there, `folders` are the window's, `extra_folder` is that of the settings."""
+
+    platform: str
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folders: Sequence[str] = ()
+    extra_folder: str = ""
+
+
+@dataclass(frozen=True)
+class Surrounding:
+    """`name` is a phrase. `problem` says in a sentence what keeps CLIs from finding the editor,
+    empty where nothing does; `remedy` what to do about it."""
+
+    name: str
+    problem: str = ""
+    remedy: str = ""
+
+
+def here(folders: Sequence[str], extra_folder: str = "") -> tuple[Surrounding, ...]:
+    """Those of this editor; reads two small files."""
+    files = {}
+    for path in (FLATPAK_INFO, MOUNTS) if sys.platform == "linux" else ():
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            files[path] = file.read(MAX_SIZE)
+    return surroundings(Place(sys.platform, os.environ, files, folders, extra_folder))
+
+
+def surroundings(place: Place) -> tuple[Surrounding, ...]:
+    """What is special about the place; empty on an ordinary desktop."""
+    found = (_flatpak(place), _snap(place), _wsl_outside(place), _wsl_inside(place))
+    return tuple(each for each in found if each is not None)
+
+
+def has_own_processes() -> bool:
+    """Whether the numbers of processes mean something else outside of the editor's sandbox."""
+    return os.path.exists(FLATPAK_INFO)
+
+
+def _flatpak(place: Place) -> Surrounding | None:
+    info = place.files.get(FLATPAK_INFO)
+    if info is None:
+        return None
+    name = "Sublime Text is a Flatpak"
+    granted = re.search(r"(?m)^filesystems=(.*)$", info)
+    folders = {it.partition(":")[0] for it in (granted.group(1) if granted else "").split(";")}
+    if "/tmp" in folders or place.extra_folder:
+        return Surrounding(name)
+    known = re.search(r"(?m)^name=(\S+)$", info)
+    app = known.group(1) if known else FLATPAK_ID
+    return Surrounding(
+        name,
+        f"{name}, with a /tmp of its own: CLIs outside of it do not see the discovery file there.",
+        f"Share /tmp with it, and start it anew: flatpak override --user --filesystem=/tmp {app}."
+        f" {GUIDE}",
+    )
+
+
+def _snap(place: Place) -> Surrounding | None:
+    """The snap of Sublime Text is a classic one, which has no sandbox."""
+    if not place.environment.get("SNAP_NAME") and not place.environment.get("SNAP_INSTANCE_NAME"):
+        return None
+    name = "Sublime Text is a snap"
+    is_private = re.search(r"(?m)^\S+ \S+ \S+ \S*/snap\S* /tmp ", place.files.get(MOUNTS, ""))
+    if is_private is None or place.extra_folder:
+        return Surrounding(name)
+    return Surrounding(
+        name,
+        f"{name}, with a /tmp of its own: CLIs outside of it do not see the discovery file there.",
+        f'Install the classic snap, or set "extra_discovery_folder". {GUIDE}',
+    )
+
+
+def _wsl_outside(place: Place) -> Surrounding | None:
+    """The editor is a program of Windows, and the folder is one of a Linux in it."""
+    inside = [it for it in place.folders if it.lower().startswith(WSL_FOLDERS)]
+    if place.platform != "win32" or not inside:
+        return None
+    name = "The folder is in the Windows Subsystem for Linux"
+    return Surrounding(
+        name,
+        f"{name}, where a CLI knows it by another path, and Sublime Text runs on Windows: a CLI"
+        " there does not find it.",
+        "Run Sublime Text for Linux in the same distribution, or start the CLI on Windows."
+        f" {GUIDE}",
+    )
+
+
+def _wsl_inside(place: Place) -> Surrounding | None:
+    if place.platform != "linux" or not place.environment.get("WSL_DISTRO_NAME"):
+        return None
+    return Surrounding("Sublime Text runs in the Windows Subsystem for Linux")
