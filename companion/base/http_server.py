@@ -214,20 +214,31 @@ class HttpServer:
         """Listen; the port, where `port` 0 asks for any. At the end, requests get `shutdown`
         seconds to finish. Raises OSError where the port cannot be had."""
         self._server = Server(self._handle)
+        self._acceptors: list[asyncio.base_events.Server] = []
         self._shutdown = shutdown
         # Made here, for asyncio would pass over the error that kept it from being made.
         listener = socket.create_server((HOST, port))
-        self._acceptor = await asyncio.get_running_loop().create_server(
-            self._connection, sock=listener, backlog=MAX_CONNECTIONS
-        )
+        await self._accept(listener)
         return int(listener.getsockname()[1])
 
+    async def listen_also(self, address: str, port: int) -> None:
+        """On another interface. Raises OSError where that cannot be had."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        await self._accept(socket.create_server((address, port), family=family))
+
+    async def _accept(self, listener: socket.socket) -> None:
+        acceptor = await asyncio.get_running_loop().create_server(
+            self._connection, sock=listener, backlog=MAX_CONNECTIONS
+        )
+        self._acceptors.append(acceptor)
+
     def stop_accepting(self) -> None:
-        self._acceptor.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
 
     async def stop(self) -> None:
         """End all connections."""
-        self._acceptor.close()
+        self.stop_accepting()
         transports = [connection.transport for connection in self._server.connections]
         # What has just come in is begun, and what idles is closed.
         await asyncio.sleep(0)

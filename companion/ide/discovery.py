@@ -20,6 +20,7 @@ from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
 from .doctor import lookup
 from .doctor.facts import LINUX, WINDOWS
 from .doctor.lookup import SHARED_TMPDIR
+from .surroundings import has_own_processes
 
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
 # Seconds to wait for a port of this machine to answer; loopback answers or refuses at once.
@@ -50,7 +51,10 @@ class Advertisement:
             "ideInfo": IDE_INFO,
         }
         if form.has_owner:
-            members.update(ppid=self.pid, ideName=IDE_INFO["displayName"])
+            members.update(ideName=IDE_INFO["displayName"], pid=self.pid)
+        if form.has_owner and not has_own_processes():
+            # The CLI removes a file whose `ppid` no process has (docs/protocol.md 7).
+            members["ppid"] = self.pid
         return json.dumps(members).encode("ascii")
 
 
@@ -97,7 +101,7 @@ def _pid_within(path: str) -> int | None:
     try:
         with open(path, "rb") as file:
             members = json.loads(file.read(MAX_SIZE))
-        pid = members["ppid"] if members["ideInfo"] == IDE_INFO else None
+        pid = members["pid"] if members["ideInfo"] == IDE_INFO else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return pid if type(pid) is int and pid > 0 else None
@@ -138,15 +142,17 @@ def _darwin_tmpdir() -> str:
     return ""
 
 
-def places() -> list[Place]:
-    """Where discovery files stand, Gemini CLI's first. A CLI whose home folder is not there is not
-    used by this user, and nothing is made for it (docs/adr/0017-one-table-of-clis.md)."""
+def places(extra: str = "") -> list[Place]:
+    """Where discovery files stand, Gemini CLI's first; `extra` is another folder for them, which
+    takes the place of a temp folder or of a home. A CLI whose home folder is not there is not used
+    by this user, and nothing is made for it (docs/adr/0017-one-table-of-clis.md)."""
     user_home = os.path.expanduser("~")
     found = []
     for cli in CLIS:
         homes = [it for it in cli.possible_homes(os.environ, user_home) if os.path.isdir(it)]
         if cli.discovery is not None and (homes or cli == GEMINI_CLI):
             roots = homes if cli.discovery.in_home else temp_folders()
+            roots = [*roots, extra] if extra and os.path.isdir(extra) else roots
             found += [Place(cli, cli.discovery, root) for root in roots]
     return found
 
@@ -155,11 +161,12 @@ class Publication:
     """The discovery files of one endpoint, from their making to `remove`.
 
     `paths` are those that could be written; `problem` is a sentence for the user where a CLI may
-    look in vain, else empty.
+    look in vain, else empty. `extra` is as that of `places`.
     """
 
-    def __init__(self, advertisement: Advertisement) -> None:
+    def __init__(self, advertisement: Advertisement, extra: str = "") -> None:
         self.advertisement = advertisement
+        self._extra = extra
         self.paths: tuple[str, ...] = ()
         self.problem = ""
         self._places: list[Place] = []
@@ -178,13 +185,13 @@ class Publication:
     def renew(self) -> None:
         """Write the files anew where one is missing: temp folders are swept, disks have space
         again, and users install another CLI."""
-        is_whole = all(map(os.path.exists, self.paths)) and places() == self._places
+        is_whole = all(map(os.path.exists, self.paths)) and places(self._extra) == self._places
         if self.problem or not is_whole:
             self._write()
 
     def _write(self) -> None:
         before, self.paths, self.problem = self.paths, (), ""
-        self._places = places()
+        self._places = places(self._extra)
         tried: set[str] = set()
         for place in self._places:
             problem = self._write_into(place)
@@ -222,16 +229,16 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-def remove_all(pid: int) -> None:
+def remove_all(pid: int, extra: str = "") -> None:
     """Take away every file of the editor `pid`: for an editor that quits without our thread."""
-    for path, owner, _port in _files():
+    for path, owner, _port in _files(extra):
         if owner == pid:
             _unlink(path)
 
 
-def _files() -> Iterator[tuple[str, int, int]]:
+def _files(extra: str) -> Iterator[tuple[str, int, int]]:
     """Path, editor's process and port of each discovery file of this user."""
-    for place in places():
+    for place in places(extra):
         # One that cannot be read (another user's) is for the writing of our own file to report.
         with suppress(OSError):
             for entry in os.scandir(place.folder):
@@ -240,15 +247,15 @@ def _files() -> Iterator[tuple[str, int, int]]:
                     yield (entry.path, *owner)
 
 
-def sweep(own_pid: int) -> list[str]:
+def sweep(own_pid: int, extra: str = "") -> list[str]:
     """Remove the discovery files of editors that are gone; gives the paths removed.
 
     Only this user's; only where the editor's process is dead (or is the one now starting anew,
     `own_pid`) and nothing listens on the port either. A dead file of the same workspace keeps the
     CLI from connecting (docs/protocol.md 5.39).
     """
-    removed = [path for place in places() for path in private_files.sweep(place.folder)]
-    for path, pid, port in _files():
+    removed = [path for place in places(extra) for path in private_files.sweep(place.folder)]
+    for path, pid, port in _files(extra):
         is_gone = pid == own_pid or not private_files.is_running(pid)
         if is_gone and not _is_listening(port):
             with suppress(OSError):
@@ -263,7 +270,7 @@ def remove_dead(path: str) -> bool:
 
     On a word of the user, so that its editor's number may be another process's by now.
     """
-    for found, _pid, port in _files():
+    for found, _pid, port in _files(""):
         if found == path and not _is_listening(port):
             _unlink(path)
             return not os.path.lexists(path)

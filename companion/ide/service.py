@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Callable, Mapping
 from ..base.loop_thread import LoopThread
 from .editor import Editor
 from .events import Event
+from .reach import LOOPBACK, Reach
 
 if TYPE_CHECKING:
     from .windows import Windows
@@ -31,11 +32,18 @@ class Companion:
     it.
     """
 
-    def __init__(self, editor: Editor, pid: int, state_path: str | None = None) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        pid: int,
+        state_path: str | None = None,
+        reach: Reach = LOOPBACK,
+    ) -> None:
         self.environments: Mapping[int, Mapping[str, str]] = {}
         self._editor = editor
         self._pid = pid
         self._state_path = state_path
+        self._reach = reach
         self._thread: LoopThread[Windows] = LoopThread(NAME, self._serve, STOPPED, self._over)
 
     def start(self) -> None:
@@ -66,7 +74,9 @@ class Companion:
         # thread for as long as some keystrokes take.
         from .windows import Windows
 
-        windows = Windows(self._editor, self._pid, self._set_environments, self._state_path)
+        windows = Windows(
+            self._editor, self._pid, self._set_environments, self._state_path, self._reach
+        )
         await windows.run(on_ready=lambda: ready(windows))
 
     def _over(self) -> None:

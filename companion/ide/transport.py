@@ -109,6 +109,8 @@ class Endpoint:
     the tools' work is done.
 
     `on_stream` is called when a session has a new stream, to put the present context on it.
+    `address` is that of another interface to listen on; `tell` is given a sentence for the user
+    where that fails.
     """
 
     def __init__(
@@ -117,11 +119,15 @@ class Endpoint:
         sessions: Sessions,
         desk: mcp.Desk,
         on_stream: Callable[[Session], None],
+        address: str = "",
+        tell: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self._token = token
         self._sessions = sessions
         self._desk = desk
         self._on_stream = on_stream
+        self._address = address
+        self._tell = tell
         self._memory = MemoryBudget(MAX_MEMORY)
 
     @asynccontextmanager
@@ -133,12 +139,28 @@ class Endpoint:
         self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED)
         port = await self._server.start(port, SHUTDOWN)
         try:
-            self._guard = Guard([cli.token(self._token) for cli in CLIS], port, HOST_NAMES)
+            tokens = [cli.token(self._token) for cli in CLIS]
+            self._guard = Guard(tokens, port, [*HOST_NAMES, *await self._listen_also(port)])
             yield port
         finally:
             self._server.stop_accepting()
             self._sessions.end_all()
             await self._server.stop()
+
+    async def _listen_also(self, port: int) -> list[str]:
+        """The name by which a client may call the other interface, if there is one."""
+        if not self._address:
+            return []
+        try:
+            await self._server.listen_also(self._address, port)
+        except OSError as error:
+            sentence = (
+                f'"extra_bind_address": nothing listens on {self._address}, port {port}'
+                f" ({error.strerror})."
+            )
+            logger.error("%s", sentence)
+            self._tell(sentence)
+        return [f"[{self._address}]" if ":" in self._address else self._address]
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""

@@ -14,6 +14,7 @@ from .decisions import OPEN
 from .discovery import Advertisement
 from .editor import Editor
 from .file_content import Stamps
+from .reach import LOOPBACK, Reach
 from .saved_state import SavedWorkspace
 from .saving import Saving
 from .status import Status
@@ -45,11 +46,13 @@ class Windows:
         pid: int,
         on_environments: Callable[[Environments], None],
         state_path: str | None = None,
+        reach: Reach = LOOPBACK,
     ) -> None:
         self._editor = editor
         self._pid = pid
         self._on_environments = on_environments
         self._state_path = state_path
+        self._reach = reach
         self.stamps = Stamps()
         self._saving = Saving(state_path, self._picture, editor.tell)
         self._unclaimed = Unclaimed()
@@ -65,7 +68,7 @@ class Windows:
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called when windows may be told."""
-        await in_thread(partial(discovery.sweep, self._pid))
+        await in_thread(partial(discovery.sweep, self._pid, self._reach.folder))
         if self._state_path is not None:
             saved, problem = await in_thread(partial(saved_state.load, self._state_path))
             self._unclaimed = Unclaimed(saved)
@@ -153,7 +156,13 @@ class Windows:
         others: set[int],
     ) -> None:
         workspace = Workspace(
-            window_id, folders, self._editor, settings, self._changed, self._is_open
+            window_id,
+            folders,
+            self._editor,
+            settings,
+            self._changed,
+            self._is_open,
+            self._reach,
         )
         saved = self._unclaimed.claim(window_id, folders, others)
         if saved is not None:

@@ -22,6 +22,7 @@ from .diffs import Diffs
 from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
+from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
 from .saved_state import SavedWorkspace
 from .sessions import Session, Sessions
@@ -48,8 +49,10 @@ class Workspace:
         settings: WindowSettings = DEFAULTS,
         on_change: Callable[[], None] = lambda: None,
         is_open_elsewhere: Callable[[str], bool] = lambda path: False,
+        reach: Reach = LOOPBACK,
     ) -> None:
         self.window_id = window_id
+        self._reach = reach
         self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
         self.publication: Publication | None = None
         self._editor = editor
@@ -150,7 +153,8 @@ class Workspace:
 
     def _endpoint(self) -> Endpoint:
         token = self.advertisement.token
-        return Endpoint(token, self.sessions, self.diffs, on_stream=self._stream_began)
+        address, tell = self._reach.address, self._editor.tell
+        return Endpoint(token, self.sessions, self.diffs, self._stream_began, address, tell)
 
     def _end(self) -> None:
         if self.publication is not None:
@@ -216,7 +220,7 @@ class Workspace:
 
     def _publish(self) -> None:
         if self.publication is None:
-            self.publication = Publication(self.advertisement)
+            self.publication = Publication(self.advertisement, self._reach.folder)
         else:
             self.publication.change_folders(self.advertisement.folders)
         self._tell_problem()

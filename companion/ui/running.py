@@ -11,6 +11,7 @@ import sublime
 from ..base import log
 from ..ide import discovery
 from ..ide.events import DiffEdited, WorkAsked
+from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
 from . import doctor, queues, settings, sharing, terminal, welcome
@@ -45,7 +46,8 @@ class Running:
         state_path = os.path.join(self._cache, "state.json")
         self._is_first = welcome.is_first_start(self._cache, state_path)
         self.editor = SublimeEditor()
-        self.companion = Companion(self.editor, os.getppid(), state_path)
+        self.reach = _reach()
+        self.companion = Companion(self.editor, os.getppid(), state_path, self.reach)
         self.files = Files(self.companion, self.editor)
         self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
         self.resting = Resting(self.reviews)
@@ -104,7 +106,7 @@ class Running:
     def quit(self) -> None:
         """The editor quits and its API is gone: take the files away with plain os calls."""
         self.editor.stop()
-        discovery.remove_all(os.getppid())
+        discovery.remove_all(os.getppid(), self.reach.folder)
         self.companion.stop(join=0.2)
 
     def environment(self, window: sublime.Window) -> Mapping[str, str]:
@@ -136,3 +138,9 @@ class Running:
         if self.companion.is_running:
             event = DiffEdited(record.window_id, record.session_id, record.path, text)
             self.companion.post(event)
+
+
+def _reach() -> Reach:
+    """As the settings say at the start."""
+    found = settings.of()
+    return Reach(found.extra_bind_address, os.path.expanduser(found.extra_discovery_folder))

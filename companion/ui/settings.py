@@ -7,7 +7,10 @@ what was expected.
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
@@ -41,6 +44,8 @@ class Settings:
     is_trusted: bool | None = None
     exclude: tuple[str, ...] = SECRETS
     only_project_files: bool = False
+    extra_bind_address: str = ""
+    extra_discovery_folder: str = ""
     api_port: int = 8080
     log_level: str = "info"
 
@@ -70,6 +75,20 @@ def _is_words(value: Any) -> bool:
 
 def _is_port(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 16
+
+
+def _is_interface(value: Any) -> bool:
+    """One that a connection can come in by, and not all of them."""
+    if not isinstance(value, str) or not value:
+        return value == ""
+    with suppress(ValueError):
+        address = ipaddress.ip_address(value)
+        return not (address.is_unspecified or address.is_multicast or "%" in value)
+    return False
+
+
+def _is_folder_path(value: Any) -> bool:
+    return isinstance(value, str) and (not value or os.path.isabs(os.path.expanduser(value)))
 
 
 def _are_patterns(value: Any) -> bool:
@@ -119,6 +138,16 @@ KINDS: dict[str, Kind] = {
     ),
     "only_project_files": Kind(
         "true or false", _is_switch, instead=True, both=lambda user, project: user or project
+    ),
+    "extra_bind_address": Kind(
+        'the IP address of one interface, such as "172.17.0.1", or ""',
+        _is_interface,
+        is_global=True,
+    ),
+    "extra_discovery_folder": Kind(
+        'the path of a folder, beginning with "/", "~" or a drive, or ""',
+        _is_folder_path,
+        is_global=True,
     ),
     "api_port": Kind("a whole number from 0 to 65535", _is_port, is_global=True),
     "log_level": Kind(_one_of(LOG_LEVELS), lambda value: value in LOG_LEVELS, is_global=True),

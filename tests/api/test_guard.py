@@ -109,7 +109,8 @@ class Guarded(ApiTest):
             self.assertEqual(self.ask("GET", "/status", headers=headers).status, 200)
 
     def test_it_listens_on_the_loopback_address_only(self) -> None:
-        places = [each.getsockname()[0] for each in self.server._http._acceptor.sockets]
+        acceptors = self.server._http._acceptors
+        places = [each.getsockname()[0] for it in acceptors for each in it.sockets]
         self.assertEqual(places, ["127.0.0.1"])
 
     def test_pages_of_other_origins_are_refused_whatever_they_know(self) -> None:

@@ -285,7 +285,7 @@ class OtherClis(DiscoveryTestCase):
         return path
 
     def qwen_file(self, pid: Any, port: int, **members: Any) -> str:
-        members = {"ppid": pid, "ideInfo": discovery.IDE_INFO, **members}
+        members = {"ppid": pid, "pid": pid, "ideInfo": discovery.IDE_INFO, **members}
         folder = os.path.join(self.temp, ".qwen", "ide")
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{port}.lock")
@@ -311,6 +311,7 @@ class OtherClis(DiscoveryTestCase):
                 "port": 4711,
                 "workspacePath": "/a",
                 "ppid": DEAD,
+                "pid": DEAD,
                 "ideName": "Sublime Text",
                 "ideInfo": {"name": "sublimetext", "displayName": "Sublime Text"},
             },
@@ -363,6 +364,34 @@ class OtherClis(DiscoveryTestCase):
             file.write("[" * 100_000)
         self.assertEqual(discovery.sweep(os.getppid()), [ours])
         self.assertTrue(all(map(os.path.exists, alive)))
+
+    def test_a_sandbox_does_not_name_a_process_that_is_another_one_outside(self) -> None:
+        path = os.path.join(self.home(".qwen"), "ide", "1.lock")
+        with mock.patch.object(discovery, "has_own_processes", return_value=True):
+            Publication(Advertisement(5, 1, "t"))
+        with open(path) as file:
+            self.assertNotIn("ppid", json.load(file))
+        discovery.remove_all(5)
+        self.assertFalse(os.path.exists(path))
+
+    def test_another_folder_has_the_files_of_all_and_is_swept_too(self) -> None:
+        home, extra = self.home(".qwen"), self.home("extra")
+        port = self.port(listening=False)
+        paths = Publication(Advertisement(DEAD, port, "t"), extra).paths
+        name = f"gemini-ide-server-{DEAD}-{port}.json"
+        expected = {
+            os.path.join(self.folder, name),
+            os.path.join(extra, "gemini", "ide", name),
+            os.path.join(home, "ide", f"{port}.lock"),
+            os.path.join(extra, "ide", f"{port}.lock"),
+        }
+        self.assertEqual(set(paths), expected)
+        self.assertEqual(set(discovery.sweep(os.getppid(), extra)), expected)
+
+    def test_another_folder_that_is_not_there_is_not_made(self) -> None:
+        extra = os.path.join(self.temp, "none")
+        self.assertEqual(len(Publication(Advertisement(DEAD, 1, "t"), extra).paths), 1)
+        self.assertFalse(os.path.exists(extra))
 
     def test_all_files_of_one_editor_go_together(self) -> None:
         gone = self.qwen_file(5, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import http.client
 import json
 import os
 import socket
@@ -119,6 +120,13 @@ class TransportTestCase(unittest.TestCase):
         self.assertEqual(self.client.post(PING).json()["result"], {})
 
 
+class ThisMachineOnly(TransportTestCase):
+    @unittest.skipUnless(sys.platform == "linux", "only there has a machine more such addresses")
+    def test_no_other_interface_is_listened_on_unasked(self) -> None:
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", self.port), timeout=PATIENCE)
+
+
 class WhoIsSpeaking(TransportTestCase):
     """All CLIs introduce themselves by the same name; the token tells them apart."""
 
@@ -143,6 +151,57 @@ class WhoIsSpeaking(TransportTestCase):
             self.assertEqual(
                 (message["method"], message["params"]), (cli.rejected, {"filePath": PATH})
             )
+
+
+@unittest.skipUnless(sys.platform == "linux", "only there has a machine more loopback addresses")
+class AnotherInterface(TransportTestCase):
+    ADDRESS = "127.0.0.2"
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[int]:
+        self.told: list[str] = []
+        self.sessions = Sessions(self.ended.append)
+        # Somebody has it, with a port that the endpoint shall have.
+        with socket.create_server((self.ADDRESS, 0)) as other:
+            self.taken = Endpoint(
+                TOKEN,
+                Sessions(lambda session: None),
+                self.desk,
+                self.on_stream,
+                self.ADDRESS,
+                self.told.append,
+            )
+            async with self.taken.listening(other.getsockname()[1]):
+                self.told_of_taken = list(self.told)
+        endpoint = Endpoint(
+            TOKEN, self.sessions, self.desk, self.on_stream, self.ADDRESS, self.told.append
+        )
+        async with endpoint.listening() as port:
+            yield port
+
+    def ask(self, **headers: str) -> int:
+        """The status of a request that comes in by the other interface."""
+        connection = http.client.HTTPConnection(self.ADDRESS, self.port, timeout=PATIENCE)
+        self.addCleanup(connection.close)
+        everything = {**self.client.headers, "Content-Type": "application/json", **headers}
+        connection.request("POST", "/mcp", json.dumps(PING), everything)
+        return connection.getresponse().status
+
+    def test_a_cli_is_served_there_as_it_is_on_this_machine(self) -> None:
+        self.client.initialize()
+        self.assertEqual(self.ask(), 200)
+        self.assertEqual(self.ask(Host=f"host.docker.internal:{self.port}"), 200)
+        self.assert_goes_on()
+
+    def test_without_the_token_nobody_gets_anything_there(self) -> None:
+        self.client.initialize()
+        self.assertEqual(self.ask(Authorization="Bearer wrong"), 401)
+        self.assertEqual(self.ask(Host=f"example.com:{self.port}"), 403)
+        self.assertEqual(self.ask(Origin="http://example.com"), 403)
+
+    def test_where_it_cannot_be_had_that_is_told_and_this_machine_is_served(self) -> None:
+        self.assertIn(self.ADDRESS, self.told_of_taken[0])
+        self.assertIn("extra_bind_address", self.told_of_taken[0])
 
 
 class WhoMayTalk(TransportTestCase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import unittest
 from typing import Any, Generator
@@ -62,6 +63,29 @@ class Parsing(unittest.TestCase):
             self.assertEqual(found.api_port, 8080)
             self.assertIn("from 0 to 65535", problems[0])
         self.assertEqual(parse({"api_port": 0})[0].api_port, 0)
+
+    def test_another_interface_is_one_address_and_never_all(self) -> None:
+        for good in ("", "172.17.0.1", "fd00::1"):
+            found, problems = parse({"extra_bind_address": good})
+            self.assertEqual((found.extra_bind_address, problems), (good, ()))
+        for bad in (
+            "0.0.0.0",
+            "::",
+            "docker0",
+            "172.17.0.1/16",
+            "fe80::1%eth0",
+            "224.0.0.1",
+            1,
+            None,
+        ):
+            found, problems = parse({"extra_bind_address": bad})
+            self.assertEqual((found.extra_bind_address, len(problems)), ("", 1), bad)
+
+    def test_another_discovery_folder_has_a_path_from_the_root(self) -> None:
+        for good in ("", "~/seen", os.path.abspath("seen")):
+            self.assertEqual(parse({"extra_discovery_folder": good})[1], ())
+        for bad in ("seen", "./seen", 1, None):
+            self.assertEqual(len(parse({"extra_discovery_folder": bad})[1]), 1)
 
     def test_a_project_cannot_set_what_counts_for_all_windows(self) -> None:
         found, problems = parse({}, {"api_port": 1, "log_level": "debug"})

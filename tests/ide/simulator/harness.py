@@ -26,7 +26,7 @@ from .world import World
 class _Publication:
     """Stands in for the discovery files: how a CLI finds a server is tested elsewhere."""
 
-    def __init__(self, advertisement: Any) -> None:
+    def __init__(self, advertisement: Any, extra: str) -> None:
         self.advertisement = advertisement
         self.paths: tuple[str, ...] = ()
         self.problem = ""
@@ -85,7 +85,7 @@ class Harness:
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),
             "secrets": lambda it: SimpleNamespace(token_urlsafe=self._token, token_hex=self._token),
         }
-        patches: list[Any] = [mock.patch.object(discovery, "sweep", lambda pid: [])]
+        patches: list[Any] = [mock.patch.object(discovery, "sweep", lambda pid, extra: [])]
         for name, module in list(sys.modules.items()):
             if name.startswith("companion.ide.") or name == "companion.base.private_files":
                 for attribute, stand_in in stand_ins.items():

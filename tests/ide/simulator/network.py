@@ -32,7 +32,13 @@ class Endpoint:
     world: World
 
     def __init__(
-        self, token: str, sessions: Any, desk: Any, on_stream: Callable[[Session], None]
+        self,
+        token: str,
+        sessions: Any,
+        desk: Any,
+        on_stream: Callable[[Session], None],
+        address: str,
+        tell: Callable[[str], None],
     ) -> None:
         self.token = token
         self.sessions = sessions
