@@ -52,10 +52,9 @@ class Workspace:
         reach: Reach = LOOPBACK,
     ) -> None:
         self.window_id = window_id
-        self._reach = reach
         self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
         self.publication: Publication | None = None
-        self._editor = editor
+        self._editor, self._reach = editor, reach
         self._on_change = on_change
         self._wanted_port = 0
         # From when on a CLI could find it, in seconds since the epoch; 0.0 where it takes over from
