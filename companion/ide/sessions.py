@@ -130,6 +130,7 @@ class Session:
         self.stream = Stream(self, position)
         # What the client has seen was delivered, whatever became of the stream that brought it.
         self.delivered(position)
+        self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
         return self.stream
 
     def after(self, id: int) -> Event | None:

@@ -94,6 +94,8 @@ class Delivery(WithoutServer):
                 self.assertEqual(entry.event_id, session.saved().last_id)
                 # A CLI that has it says so, and then all is as before.
                 self.read(session, entry.event_id)
+                # And it stays so where this stream breaks off, too.
+                self.leave(session)
                 told = [it.state for it in self.workspace.saved(0.0).proposals]
                 self.assertEqual(told, [TOLD] if text else [])
 
