@@ -146,7 +146,6 @@ class Windows:
                 self._serve(workspace)
         self._hand_over()
         self._refresh()
-        self._show_status()
 
     def _open(
         self,
@@ -212,7 +211,7 @@ class Windows:
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart" from the command palette.'
             )
-        self._show_status()
+        self._refresh()
 
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
@@ -226,15 +225,6 @@ class Windows:
             loop = asyncio.get_running_loop()
             self._status_timer = loop.call_later(STATUS_DELAY, self._show_status)
 
-    def _show_status(self) -> None:
-        if self._status_timer is not None:
-            self._status_timer.cancel()
-            self._status_timer = None
-        statuses = tuple(workspace.status() for workspace in self)
-        if statuses != self._statuses:
-            self._statuses = statuses
-            self._editor.show_status(statuses)
-
     def _picture(self) -> list[SavedWorkspace]:
         """What is to be saved of all windows, those that are closing included."""
         now, closing = time.time(), [each for each in self._tasks if each not in set(self)]
@@ -242,6 +232,11 @@ class Windows:
         return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
 
     def _refresh(self) -> None:
+        """Tell the editor what is other now: the state of windows, variables of terminals."""
+        statuses = tuple(workspace.status() for workspace in self)
+        if statuses != self._statuses:
+            self._statuses = statuses
+            self._editor.show_status(statuses)
         advertisements = [workspace.advertisement for workspace in self]
         if advertisements == self._advertisements:
             return
