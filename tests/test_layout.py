@@ -154,7 +154,10 @@ class Layout(unittest.TestCase):
             library: {name for name, tree in modules().items() if library in outside(tree)}
             for library in ("aiohttp", "jsonschema")
         }
-        known = "chat_handlers dispatch handler_types routes server static_files stream"
+        known = (
+            "chat_handlers dispatch handler_types routes server session_handlers static_files"
+            " stream"
+        )
         api = {f"api/{name}" for name in known.split()}
         self.assertEqual(importers["aiohttp"], api | {"base/http_server", "ide/transport"})
         self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/validation"})

@@ -266,13 +266,10 @@ class Session:
             outcome = {"outcome": "selected", "optionId": option}
         self.client.answer(request, {"outcome": outcome})
 
-    async def set_model(self, model: str, timeout: float) -> None:
-        """The agent takes any name. Raises AgentError."""
-        await self.client.request("session/set_model", {**self._params, "modelId": model}, timeout)
-
-    async def set_mode(self, mode: str, timeout: float) -> None:
-        """Raises AgentError."""
-        await self.client.request("session/set_mode", {**self._params, "modeId": mode}, timeout)
+    async def choose(self, what: str, wanted: str, timeout: float) -> None:
+        """A "model", of which the agent takes any name, or a "mode". Raises AgentError."""
+        params = {**self._params, what + "Id": wanted}
+        await self.client.request("session/set_" + what, params, timeout)
 
     @property
     def _params(self) -> dict[str, Any]:

@@ -18,13 +18,15 @@ from .auth import Credentials, Store
 from .cli_home import CliHome
 from .conversation import Conversation, Models, SessionInfo
 from .conversations import Conversations
+from .event_feed import EventFeed
 from .failure import AgentError
 from .runner import Launch, Runner
+from .transcripts import History, Transcripts
 from .turn import Limits, Turn
 
-# Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended:
-# it gives no memory back, and a new start makes it forget.
-LARGE, IDLE = 600 << 20, timedelta(minutes=30)
+# Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended: it
+# gives no memory back. The next one loads the conversations that go on.
+LARGE, IDLE = 600 << 20, timedelta(minutes=1)
 # How the CLI's log says that the model is asked once more, not in which session
 # (docs/gemini-cli-acp.md 1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
@@ -71,7 +73,9 @@ class Agent(Listener):
         private_files.make_folder(options.state)
         self._limits = options.limits
         home = CliHome(os.path.join(options.state, "home"), options.trusts_workspaces)
-        self._conversations = Conversations(home.settings_folder)
+        self.feed = EventFeed()
+        transcripts = Transcripts(os.path.join(options.state, "conversations"))
+        self._conversations = Conversations(transcripts, home.settings_folder, self.feed)
         self._runner = Runner(options.launch, home, self)
         self.account = Account(
             Store(options.state),
@@ -80,6 +84,10 @@ class Agent(Listener):
             self._runner,
             self._conversations,
         )
+
+    async def load(self) -> None:
+        """Take up the conversations that are on disk; before anything else, if at all."""
+        await self._conversations.load()
 
     # The process.
 
@@ -133,11 +141,11 @@ class Agent(Listener):
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
         conversation = self._conversations.find(workspace, session_id, new_session)
-        parts = prompt.parts(message, files, conversation.workspace)
+        said = prompt.message(message, files, conversation.workspace)
         conversation.reserve()
         try:
             await self._connect(conversation)
-            return conversation.begin(parts, self._limits, asks, self.account.learn)
+            return conversation.begin(said, self._limits, asks, self.account.learn)
         finally:
             conversation.release()
 
@@ -205,15 +213,41 @@ class Agent(Listener):
         """
         conversation = self._conversations.find(workspace, session_id, False)
         await self._connect(conversation)
-        await conversation.set_model(model)
+        await conversation.choose({"model": model})
         return conversation.models
+
+    async def change(
+        self, session_id: str, title: str | None, model: str | None, mode: str | None
+    ) -> SessionInfo:
+        """Change what is given. Codes: SESSION_NOT_FOUND; VALIDATION_ERROR for what the agent does
+        not offer; SESSION_BUSY while a turn runs."""
+        conversation = self._conversations.known(session_id)
+        given = {"model": model, "mode": mode}
+        wanted = {what: name for what, name in given.items() if name is not None}
+        if wanted:
+            await self._connect(conversation)
+            await conversation.choose(wanted)
+        if title is not None:
+            conversation.set_title(title)
+        return conversation.info
+
+    async def history(self, session_id: str) -> History:
+        """All that was said in a conversation. Code: SESSION_NOT_FOUND."""
+        return await self._conversations.known(session_id).history()
+
+    def remove(self, session_id: str) -> None:
+        """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
+        self._conversations.remove(session_id)
 
     # What the agent says.
 
     def update(self, session: str, update: Mapping[str, Any]) -> None:
         turn = self._conversations.running(session)
+        conversation = self._conversations.of_session(session)
         if turn is not None:
             turn.update(update)
+        elif conversation is not None:
+            conversation.repeat(update)
 
     def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         turn = self._conversations.running(session)

@@ -59,6 +59,8 @@ class CliHome:
                 "maxAttempts": MAX_ATTEMPTS,
                 "enableAutoUpdate": False,
                 "enableAutoUpdateNotification": False,
+                # It would remove recordings that are still to be loaded.
+                "sessionRetention": {"enabled": False},
             },
             "security": {"folderTrust": {"enabled": not self._trusted}},
             "privacy": {"usageStatisticsEnabled": False},

@@ -1,28 +1,37 @@
-"""One conversation about one workspace: a session of the agent for as long as it lives, and then
-another one under the same id."""
+"""One conversation about one workspace: a session of the agent for as long as that lives, and then
+another one under the same id, which knows what was said. The transcript is what it is; the agent's
+own memory can always be made of it."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Callable, Mapping
 
+from ..base.background import in_thread
 from . import events
 from .acp import Client, Session
-from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError
+from .event_log import EventLog
+from .failure import INTERNAL_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError
 from .outcomes import Approvals
+from .prompt import Message
 from .recording import Recording
+from .resumption import as_resource, remove_recordings
+from .session_opener import SessionOpener
+from .transcripts import History, Transcript, sum_of, title_of
 from .turn import Limits, Turn
 
-# Seconds for a new session, which starts the user's tool servers.
-OPENING = 60.0
+# Seconds for a transcript to be read or written.
+READING = 60.0
 # Seconds for the choice of a model, which takes none.
 CHOOSING = 10.0
-FORGOTTEN = (
-    "The agent had to be started anew: what was said in this conversation before is forgotten."
+REMINDED = (
+    "The agent was started anew and could not take up this conversation; it was given its text to"
+    " read instead."
 )
+UNSAVED = "The disk does not take what is said here: after a restart it will be missing."
 
 
 @dataclass(frozen=True)
@@ -41,12 +50,22 @@ class Models:
 
 
 @dataclass(frozen=True)
+class Modes:
+    """The ids of those that the agent offers, as "default" or "plan", and of the one in use."""
+
+    available: tuple[str, ...] = ()
+    current: str = ""
+
+
+@dataclass(frozen=True)
 class SessionInfo:
     """`turns` counts those that were begun, `usage` adds up those that ended; times are in UTC."""
 
     id: str
     workspace: str
+    title: str
     model: str
+    mode: str
     is_busy: bool
     turns: int
     created: datetime
@@ -55,32 +74,44 @@ class SessionInfo:
 
 
 class Conversation:
-    """`workspace` is an absolute path; `recordings` the folder where the CLI keeps its own.
-    `is_owned` says that somebody uses it by its id; who uses none does not get into it."""
+    """`home` is the CLI's folder `.gemini`. `is_owned` says that somebody uses it by its id; who
+    uses none does not get into it. `told` hears every event."""
 
-    def __init__(self, workspace: str, recordings: str) -> None:
-        self.id = secrets.token_hex(16)
-        self.workspace = workspace
+    def __init__(
+        self,
+        transcript: Transcript,
+        history: History,
+        home: str,
+        told: Callable[[events.Event], None],
+    ) -> None:
+        self.id = history.id
+        self.workspace = history.workspace
         self.turn: Turn | None = None
         self.is_owned = False
-        self.created = self.last_used = datetime.now(timezone.utc)
-        self._recordings = recordings
+        self.created, self.last_used = history.created, history.last_used
+        self._transcript = transcript
+        self._home = home
+        self._told = told
         self._approvals = Approvals()
         self._session: Session | None = None
-        self._recording = Recording(recordings, "")
+        self._recording = Recording(home, "")
         self._models = Models((), "")
-        self._wanted_model = ""
-        self._usage = events.Usage()
-        self._turns = 0
-        self._has_history = self._was_lost = False
+        self._modes = Modes()
+        self._title = history.title
+        self._wanted = dict(history.changes)
+        self._usage = history.usage
+        self._turns = len(history.turns)
+        self._opener = SessionOpener(home, self.workspace)
+        # What the agent has to be reminded of with the next message.
+        self._reminder = ""
         self._is_reserved = self._is_cancelled = False
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
 
     @property
     def session(self) -> str | None:
-        """The agent's id of the session that is open."""
-        return None if self._session is None else self._session.id
+        """The agent's id of the session that is open, or that is being loaded."""
+        return self._opener.loading or (None if self._session is None else self._session.id)
 
     @property
     def is_busy(self) -> bool:
@@ -88,20 +119,35 @@ class Conversation:
 
     @property
     def info(self) -> SessionInfo:
+        usage = [self._usage] if self.turn is None else [self._usage, self.turn.usage]
         return SessionInfo(
             self.id,
             self.workspace,
-            self._wanted_model or self._models.current,
+            self._title,
+            self.models.current,
+            self.modes.current,
             self.is_busy,
             self._turns,
             self.created,
             self.last_used,
-            self._usage if self.turn is None else _sum(self._usage, self.turn.usage),
+            sum_of(usage),
         )
 
     @property
     def models(self) -> Models:
-        return Models(self._models.available, self._wanted_model or self._models.current)
+        return Models(self._models.available, self._wanted.get("model") or self._models.current)
+
+    @property
+    def modes(self) -> Modes:
+        return Modes(self._modes.available, self._wanted.get("mode") or self._modes.current)
+
+    async def history(self) -> History:
+        """All that was said. Raises AgentError."""
+        try:
+            history = await in_thread(self._transcript.read, READING)
+        except (OSError, asyncio.TimeoutError) as error:
+            raise AgentError(INTERNAL_ERROR, "The conversation cannot be read.") from error
+        return history or History(self.id, self.workspace, self.created)
 
     def reserve(self) -> None:
         """Nobody else can begin a turn until `release`. Raises AgentError.
@@ -127,22 +173,32 @@ class Conversation:
         async with self._opening:
             if self._session is not None and self._session.client is client:
                 return
-            params = {"cwd": self.workspace, "mcpServers": []}
+            history = await self.history() if self._turns else None
             async with client.opening:
-                result = await client.request("session/new", params, OPENING)
-            self._session = Session(client, str(result.get("sessionId")), self.workspace)
-            self._recording = Recording(self._recordings, self._session.id)
-            self._models = _models(result.get("models"))
+                opened = await self._opener.open(client, history)
+            session = self._session = opened.session
+            self._reminder = opened.reminder
+            self._recording = Recording(self._home, session.id)
+            self._models = _models(opened.result.get("models"))
+            self._modes = _modes(opened.result.get("modes"))
             # The agent forgets what was approved, and so do we.
             self._approvals = Approvals()
-            self._was_lost |= self._has_history
-            self._has_history = False
-            if self._wanted_model:
-                await self._session.set_model(self._wanted_model, CHOOSING)
+            # What the CLI has of the last session is of no use any more.
+            last = self._wanted.get("session", session.id)
+            self._change(session=session.id)
+            if last != session.id:
+                await in_thread(partial(remove_recordings, self._home, last))
+            for what in ("model", "mode"):
+                if self._wanted.get(what):
+                    await session.choose(what, self._wanted[what], CHOOSING)
+
+    def repeat(self, update: Mapping[str, Any]) -> None:
+        """The agent tells something while no turn runs."""
+        self._opener.repeat(update)
 
     def begin(
         self,
-        parts: Sequence[Mapping[str, Any]],
+        said: Message,
         limits: Limits,
         asks: bool,
         ended: Callable[[events.Body], None],
@@ -151,30 +207,65 @@ class Conversation:
         before, the arguments are the turn's. Raises AgentError."""
         if self._session is None:
             raise AgentError(VALIDATION_ERROR, "The conversation has no session.")
+        if self._transcript.is_full:
+            raise AgentError(VALIDATION_ERROR, "The conversation is full; begin a new one.")
         if self.turn is not None:
-            self._usage = _sum(self._usage, self.turn.usage)
-        turn = Turn(self.id, self._session, self._recording, self._approvals, limits, asks, ended)
+            self._usage = sum_of([self._usage, self.turn.usage])
+        log = EventLog(self.id, self._hear)
+        turn = Turn(log, self._session, self._recording, self._approvals, limits, asks, ended)
         self.turn = turn
         self._turns += 1
+        self._title = self._title or title_of(said.text)
         self.last_used = datetime.now(timezone.utc)
+        self._transcript.message(turn.id, said.text, list(said.files))
+        self._told(log.note(events.Message(said.text, said.files)))
         if self._is_cancelled:
             turn.cancel()
-        turn.start(parts, FORGOTTEN if self._was_lost else "")
-        self._has_history, self._was_lost = True, False
+        reminding = [as_resource(self._reminder)] if self._reminder else []
+        turn.start([*reminding, *said.parts], self._warning())
+        self._reminder = ""
         return turn
 
-    async def set_model(self, model: str) -> None:
-        """From now on. Raises AgentError; VALIDATION_ERROR where the agent does not offer it,
-        SESSION_BUSY while a turn runs."""
-        if self.turn is not None and not self.turn.is_over:
+    async def choose(self, wanted: Mapping[str, str]) -> None:
+        """A "model", a "mode" or both from now on. Raises AgentError; VALIDATION_ERROR where the
+        agent does not offer one of them, SESSION_BUSY while a turn runs."""
+        if self._session is None or (self.turn is not None and not self.turn.is_over):
             raise _busy()
-        known = [each.id for each in self._models.available]
-        if self._session is None or model not in known:
-            raise AgentError(
-                VALIDATION_ERROR, f"Expected one of {', '.join(known)}; got {model!r}."
-            )
-        await self._session.set_model(model, CHOOSING)
-        self._wanted_model = model
+        models = [each.id for each in self._models.available]
+        known = {"model": models, "mode": self._modes.available}
+        for what, name in wanted.items():
+            if name not in known[what]:
+                expected = ", ".join(known[what])
+                raise AgentError(
+                    VALIDATION_ERROR, f"Expected one of {expected} as {what}; got {name!r}."
+                )
+        for what, name in wanted.items():
+            await self._session.choose(what, name, CHOOSING)
+        self._change(**wanted)
+
+    def set_title(self, title: str) -> None:
+        self._title = title
+        self._change(title=title)
+
+    def remove(self) -> None:
+        """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""
+        if self.is_busy:
+            raise _busy()
+        self._transcript.remove()
+        if self._wanted.get("session"):
+            remove_recordings(self._home, self._wanted["session"])
+
+    def _change(self, **changes: str) -> None:
+        self._wanted.update(changes)
+        self._transcript.change(**changes)
+
+    def _hear(self, event: events.Event) -> None:
+        self._transcript.event(event)
+        self._told(event)
+
+    def _warning(self) -> str:
+        warnings = (REMINDED,) if self._reminder else ()
+        return " ".join([*warnings, *(() if self._transcript.is_complete else (UNSAVED,))])
 
 
 def _busy() -> AgentError:
@@ -196,13 +287,9 @@ def _models(value: Any) -> Models:
     return Models(available, current)
 
 
-def _sum(one: events.Usage, other: events.Usage) -> events.Usage:
-    names = {**(one.by_model or {}), **(other.by_model or {})}
-    none = (0, 0)
-    by_model = {}
-    for name in names:
-        first, second = (one.by_model or {}).get(name, none), (other.by_model or {}).get(name, none)
-        by_model[name] = (first[0] + second[0], first[1] + second[1])
-    return events.Usage(
-        one.input_tokens + other.input_tokens, one.output_tokens + other.output_tokens, by_model
-    )
+def _modes(value: Any) -> Modes:
+    if not isinstance(value, dict):
+        return Modes()
+    offered = value.get("availableModes") or []
+    known = tuple(str(each["id"]) for each in offered if isinstance(each, dict) and "id" in each)
+    return Modes(known, str(value.get("currentModeId") or ""))

@@ -1,27 +1,50 @@
-"""All conversations of the agent, in the order of their last use; talks with nobody itself."""
+"""All conversations, in the order of their last use, as their transcripts hold them; talks with
+nobody itself."""
 
 from __future__ import annotations
 
 import os
+import secrets
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import Iterator
 
+from ..base.background import in_thread
+from ..base.log import logger
 from . import events, failure
 from .conversation import Conversation
+from .event_feed import EventFeed
 from .failure import AgentError
+from .transcripts import History, Transcript, Transcripts
 from .turn import Turn
 
-# Conversations that are remembered; the agent holds about three megabytes for each.
-MAX_CONVERSATIONS = 100
+# Conversations that there may be; more are refused, and none is dropped for a new one.
+MAX_CONVERSATIONS = 2000
+# How a turn ends during which the server ended.
+BROKEN_OFF = events.Error(failure.STREAM_ERROR, "The server ended before this turn did.")
 
 
 class Conversations:
-    """`recordings` is the folder where the CLI keeps its own."""
+    """`transcripts` are those on disk, `home` is the CLI's folder `.gemini`, `feed` hears all
+    events."""
 
-    def __init__(self, recordings: str) -> None:
-        self._recordings = recordings
+    def __init__(self, transcripts: Transcripts, home: str, feed: EventFeed) -> None:
+        self._transcripts = transcripts
+        self._home = home
+        self._feed = feed
         # The last used one is the last.
         self._by_id: dict[str, Conversation] = {}
+
+    async def load(self) -> None:
+        """Take up those that are on disk; one that cannot be read is passed over, and stays there.
+        To be called before anything else."""
+        found = await in_thread(lambda: list(_histories(self._transcripts)))
+        for transcript, history in sorted(found, key=lambda pair: pair[1].last_used):
+            if history.turns and not history.turns[-1].is_over:
+                last = history.turns[-1]
+                number, now = len(last.events) + 1, datetime.now(timezone.utc)
+                transcript.event(events.Event(number, now, history.id, last.id, BROKEN_OFF))
+            self._by_id[history.id] = self._conversation(transcript, history)
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(list(self._by_id.values()))
@@ -78,15 +101,20 @@ class Conversations:
         open_to_all = [each for each in self if each.workspace == real and not each.is_owned]
         if open_to_all and not new:
             return open_to_all[-1]
-        return Conversation(real, self._recordings)
+        if len(self._by_id) >= MAX_CONVERSATIONS:
+            raise AgentError(
+                failure.VALIDATION_ERROR,
+                f"There are {MAX_CONVERSATIONS} conversations, which is the most; delete some.",
+            )
+        history = History(secrets.token_hex(16), real, datetime.now(timezone.utc))
+        transcript = self._transcripts.of(history.id)
+        transcript.begin(real, history.created)
+        return self._conversation(transcript, history)
 
     def remember(self, conversation: Conversation) -> None:
         """As the one that was used last."""
         self._by_id.pop(conversation.id, None)
         self._by_id[conversation.id] = conversation
-        for each in list(self)[:-MAX_CONVERSATIONS]:
-            if not each.is_busy:
-                del self._by_id[each.id]
 
     def restore(self, conversation: Conversation) -> None:
         """Remember one again that was forgotten meanwhile, because another attempt to open its
@@ -94,15 +122,33 @@ class Conversations:
         self._by_id.setdefault(conversation.id, conversation)
 
     def forget(self, conversation: Conversation) -> None:
+        """One that never began."""
         self._by_id.pop(conversation.id, None)
+        with suppress(OSError, AgentError):
+            conversation.remove()
+
+    def remove(self, session_id: str) -> None:
+        """Delete one for good. Raises AgentError."""
+        try:
+            self.known(session_id).remove()
+        except OSError as error:
+            raise AgentError(
+                failure.INTERNAL_ERROR, f"The conversation cannot be deleted: {error.strerror}."
+            ) from error
+        del self._by_id[session_id]
+
+    def of_session(self, session: str) -> Conversation | None:
+        """The conversation that has the agent's session of this id."""
+        return next((each for each in self if each.session == session), None)
 
     def running(self, session: str) -> Turn | None:
         """The turn that runs in the agent's session of this id."""
-        for conversation in self:
-            turn = conversation.turn
-            if conversation.session == session and turn is not None and not turn.is_over:
-                return turn
-        return None
+        found = self.of_session(session)
+        turn = None if found is None else found.turn
+        return turn if turn is not None and not turn.is_over else None
+
+    def _conversation(self, transcript: Transcript, history: History) -> Conversation:
+        return Conversation(transcript, history, self._home, self._feed.publish)
 
     def asking(self, call_id: str, session_id: str | None) -> Turn:
         """The turn of which the call waits for a decision, in the conversation `session_id` or in
@@ -116,6 +162,17 @@ class Conversations:
         if len(asking) != 1:
             raise failure.no_call(call_id)
         return asking[0]
+
+
+def _histories(transcripts: Transcripts) -> Iterator[tuple[Transcript, History]]:
+    for transcript in transcripts:
+        try:
+            history = transcript.read()
+        except OSError as error:
+            logger.warning("a conversation cannot be read: %s", error)
+            continue
+        if history is not None:
+            yield transcript, history
 
 
 def _call_id(event: events.Event) -> str:

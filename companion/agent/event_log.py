@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from datetime import datetime, timezone
-from typing import AsyncIterator
+from typing import AsyncIterator, Callable
 
-from .events import Body, Content, Event, ToolCall
+from .events import Body, Content, Event, Message, ToolCall
 from .surrogates import pair
 
 
 class EventLog:
-    """All methods are called on one loop. The ids are those of the conversation and of the turn."""
+    """All methods are called on one loop. `session_id` is the conversation's; `told` hears every
+    event as it comes."""
 
-    def __init__(self, session_id: str, turn_id: str) -> None:
-        self._session_id = session_id
-        self._turn_id = turn_id
+    def __init__(self, session_id: str, told: Callable[[Event], None]) -> None:
+        self.session_id = session_id
+        self.turn_id = secrets.token_hex(8)
+        self._told = told
         self._events: list[Event] = []
         self._grown = asyncio.Event()
         # The end of the answer so far, for the piece that will close it: its last character, and
@@ -68,10 +71,15 @@ class EventLog:
             self._append(Content(last, is_partial=False))
         return self._append(body)
 
+    def note(self, body: Message) -> Event:
+        """An event for others than the readers: what the user said, with the number 0."""
+        return Event(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
+
     def _append(self, body: Body) -> Event:
         number = len(self._events) + 1
-        event = Event(number, datetime.now(timezone.utc), self._session_id, self._turn_id, body)
+        event = Event(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
+        self._told(event)
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
         return event

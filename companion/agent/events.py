@@ -1,7 +1,7 @@
 """What happens in a turn, as frozen values; knows neither the agent's protocol nor who listens.
 
-There are eight kinds, those of the API's specification. All text is Unicode without halves of
-surrogate pairs, so that it can always be encoded.
+There are eight kinds of the API's specification, and what the user said. All text is Unicode
+without halves of surrogate pairs, so that it can always be encoded.
 """
 
 from __future__ import annotations
@@ -153,15 +153,33 @@ class Error:
     details: str = ""
 
 
+@dataclass(frozen=True)
+class Message:
+    """What the user said, which begins a turn; not among the events of the turn itself. `files` are
+    the paths of what was attached."""
+
+    type: ClassVar[str] = "message"
+    text: str
+    files: tuple[str, ...] = ()
+
+
 Body = Union[
-    Content, Thought, ToolCall, ToolExecution, ToolConfirmation, ToolResult, Complete, Error
+    Content,
+    Thought,
+    ToolCall,
+    ToolExecution,
+    ToolConfirmation,
+    ToolResult,
+    Complete,
+    Error,
+    Message,
 ]
 
 
 @dataclass(frozen=True)
 class Event:
-    """A body with its place: `number` counts the turn's events from 1, `time` is in UTC,
-    `session_id` is the conversation's and stays when the agent is started anew."""
+    """A body with its place: `number` counts the turn's events from 1 (a Message has 0), `time` is
+    in UTC, `session_id` is the conversation's and stays when the agent is started anew."""
 
     number: int
     time: datetime

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Any, Sequence
+from dataclasses import dataclass
+from typing import Any, Mapping, Sequence
 
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 
@@ -26,10 +27,19 @@ BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join
 NO_COMMAND = "\u200b"
 
 
-def parts(message: str, files: Sequence[str], workspace: str) -> list[dict[str, Any]]:
-    """The parts of a `session/prompt`. Relative paths begin at the workspace. Raises AgentError."""
+@dataclass(frozen=True)
+class Message:
+    """What the user says: as they wrote it, and as the parts of a `session/prompt`."""
+
+    text: str
+    files: tuple[str, ...]
+    parts: tuple[Mapping[str, Any], ...]
+
+
+def message(text: str, files: Sequence[str], workspace: str) -> Message:
+    """Relative paths begin at the workspace. Raises AgentError."""
     links = [_link(path, workspace) for path in files]
-    return [{"type": "text", "text": text_for(message)}, *links]
+    return Message(text, tuple(files), ({"type": "text", "text": text_for(text)}, *links))
 
 
 def text_for(message: str) -> str:

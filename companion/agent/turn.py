@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import secrets
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Mapping, Sequence
 
@@ -69,7 +68,7 @@ class Turn:
 
     def __init__(
         self,
-        id: str,
+        log: EventLog,
         session: Session,
         recording: Recording,
         approvals: Approvals,
@@ -77,13 +76,12 @@ class Turn:
         asks: bool,
         ended: Callable[[Body], None],
     ) -> None:
-        self.id = secrets.token_hex(8)
-        self.session_id = id
+        self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()
         self._session = session
         self._limits = limits
         self._ended = ended
-        self._log = EventLog(id, self.id)
+        self._log = log
         patience = limits.confirmation if asks else None
         self._calls = CallTracker(self._log, session, recording, approvals, patience)
         self._inbox: asyncio.Queue[_Message | None] = asyncio.Queue()

@@ -101,6 +101,10 @@ def _content(body: events.Content, language: str) -> dict[str, Any]:
     return {"text": body.text, "isPartial": body.is_partial}
 
 
+def _message(body: events.Message, language: str) -> dict[str, Any]:
+    return {"text": body.text, "files": list(body.files)}
+
+
 def _thought(body: events.Thought, language: str) -> dict[str, Any]:
     return {"subject": body.subject, "description": body.description}
 
@@ -196,4 +200,5 @@ _DATA: Mapping[str, Any] = {
     events.ToolResult.type: _tool_result,
     events.Complete.type: _complete,
     events.Error.type: _error,
+    events.Message.type: _message,
 }

@@ -1,4 +1,4 @@
-"""Talking with the agent: the handlers of messages, decisions, conversations and models."""
+"""Talking with the agent: the handlers of messages, decisions and models."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from aiohttp import web
 
 from ..agent import events, wire
 from ..agent.call_tracker import UNATTENDED
-from ..agent.conversation import Models, SessionInfo
+from ..agent.conversation import Models
 from ..agent.failure import AgentError
 from ..agent.outcomes import CANCEL
-from ..agent.turn import Turn
+from ..agent.turn import WARNING, Turn
 from . import stream
-from .files import readable
 from .handler_types import Answer, Inputs, Services
 from .refusal import of_agent
 
@@ -84,15 +83,6 @@ async def cancel(services: Services, inputs: Inputs) -> Answer:
     return Answer("cancelled", {"cancelled": count}, {"count": count})
 
 
-async def sessions(services: Services, inputs: Inputs) -> Answer:
-    return Answer("sessions_told", {"sessions": [_session(it) for it in services.agent.sessions()]})
-
-
-async def new_session(services: Services, inputs: Inputs) -> Answer:
-    info = await services.agent.new_session(_workspace(services, inputs))
-    return Answer("session_made", _session(info))
-
-
 async def models(services: Services, inputs: Inputs) -> Answer:
     workspace = _workspace(services, inputs)
     found = await services.agent.models(workspace, inputs.fields.get("sessionId"))
@@ -123,6 +113,7 @@ async def _whole(turn: Turn, language: str) -> Answer:
     """All that comes of a turn in one answer. Raises Refusal where it breaks off."""
     told: list[str] = []
     calls: list[dict[str, Any]] = []
+    warnings: list[str] = []
     async for event in turn.events():
         body = event.body
         if isinstance(body, events.Content):
@@ -132,8 +123,10 @@ async def _whole(turn: Turn, language: str) -> Answer:
             refusal = of_agent(error)
             refusal.more.update(sessionId=turn.session_id, turnId=turn.id)
             raise refusal
+        elif isinstance(body, events.Thought) and body.subject == WARNING:
+            warnings.append(body.description)
         elif isinstance(body, events.Complete):
-            return _answer(turn, "".join(told), calls, body)
+            return _answer(turn, "".join(told), calls, warnings, body)
         else:
             _note(calls, body, language)
     raise RuntimeError("a turn ended without its last event")
@@ -170,7 +163,11 @@ def _last(calls: list[dict[str, Any]], id: str) -> dict[str, Any]:
 
 
 def _answer(
-    turn: Turn, told: str, calls: Sequence[Mapping[str, Any]], last: events.Complete
+    turn: Turn,
+    told: str,
+    calls: Sequence[Mapping[str, Any]],
+    warnings: Sequence[str],
+    last: events.Complete,
 ) -> Answer:
     key = REASONS[last.reason]
     if last.success and any(call.get("error") == UNATTENDED for call in calls):
@@ -179,6 +176,7 @@ def _answer(
         "response": told,
         "hasToolCalls": bool(calls),
         "toolCalls": calls,
+        "warnings": list(warnings),
         "sessionId": turn.session_id,
         "turnId": turn.id,
         "reason": last.reason,
@@ -187,19 +185,6 @@ def _answer(
     if not last.success:
         body["error"] = last.reason
     return Answer(key, body, success=last.success)
-
-
-def _session(info: SessionInfo) -> dict[str, Any]:
-    return {
-        "sessionId": info.id,
-        "workspacePath": readable(info.workspace),
-        "model": info.model,
-        "isBusy": info.is_busy,
-        "turns": info.turns,
-        "created": wire.timestamp(info.created),
-        "lastUsed": wire.timestamp(info.last_used),
-        "usage": wire.usage(info.usage),
-    }
 
 
 def _models(models: Models) -> dict[str, Any]:

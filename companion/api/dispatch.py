@@ -127,7 +127,7 @@ async def _fields(
     request: web.BaseRequest, route: Route, in_path: Mapping[str, str], memory: MemoryShare
 ) -> Mapping[str, Any]:
     """What is asked, checked. Raises Refusal and Refused."""
-    if route.method == "GET":
+    if route.method in ("GET", "DELETE"):
         return route.form.of_query([*in_path.items(), *request.query.items()])
     is_empty = request.content_length in (None, 0) and request.content.is_eof()
     kind = http_server.media_type(request)
@@ -135,9 +135,10 @@ async def _fields(
     if kind != JSON and not (is_empty and kind in UNNAMED):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if is_empty:
-        return route.form.check({})
+        return route.form.check(dict(in_path))
     try:
-        return route.form.check(await http_server.read_json(request, MAX_BODY, memory))
+        body = await http_server.read_json(request, MAX_BODY, memory)
+        return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
     except RpcError as error:
         raise Refusal(VALIDATION_ERROR, "body_no_json", reason=error.message) from None
 

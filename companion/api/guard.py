@@ -11,7 +11,7 @@ from ..base import http_server
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 # As an origin: every page may talk to the server, if it has the token.
 ANY = "*"
-METHODS = "GET, POST, OPTIONS"
+METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
 HEADERS = "Authorization, Content-Type, Last-Event-ID"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"

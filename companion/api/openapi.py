@@ -15,7 +15,8 @@ from .schemas import COMPONENTS, ENVELOPE, Schema, reference
 # What every route may answer, whatever it is asked.
 ALWAYS = (400, 403, 500, 503)
 WITH_TOKEN = (401,)
-WITH_BODY = (408, 413, 415)
+FOR_BODIES = (408, 413, 415)
+WITH_BODY = ("POST", "PATCH")
 JSON = "application/json"
 LAST_SEEN = {
     "name": "Last-Event-ID",
@@ -51,8 +52,8 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     bodies: dict[str, Schema] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
-        if route.method == "POST":
-            bodies[_request_name(route)] = route.form.schema
+        if route.method in WITH_BODY:
+            bodies[_request_name(route)] = _body(route)
         if route.answer:
             bodies[_response_name(route)] = _whole(route.answer)
     return {
@@ -83,8 +84,8 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.is_open:
         operation["security"] = []
-    if route.method == "POST":
-        is_needed = bool(route.form.schema.get("required"))
+    if route.method in WITH_BODY:
+        is_needed = bool(_body(route).get("required"))
         operation["requestBody"] = {
             "required": is_needed,
             "content": {JSON: {"schema": reference(_request_name(route))}},
@@ -128,10 +129,10 @@ def _whole(answer: Schema) -> dict[str, Any]:
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
     found = [dict(LAST_SEEN)] if route.streams else []
-    if route.method == "POST":
-        return found
-    in_path = re.findall(r"\{(\w+)\}", route.path)
+    in_path = _in_path(route)
     for name, schema in route.form.schema["properties"].items():
+        if route.method in WITH_BODY and name not in in_path:
+            continue
         place = "path" if name in in_path else "query"
         found.append(
             {
@@ -144,6 +145,24 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     return found
 
 
+def _in_path(route: Route) -> list[str]:
+    return re.findall(r"\{(\w+)\}", route.path)
+
+
+def _body(route: Route) -> Schema:
+    """What stands in the body, and not in the path."""
+    schema, in_path = route.form.schema, _in_path(route)
+    if not in_path:
+        return schema
+    properties = {name: it for name, it in schema["properties"].items() if name not in in_path}
+    required = [name for name in schema.get("required", ()) if name not in in_path]
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
 def _in_query(schema: Schema) -> dict[str, Any]:
     """There is no null in a query."""
     type = schema["type"]
@@ -153,7 +172,7 @@ def _in_query(schema: Schema) -> dict[str, Any]:
 def _responses(route: Route) -> dict[str, Any]:
     statuses = {*ALWAYS, *route.refusals}
     statuses |= set() if route.is_open else set(WITH_TOKEN)
-    statuses |= set(WITH_BODY) if route.method == "POST" else set()
+    statuses |= set(FOR_BODIES) if route.method in WITH_BODY else set()
     well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
     responses = {"200": {**well, "links": route.links} if route.links else well}
     if route.streams:

@@ -7,7 +7,15 @@ from typing import Any, Mapping, Sequence
 from aiohttp import web
 
 from .. import __version__
-from . import auth_handlers, chat_handlers, file_handlers, openapi, schemas, static_files
+from . import (
+    auth_handlers,
+    chat_handlers,
+    file_handlers,
+    openapi,
+    schemas,
+    session_handlers,
+    static_files,
+)
 from .handler_types import Answer, Inputs, Route, Services
 from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
 from .schemas import many, record, reference
@@ -62,10 +70,22 @@ API = (
     Route("POST", "/cancel", chat_handlers.cancel, Form(schemas.CANCEL),
           record({"message": schemas.STRING, "cancelled": schemas.INTEGER}),
           "End the turn of a conversation, or all turns.", (400, 404)),
-    Route("GET", "/sessions", chat_handlers.sessions, NOTHING,
+    Route("GET", "/sessions", session_handlers.sessions, NOTHING,
           record({"sessions": many(reference("SessionInfo"))}), "All conversations."),
-    Route("POST", "/sessions", chat_handlers.new_session, Form(schemas.NEW_SESSION),
+    Route("POST", "/sessions", session_handlers.new_session, Form(schemas.NEW_SESSION),
           schemas.SESSION_INFO, "Begin a conversation.", AGENT),
+    Route("PATCH", "/sessions/{sessionId}", session_handlers.change, Form(schemas.SESSION_CHANGE),
+          schemas.SESSION_INFO, "Change a conversation.", AGENT),
+    Route("DELETE", "/sessions/{sessionId}", session_handlers.remove, Form(schemas.THE_SESSION),
+          schemas.DONE, "Delete a conversation.", (400, 404, 409, 500)),
+    Route("GET", "/sessions/{sessionId}/messages", session_handlers.messages,
+          Form(schemas.MESSAGES), schemas.MESSAGES_TOLD, "What was said in a conversation.",
+          (400, 404, 500)),
+    Route("GET", "/sessions/{sessionId}/events", session_handlers.session_events,
+          Form(schemas.THE_SESSION), {}, "A conversation's events as they happen.",
+          (400, 404, 500), streams=True),
+    Route("GET", "/events", session_handlers.all_events, NOTHING, {},
+          "All conversations' events as they happen.", (404,), streams=True),
     Route("GET", "/models", chat_handlers.models, Form(schemas.MODELS), schemas.MODELS_TOLD,
           "The models, and the one in use.", AGENT),
     Route("POST", "/model", chat_handlers.set_model, Form(schemas.MODEL), schemas.MODELS_TOLD,
@@ -117,12 +137,17 @@ class Table:
                 raise _wrong_method(known)
             return known[method], {}
         parts = path.split("/")
-        for pattern, route in self._patterns:
-            fields = _matched(pattern, parts)
-            if fields is not None:
-                if method != route.method:
-                    raise _wrong_method((route.method,))
+        fitting = [
+            (route, fields)
+            for pattern, route in self._patterns
+            for fields in [_matched(pattern, parts)]
+            if fields is not None
+        ]
+        for route, fields in fitting:
+            if method == route.method:
                 return route, fields
+        if fitting:
+            raise _wrong_method([route.method for route, _fields in fitting])
         raise Refusal(NOT_FOUND, path=path[:200])
 
     def allowed(self, path: str) -> str:

@@ -119,6 +119,11 @@ TOOL_CONFIRMATION = form(
 )
 CANCEL = form({}, SESSION)
 NEW_SESSION = form({}, WORKSPACE)
+THE_SESSION = form({"sessionId": NAME})
+MESSAGES = form(
+    {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
+)
+SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
 MODELS = form({}, {**WORKSPACE, **SESSION})
 MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION})
 LIST_DIRECTORY = form({}, {"path": PATH})
@@ -204,13 +209,15 @@ CHAT_DONE = record(
         "reason": STRING,
         "usage": reference("Usage"),
     },
-    {"error": STRING},
+    {"error": STRING, "warnings": many(STRING)},
 )
 SESSION_INFO = record(
     {
         "sessionId": STRING,
         "workspacePath": STRING,
+        "title": STRING,
         "model": STRING,
+        "mode": STRING,
         "isBusy": BOOLEAN,
         "turns": INTEGER,
         "created": TIME,
@@ -218,6 +225,16 @@ SESSION_INFO = record(
         "usage": reference("Usage"),
     }
 )
+PAST_TURN = record(
+    {
+        "turnId": STRING,
+        "time": TIME,
+        "text": STRING,
+        "files": many(STRING),
+        "events": many(reference("StreamingEvent")),
+    }
+)
+MESSAGES_TOLD = record({"messages": many(reference("PastTurn")), "hasMore": BOOLEAN})
 MODEL_INFO = record({"id": STRING, "name": STRING, "description": STRING})
 MODELS_TOLD = record(
     {
@@ -302,6 +319,7 @@ EVENT_DATA: Mapping[str, Schema] = {
         }
     ),
     "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
+    "message": record({**IDS, "text": STRING, "files": many(STRING)}),
 }
 EVENT_WORDS: Mapping[str, str] = {
     "content": "A piece of the answer; `isPartial` is false for the last of a run of pieces.",
@@ -312,6 +330,7 @@ EVENT_WORDS: Mapping[str, str] = {
     "tool_confirmation": "The call waits for somebody to decide, by POST /tool-confirmation.",
     "complete": "The turn is over; the last event.",
     "error": "The turn broke off; the last event instead of `complete`.",
+    "message": "What the user said; only in the streams of conversations.",
 }
 
 
@@ -354,6 +373,7 @@ COMPONENTS: Mapping[str, Schema] = {
     "TokenCount": TOKENS,
     "Usage": USAGE,
     "SessionInfo": SESSION_INFO,
+    "PastTurn": PAST_TURN,
     "ModelInfo": MODEL_INFO,
     "DirectoryItem": ITEM,
     "Option": OPTION,

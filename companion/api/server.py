@@ -83,6 +83,7 @@ class Server:
         state.prepare(self._folder)
         self.token = state.token_of(self._folder)
         self.agent = Agent(settings.agent)
+        await self.agent.load()
         self._listeners = Listeners(settings.grace)
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)

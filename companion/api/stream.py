@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import AsyncIterator
 
 from aiohttp import web
 
@@ -41,12 +42,19 @@ def kind_of(accept: str) -> str:
 
 def place_of(services: Services, id: str) -> tuple[Turn, int]:
     """The turn and the number of an event's id. Raises Refusal."""
-    turn_id, _dot, number = id.partition(".")
+    turn_id, number = parts_of(id)
     turn = services.agent.turn(turn_id)
-    is_number = number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS
-    if turn is None or not is_number:
+    if turn is None:
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
-    return turn, int(number)
+    return turn, number
+
+
+def parts_of(id: str) -> tuple[str, int]:
+    """The turn's id and the event's number. Raises Refusal where it is no id of an event."""
+    turn_id, _dot, number = id.partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS):
+        raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
+    return turn_id, int(number)
 
 
 async def send(
@@ -57,6 +65,21 @@ async def send(
     kind = kind_of(inputs.request.headers.get("Accept", ""))
     if kind == SSE and turn.is_over and after >= turn.last_number:
         return web.Response(status=204, headers=inputs.headers)
+    with services.listeners.listening(turn, may_return=kind == SSE):
+        return await _send(services, inputs, kind, turn.events(after))
+
+
+async def follow(
+    services: Services, inputs: Inputs, events: AsyncIterator[Event]
+) -> web.StreamResponse:
+    """Send events until the client ends; nobody's turn ends with it."""
+    kind = kind_of(inputs.request.headers.get("Accept", ""))
+    return await _send(services, inputs, kind, events)
+
+
+async def _send(
+    services: Services, inputs: Inputs, kind: str, events: AsyncIterator[Event]
+) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={
             **inputs.headers,
@@ -66,32 +89,31 @@ async def send(
             "X-Accel-Buffering": "no",
         }
     )
-    with services.listeners.listening(turn, may_return=kind == SSE):
-        try:
-            await response.prepare(inputs.request)
-            if kind == SSE:
-                await _send_events(response, turn, after, inputs.language, services.heartbeat)
-            else:
-                async for event in turn.events(after):
-                    await _write(response, _json(event, inputs.language) + b"\n")
-            await response.write_eof()
-        except asyncio.TimeoutError:
-            # One that reads nothing would be waited for again, at the end of the answer.
-            if inputs.request.transport is not None:
-                inputs.request.transport.abort()
-        except ConnectionError:
-            logger.debug("a client left its stream")
+    try:
+        await response.prepare(inputs.request)
+        if kind == SSE:
+            await _send_events(response, events, inputs.language, services.heartbeat)
+        else:
+            async for event in events:
+                await _write(response, _json(event, inputs.language) + b"\n")
+        await response.write_eof()
+    except asyncio.TimeoutError:
+        # One that reads nothing would be waited for again, at the end of the answer.
+        if inputs.request.transport is not None:
+            inputs.request.transport.abort()
+    except ConnectionError:
+        logger.debug("a client left its stream")
     return response
 
 
 async def _send_events(
-    response: web.StreamResponse, turn: Turn, after: int, language: str, heartbeat: float
+    response: web.StreamResponse, events: AsyncIterator[Event], language: str, heartbeat: float
 ) -> None:
     # With the first event: many clients take a block without data for an event without any.
     retry = b"retry: %d\n" % RETRY
     beating = asyncio.ensure_future(_beat(response, heartbeat))
     try:
-        async for event in turn.events(after):
+        async for event in events:
             id = f"{event.turn_id}.{event.number}".encode("ascii")
             data = _json(event, language)
             await _write(response, b"%bid: %b\ndata: %b\n\n" % (retry, id, data))

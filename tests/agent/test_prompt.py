@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import unittest
+from typing import Any, Mapping
 
 from GeminiCompanion.companion.agent import prompt
 from GeminiCompanion.companion.agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
@@ -19,8 +20,8 @@ class Attached(unittest.TestCase):
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def attach(self, path: str) -> dict[str, str]:
-        return prompt.parts("look", [path], self.folder)[1]
+    def attach(self, path: str) -> Mapping[str, Any]:
+        return prompt.message("look", [path], self.folder).parts[1]
 
     def refused(self, path: str) -> str:
         with self.assertRaises(AgentError) as caught:

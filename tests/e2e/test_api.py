@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import KEY, on_loop  # noqa: E402
 from aiohttp import ClientConnectionError  # noqa: E402
-from api_case import LINES, SSE, ApiCase, Reply, data, said, types  # noqa: E402
+from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
 from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
@@ -271,6 +271,82 @@ class Deciding(ApiCase):
         reply = await asking
         self.assertEqual(reply["toolCalls"][0]["status"], "completed")
         self.assertTrue(os.path.exists(path))
+
+
+class Conversations(ApiCase):
+    """What can be done with a conversation beside talking."""
+
+    async def talked(self, *messages: str) -> str:
+        """The id of a conversation with these messages."""
+        more: dict[str, Any] = {"newSession": True, "workspacePath": self.workspace}
+        id = ""
+        for message in messages:
+            self.model.will_play(message, ["To " + message])
+            reply = await self.post("/chat", {"message": message, **more})
+            id = reply["sessionId"]
+            more = {"sessionId": id}
+        return id
+
+    @on_loop
+    async def test_what_was_said_can_be_read_page_by_page(self) -> None:
+        id = await self.talked("first", "second", "third")
+        newest = await self.get(f"/sessions/{id}/messages?limit=2")
+        self.assertEqual([it["text"] for it in newest["messages"]], ["second", "third"])
+        self.assertTrue(newest["hasMore"])
+        told = newest["messages"][0]["events"]
+        self.assertEqual([(it["type"], it["data"].get("text")) for it in told],
+                         [("content", "To second"), ("complete", None)])  # fmt: skip
+        before = newest["messages"][0]["turnId"]
+        older = await self.get(f"/sessions/{id}/messages?before={before}")
+        self.assertEqual([it["text"] for it in older["messages"]], ["first"])
+        self.assertFalse(older["hasMore"])
+        for query, status in ("limit=0", 400), ("limit=101", 400), ("before=nothing", 404):
+            self.assertEqual((await self.get(f"/sessions/{id}/messages?{query}")).status, status)
+        self.assertEqual((await self.get("/sessions/nobody/messages")).status, 404)
+
+    @on_loop
+    async def test_title_model_and_mode_are_changed_and_nothing_half(self) -> None:
+        id = await self.talked("the title of it")
+        known = {it["sessionId"]: it for it in (await self.get("/sessions"))["sessions"]}
+        self.assertEqual(known[id]["title"], "the title of it")
+        changed = await self.ask("PATCH", f"/sessions/{id}", {"title": "Mine", "mode": "plan"})
+        self.assertEqual((changed["title"], changed["mode"]), ("Mine", "plan"))
+        bad = await self.ask("PATCH", f"/sessions/{id}", {"title": "Other", "mode": "sleepy"})
+        self.assertEqual((bad.status, bad["code"]), (400, "VALIDATION_ERROR"))
+        known = {it["sessionId"]: it for it in (await self.get("/sessions"))["sessions"]}
+        self.assertEqual(known[id]["title"], "Mine")
+        self.assertEqual((await self.ask("PATCH", f"/sessions/{id}", {"title": 1})).status, 400)
+        self.assertEqual((await self.ask("PATCH", "/sessions/nobody", {})).status, 404)
+
+    @on_loop
+    async def test_a_deleted_conversation_is_gone(self) -> None:
+        id = await self.talked("delete me")
+        self.assertEqual((await self.ask("DELETE", f"/sessions/{id}")).status, 200)
+        self.assertEqual((await self.ask("DELETE", f"/sessions/{id}")).status, 404)
+        self.assertEqual((await self.post("/chat", {"message": "x", "sessionId": id})).status, 404)
+
+    @on_loop
+    async def test_a_second_device_sees_what_happens_over_all_turns(self) -> None:
+        id = await self.talked("one")
+        for path in (f"/sessions/{id}/events", "/events"):
+            with self.subTest(path):
+                async with self.sent("GET", path, None, {"Accept": SSE}) as response:
+                    stream = Stream(response, self.contract)
+                    asking = asyncio.ensure_future(
+                        self.post("/chat", {"message": "one", "sessionId": id})
+                    )
+                    said = await stream.until("message")
+                    self.assertEqual(said["data"]["text"], "one")
+                    self.assertTrue(said["id"].endswith(".0"))
+                    await stream.until("complete")
+                    await asking
+                async with self.sent(
+                    "GET", path, None, {"Accept": SSE, "Last-Event-ID": said["id"]}
+                ) as response:
+                    stream = Stream(response, self.contract)
+                    self.assertEqual((await stream.until("content"))["data"]["text"], "To on")
+                gone = {"Accept": SSE, "Last-Event-ID": "nothing.1"}
+                self.assertEqual((await self.get(path, headers=gone)).status, 404)
 
 
 class Leaving(ApiCase):

@@ -1,0 +1,240 @@
+"""The conversations on disk, so that they outlive the server: one file for each, of JSON lines that
+are only ever appended.
+
+The first line is `{"type": "conversation", "version": 1, "id", "workspace", "created"}`. Then come
+
+    {"type": "message", "turn", "time", "text", "files": [paths]}    what the user said
+    {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
+    {"type": "change", "title" | "model" | "mode" | "session"}       what was set
+
+Times are ISO 8601 in UTC. A line that is damaged, as the last one is after a crash, costs itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Iterator, Mapping
+
+from ..base import private_files
+from ..base.log import logger
+from . import events
+from .events import Body, Event, Usage
+from .surrogates import clean
+
+VERSION = 1
+SUFFIX = ".jsonl"
+# Bytes of one file; a conversation that has more takes no messages any more.
+MAX_BYTES = 64 << 20
+# Characters of a title that is made of the first message.
+MAX_TITLE = 80
+BODIES = {
+    body.type: body
+    for body in (
+        events.Content,
+        events.Thought,
+        events.ToolCall,
+        events.ToolExecution,
+        events.ToolConfirmation,
+        events.ToolResult,
+        events.Complete,
+        events.Error,
+    )
+}
+
+
+@dataclass
+class PastTurn:
+    """A message of the user, and the events that came of it; `time` is in UTC."""
+
+    id: str
+    time: datetime
+    text: str
+    files: tuple[str, ...] = ()
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.events) and self.events[-1].is_last
+
+
+@dataclass
+class History:
+    """A conversation as its file tells it; `changes` are the last of each kind."""
+
+    id: str
+    workspace: str
+    created: datetime
+    turns: list[PastTurn] = field(default_factory=list)
+    changes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def last_used(self) -> datetime:
+        return self.turns[-1].time if self.turns else self.created
+
+    @property
+    def title(self) -> str:
+        return self.changes.get("title") or title_of(self.turns[0].text if self.turns else "")
+
+    @property
+    def usage(self) -> Usage:
+        last = [turn.events[-1].body for turn in self.turns if turn.events]
+        return sum_of([body.usage for body in last if isinstance(body, events.Complete)])
+
+
+class Transcript:
+    """The file of one conversation. What cannot be written is logged once, and the conversation
+    goes on: `is_complete` then is False."""
+
+    def __init__(self, folder: str, id: str) -> None:
+        self.path = os.path.join(folder, id + SUFFIX)
+        self.is_complete = True
+        self._id = id
+
+    @property
+    def is_full(self) -> bool:
+        with suppress(OSError):
+            return os.path.getsize(self.path) >= MAX_BYTES
+        return False
+
+    def begin(self, workspace: str, created: datetime) -> None:
+        self._append(
+            type="conversation",
+            version=VERSION,
+            id=self._id,
+            workspace=workspace,
+            created=created.isoformat(),
+        )
+
+    def message(self, turn: str, text: str, files: list[str]) -> None:
+        now = datetime.now(timezone.utc).isoformat()
+        self._append(type="message", turn=turn, time=now, text=text, files=files)
+
+    def event(self, event: Event) -> None:
+        body = {"type": event.body.type, **dataclasses.asdict(event.body)}
+        time = event.time.isoformat()
+        self._append(type="event", turn=event.turn_id, number=event.number, time=time, body=body)
+
+    def change(self, **changes: str) -> None:
+        """Titles, models, modes, or the agent's session."""
+        self._append(type="change", **changes)
+
+    def remove(self) -> None:
+        """Raises OSError."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+    def read(self) -> History | None:
+        """None where it is no conversation of ours. Raises OSError. It may take a while."""
+        history: History | None = None
+        with open(self.path, "rb") as file:
+            for line in file:
+                value = _parsed(line)
+                if history is None:
+                    history = _history(value)
+                    if history is None:
+                        return None
+                else:
+                    with suppress(KeyError, TypeError, ValueError):
+                        _take(history, value)
+        return history
+
+    def _append(self, **line: Any) -> None:
+        data = json.dumps(clean(line), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with open(descriptor, "ab") as file:
+                file.write(data + b"\n")
+        except OSError as error:
+            if self.is_complete:
+                logger.error("a conversation cannot be written down: %s", error)
+            self.is_complete = False
+
+
+class Transcripts:
+    """The folder of all of them. Raises OSError, NotPrivate."""
+
+    def __init__(self, folder: str) -> None:
+        private_files.make_folder(folder)
+        self.folder = folder
+
+    def __iter__(self) -> Iterator[Transcript]:
+        names = sorted(name for name in os.listdir(self.folder) if name.endswith(SUFFIX))
+        return (self.of(name[: -len(SUFFIX)]) for name in names)
+
+    def of(self, id: str) -> Transcript:
+        return Transcript(self.folder, id)
+
+
+def title_of(text: str) -> str:
+    """The first line of a message, shortened."""
+    line = next((it.strip() for it in text.splitlines() if it.strip()), "")
+    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def sum_of(usages: list[Usage]) -> Usage:
+    by_model: dict[str, tuple[int, int]] = {}
+    for usage in usages:
+        for name, (given, taken) in (usage.by_model or {}).items():
+            before = by_model.get(name, (0, 0))
+            by_model[name] = before[0] + given, before[1] + taken
+    return Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        by_model,
+    )
+
+
+def _parsed(line: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _history(head: Mapping[str, Any]) -> History | None:
+    try:
+        if head["type"] != "conversation" or head["version"] != VERSION:
+            return None
+        return History(str(head["id"]), str(head["workspace"]), _time(head["created"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _take(history: History, line: Mapping[str, Any]) -> None:
+    """Raises KeyError, TypeError, ValueError where the line is damaged."""
+    kind = line["type"]
+    if kind == "change":
+        history.changes.update({name: str(line[name]) for name in line if name != "type"})
+    elif kind == "message":
+        files = tuple(map(str, line["files"]))
+        turn = PastTurn(str(line["turn"]), _time(line["time"]), str(line["text"]), files)
+        history.turns.append(turn)
+    elif kind == "event" and history.turns and history.turns[-1].id == line["turn"]:
+        turn = history.turns[-1]
+        body = _body(dict(line["body"]))
+        number, time = int(line["number"]), _time(line["time"])
+        turn.events.append(Event(number, time, history.id, turn.id, body))
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _body(value: dict[str, Any]) -> Body:
+    kind = BODIES[value["type"]]
+    names = {each.name for each in dataclasses.fields(kind)}
+    given = {name: value[name] for name in value if name in names}
+    if kind is events.ToolConfirmation:
+        given["options"] = tuple(events.Option(**each) for each in given["options"])
+        given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None
+    elif kind is events.Complete:
+        usage = given["usage"]
+        by_model = {name: tuple(pair) for name, pair in (usage["by_model"] or {}).items()}
+        given["usage"] = Usage(usage["input_tokens"], usage["output_tokens"], by_model)
+    return kind(**given)

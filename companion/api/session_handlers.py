@@ -1,0 +1,163 @@
+"""Conversations: the handlers that list, show, follow, change and delete them."""
+
+from __future__ import annotations
+
+from typing import Any, AsyncIterator, Iterator, Sequence
+
+from aiohttp import web
+
+from ..agent import events, wire
+from ..agent.conversation import SessionInfo
+from ..agent.event_feed import Gone
+from ..agent.events import Event
+from ..agent.transcripts import History, PastTurn
+from . import stream
+from .files import readable
+from .handler_types import Answer, Inputs, Services
+from .refusal import TURN_NOT_FOUND, Refusal
+
+LAST_SEEN = "Last-Event-ID"
+# Turns in one page.
+USUAL = 20
+
+
+async def sessions(services: Services, inputs: Inputs) -> Answer:
+    """All conversations, the last used one last. They outlive the server."""
+    return Answer("sessions_told", {"sessions": [as_json(it) for it in services.agent.sessions()]})
+
+
+async def new_session(services: Services, inputs: Inputs) -> Answer:
+    """Begin a conversation, which is used by its id alone."""
+    workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
+    return Answer("session_made", as_json(await services.agent.new_session(workspace)))
+
+
+async def change(services: Services, inputs: Inputs) -> Answer:
+    """Set title, model or mode; what is not given stays. A mode says what the agent asks about."""
+    fields = inputs.fields
+    info = await services.agent.change(
+        fields["sessionId"], fields.get("title"), fields.get("model"), fields.get("mode")
+    )
+    return Answer("session_changed", as_json(info))
+
+
+async def remove(services: Services, inputs: Inputs) -> Answer:
+    """Delete a conversation for good, here and in the agent's own files."""
+    services.agent.remove(inputs.fields["sessionId"])
+    return Answer("session_removed")
+
+
+async def messages(services: Services, inputs: Inputs) -> Answer:
+    """What was said, by turns, in the order in which it was; the newest ones where `before`, the id
+    of a turn, is not given. The pieces of an answer are joined."""
+    fields = inputs.fields
+    turns = (await services.agent.history(fields["sessionId"])).turns
+    if "before" in fields:
+        ids = [turn.id for turn in turns]
+        if fields["before"] not in ids:
+            raise Refusal(TURN_NOT_FOUND, turn=fields["before"][:100])
+        turns = turns[: ids.index(fields["before"])]
+    page = turns[-int(fields.get("limit", USUAL)) :]
+    told = [_turn(turn, inputs.language) for turn in page]
+    return Answer("messages_told", {"messages": told, "hasMore": len(page) < len(turns)})
+
+
+async def session_events(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The events of a conversation from now on, over all its turns, for other devices; with
+    Last-Event-ID those after it, also from before a restart. What the user says is one, too."""
+    id = inputs.fields["sessionId"]
+    # Before the transcript is read, so that nothing falls between.
+    coming = services.agent.feed.follow(id, None)
+    try:
+        told = list(_all(await services.agent.history(id)))
+        return await stream.follow(services, inputs, _joined(_after(inputs, told), told, coming))
+    finally:
+        await coming.aclose()
+
+
+async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The same for all conversations; the last ten thousand events can be had by Last-Event-ID."""
+    seen = inputs.request.headers.get(LAST_SEEN)
+    try:
+        after = None if seen is None else stream.parts_of(seen)
+        coming = services.agent.feed.follow(None, after)
+    except Gone:
+        raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
+    try:
+        return await stream.follow(services, inputs, coming)
+    finally:
+        await coming.aclose()
+
+
+def _after(inputs: Inputs, told: Sequence[Event]) -> Sequence[Event]:
+    """The events after Last-Event-ID, none without it. Raises Refusal."""
+    seen = inputs.request.headers.get(LAST_SEEN)
+    if seen is None:
+        return ()
+    place = stream.parts_of(seen)
+    for index, event in enumerate(told):
+        if (event.turn_id, event.number) == place:
+            return told[index + 1 :]
+    raise Refusal(TURN_NOT_FOUND, turn=place[0][:100])
+
+
+async def _joined(
+    missed: Sequence[Event], told: Sequence[Event], coming: AsyncIterator[Event]
+) -> AsyncIterator[Event]:
+    """Each event once, though the feed may have some that were `told` by the transcript."""
+    known = {(event.turn_id, event.number) for event in told}
+    for event in missed:
+        yield event
+    async for event in coming:
+        if (event.turn_id, event.number) not in known:
+            yield event
+
+
+def _all(history: History) -> Iterator[Event]:
+    for turn in history.turns:
+        yield _said(history, turn)
+        yield from turn.events
+
+
+def _said(history: History, turn: PastTurn) -> Event:
+    return Event(0, turn.time, history.id, turn.id, events.Message(turn.text, turn.files))
+
+
+def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
+    return {
+        "turnId": turn.id,
+        "time": wire.timestamp(turn.time),
+        "text": turn.text,
+        "files": list(turn.files),
+        "events": [wire.as_seed(event, language) for event in _without_pieces(turn.events)],
+    }
+
+
+def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
+    """The events with each run of pieces as one."""
+    said = ""
+    for event in story:
+        body = event.body
+        if not isinstance(body, events.Content):
+            yield event
+            continue
+        said += body.text
+        if not body.is_partial:
+            whole = events.Content(said, is_partial=False)
+            yield Event(event.number, event.time, event.session_id, event.turn_id, whole)
+            said = ""
+
+
+def as_json(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "sessionId": info.id,
+        "workspacePath": readable(info.workspace),
+        "title": info.title,
+        "model": info.model,
+        "mode": info.mode,
+        "isBusy": info.is_busy,
+        "turns": info.turns,
+        "created": wire.timestamp(info.created),
+        "lastUsed": wire.timestamp(info.last_used),
+        "usage": wire.usage(info.usage),
+    }
