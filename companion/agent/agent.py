@@ -235,6 +235,13 @@ class Agent(Listener):
         """All that was said in a conversation. Code: SESSION_NOT_FOUND."""
         return await self._conversations.known(session_id).history()
 
+    async def remove_when_over(self, session_id: str) -> None:
+        """The same once its turn, which was cancelled, is over."""
+        turn = self._conversations.known(session_id).turn
+        if turn is not None:
+            await _end_of(turn)
+        self._conversations.remove(session_id)
+
     def remove(self, session_id: str) -> None:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         self._conversations.remove(session_id)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import deque
-from typing import AsyncGenerator
+from typing import Any, AsyncGenerator
 
 from .events import Event
 
-# Events that are remembered for readers who come back.
-MAX_EVENTS = 10_000
+# Events that are remembered for readers who come back, and characters in all of them.
+MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
 
 
 class Gone(Exception):
@@ -20,11 +21,16 @@ class EventFeed:
     """All methods are called on one loop."""
 
     def __init__(self) -> None:
-        self._recent: deque[Event] = deque(maxlen=MAX_EVENTS)
+        self._recent: deque[tuple[Event, int]] = deque()
+        self._characters = 0
         self._readers: set[asyncio.Queue[Event]] = set()
 
     def publish(self, event: Event) -> None:
-        self._recent.append(event)
+        size = _size(event.body)
+        self._recent.append((event, size))
+        self._characters += size
+        while len(self._recent) > MAX_EVENTS or self._characters > MAX_CHARACTERS:
+            self._characters -= self._recent.popleft()[1]
         for reader in self._readers:
             reader.put_nowait(event)
 
@@ -51,8 +57,21 @@ class EventFeed:
             self._readers.discard(queue)
 
     def _since(self, after: tuple[str, int]) -> list[Event]:
-        events = list(self._recent)
+        events = [event for event, _size in self._recent]
         for index, event in enumerate(events):
             if (event.turn_id, event.number) == after:
                 return events[index + 1 :]
         raise Gone
+
+
+def _size(value: Any) -> int:
+    """Characters of all texts in it."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    if dataclasses.is_dataclass(value):
+        return sum(_size(getattr(value, each.name)) for each in dataclasses.fields(value))
+    return 0

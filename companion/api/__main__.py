@@ -89,6 +89,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         asked.language,
         frozenset(asked.origin),
         asked.allow_commands,
+        asked.allow_tools,
     )
 
 
@@ -152,6 +153,8 @@ def _add_permissions(add: Callable[..., Any]) -> None:
     origin_help = "a web page's origin that may use the API, with the token; may be repeated"
     add("--origin", metavar="URL", type=_origin, help=origin_help, **more)
     add("--allow-commands", action="store_true", help="switch POST /execute-command on")
+    tools_help = "let clients of /v1, which cannot decide, run tools that want a decision"
+    add("--allow-tools", action="store_true", help=tools_help)
     trust_help = "let Gemini CLI follow the settings that lie in the workspace"
     add("--trust", action="store_true", help=trust_help)
 

@@ -14,7 +14,7 @@ from ..base.large_json import pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from .guard import Guard
-from .handler_types import Inputs, Route, Services, refused
+from .handler_types import Inputs, Route, Services, refused, refused_as_openai
 from .refusal import (
     METHOD_NOT_ALLOWED,
     UNAUTHORIZED,
@@ -32,6 +32,8 @@ MAX_BODY = 6 * MAX_FILE + (1 << 20)
 # Bytes that large bodies and answers hold at a time: two of the largest bodies, or what is read of
 # a dozen files.
 MAX_MEMORY = 128 << 20
+# Where the door for clients of OpenAI's API is.
+OPENAI = "/v1/"
 # What libraries call a body that is none.
 UNNAMED = ("", "application/octet-stream")
 # What all answers have.
@@ -119,7 +121,8 @@ class Dispatcher:
             more["Allow"] = self._table.allowed(request.path)
         elif refusal.code == UNAUTHORIZED:
             more["WWW-Authenticate"] = "Bearer"
-        envelope = refused(refusal, language)
+        is_openai = request.path.startswith(OPENAI)
+        envelope = (refused_as_openai if is_openai else refused)(refusal, language)
         return await _send(request, refusal.status, envelope, {**headers, **more})
 
 

@@ -24,13 +24,15 @@ from .validation import Form
 @dataclass(frozen=True)
 class Services:
     """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
-    `allows_commands` is the operator's word."""
+    `allows_commands` and `allows_tools` (those that want a decision, for clients that cannot
+    decide) are the operator's word."""
 
     agent: Agent
     roots: Roots
     listeners: Listeners
     page: Mapping[str, bytes]
     allows_commands: bool
+    allows_tools: bool
     heartbeat: float
 
 
@@ -72,7 +74,8 @@ Handler = Callable[[Services, Inputs], Awaitable[Union[Answer, web.StreamRespons
 class Route:
     """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
     the envelope; `refusals` are the statuses that it may have instead, beside those of all.
-    `links` are OpenAPI's links from the answer to what can be asked next, by their names."""
+    `is_openai` says that errors are those of OpenAI's API, and nothing has an envelope. `links`
+    are OpenAPI's links from the answer to what can be asked next, by their names."""
 
     method: str
     path: str
@@ -83,6 +86,7 @@ class Route:
     refusals: tuple[int, ...] = ()
     is_open: bool = False
     streams: bool = False
+    is_openai: bool = False
     links: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -96,6 +100,13 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
         "code": refusal.code,
         "timestamp": now(),
     }
+
+
+def refused_as_openai(refusal: Refusal, language: str) -> dict[str, Any]:
+    """The same as OpenAI's API says it."""
+    kind = "invalid_request_error" if refusal.status < 500 else "server_error"
+    message = refusal.sentence(language)
+    return {"error": {"message": message, "type": kind, "param": None, "code": refusal.code}}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:

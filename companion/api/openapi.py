@@ -55,7 +55,8 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
         if route.method in WITH_BODY:
             bodies[_request_name(route)] = _body(route)
         if route.answer:
-            bodies[_response_name(route)] = _whole(route.answer)
+            whole = route.answer if route.is_openai else _whole(route.answer)
+            bodies[_response_name(route)] = whole
     return {
         "openapi": "3.1.0",
         "info": {
@@ -177,11 +178,12 @@ def _responses(route: Route) -> dict[str, Any]:
     responses = {"200": {**well, "links": route.links} if route.links else well}
     if route.streams:
         responses["204"] = {"description": "The last event of the stream was seen."}
+    error = "OpenAiErrorResponse" if route.is_openai else "ErrorResponse"
     for status in sorted(statuses):
         codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
         responses[str(status)] = {
             "description": "One of " + ", ".join(codes) + ".",
-            "content": {JSON: {"schema": reference("ErrorResponse")}},
+            "content": {JSON: {"schema": reference(error)}},
         }
     return responses
 

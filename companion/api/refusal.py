@@ -19,6 +19,7 @@ REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
 TOO_LARGE = "TOO_LARGE"
 TOO_MANY = "TOO_MANY"
 TURN_NOT_FOUND = "TURN_NOT_FOUND"
+MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
 PATH_REFUSED = "PATH_REFUSED"
 FILE_TOO_LARGE = "FILE_TOO_LARGE"
 FILE_ERROR = "FILE_ERROR"
@@ -39,6 +40,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.TOOL_CALL_NOT_FOUND: (404, "Tool call not found"),
     failure.SESSION_NOT_FOUND: (404, "Session not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),
+    MODEL_NOT_FOUND: (404, "Model not found"),
     METHOD_NOT_ALLOWED: (405, "Method not allowed"),
     REQUEST_TIMEOUT: (408, "Request timeout"),
     failure.SESSION_BUSY: (409, "Session busy"),

@@ -11,6 +11,7 @@ from . import (
     auth_handlers,
     chat_handlers,
     file_handlers,
+    openai_handlers,
     openapi,
     schemas,
     session_handlers,
@@ -98,6 +99,11 @@ API = (
           schemas.FILE_CONTENT, "Create or replace a file.", DISK),
     Route("POST", "/execute-command", file_handlers.execute_command, Form(schemas.EXECUTE_COMMAND),
           schemas.COMMAND_DONE, "Run a command, where the operator allows it.", (400, 403, 404)),
+    Route("GET", "/v1/models", openai_handlers.models, NOTHING, schemas.OPENAI_MODELS,
+          "The models, for clients of OpenAI's API.", AGENT, is_openai=True),
+    Route("POST", "/v1/chat/completions", openai_handlers.chat_completions,
+          Form(schemas.OPENAI_CHAT), schemas.OPENAI_COMPLETION,
+          "Talk with Gemini, for clients of OpenAI's API.", AGENT, is_openai=True),
     Route("GET", "/openapi.json", document, NOTHING, {}, "This description."),
 )  # fmt: skip
 

@@ -119,6 +119,61 @@ TOOL_CONFIRMATION = form(
 )
 CANCEL = form({}, SESSION)
 NEW_SESSION = form({}, WORKSPACE)
+OPENAI_MESSAGE = record(
+    {
+        "role": {
+            "type": "string",
+            "enum": ["system", "developer", "user", "assistant", "tool", "function"],
+        }
+    },
+    {
+        "content": {
+            "type": ["string", "array", "null"],
+            "items": record({"type": STRING}, {"text": STRING}),
+        }
+    },
+)
+OPENAI_CHAT = form(
+    {
+        "model": NAME,
+        "messages": {"type": "array", "items": OPENAI_MESSAGE, "minItems": 1, "maxItems": 10_000},
+    },
+    {
+        "stream": BOOLEAN,
+        "stream_options": record({}, {"include_usage": {"type": ["boolean", "null"]}}),
+        "n": INTEGER,
+        "tools": many(ANYTHING),
+        "functions": many(ANYTHING),
+    },
+)
+OPENAI_MODELS = record(
+    {
+        "object": {"type": "string", "const": "list"},
+        "data": many(
+            record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
+        ),
+    }
+)
+OPENAI_COMPLETION = record(
+    {
+        "id": STRING,
+        "object": {"type": "string", "const": "chat.completion"},
+        "created": INTEGER,
+        "model": STRING,
+        "choices": many(
+            record(
+                {
+                    "index": INTEGER,
+                    "message": record({"role": STRING, "content": STRING}),
+                    "finish_reason": STRING,
+                }
+            )
+        ),
+        "usage": record(
+            {"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER}
+        ),
+    }
+)
 THE_SESSION = form({"sessionId": NAME})
 MESSAGES = form(
     {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
@@ -369,6 +424,13 @@ def _events() -> dict[str, Schema]:
 # What answers refer to by name.
 COMPONENTS: Mapping[str, Schema] = {
     "ErrorResponse": ERROR,
+    "OpenAiErrorResponse": record(
+        {
+            "error": record(
+                {"message": STRING, "type": STRING, "param": TEXT_OR_NULL, "code": STRING}
+            )
+        }
+    ),
     "ToolCall": TOOL_CALL,
     "TokenCount": TOKENS,
     "Usage": USAGE,

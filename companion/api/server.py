@@ -50,6 +50,7 @@ class Settings:
     language: str = CHINESE
     origins: frozenset[str] = field(default_factory=frozenset)
     allows_commands: bool = False
+    allows_tools: bool = False
     heartbeat: float = HEARTBEAT
     grace: float = GRACE
     page: Mapping[str, bytes] | None = None
@@ -112,6 +113,7 @@ class Server:
             self._listeners,
             page,
             settings.allows_commands,
+            settings.allows_tools,
             settings.heartbeat,
         )
         guard = Guard(self.token, self.port, settings.origins)

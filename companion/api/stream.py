@@ -80,6 +80,24 @@ async def follow(
 async def _send(
     services: Services, inputs: Inputs, kind: str, events: AsyncIterator[Event]
 ) -> web.StreamResponse:
+    language = inputs.language
+    if kind == SSE:
+        return await _send_blocks(services, inputs, kind, _blocks(events, language))
+    lines = (_json(event, language) + b"\n" async for event in events)
+    return await _send_blocks(services, inputs, kind, lines)
+
+
+async def send_data(
+    services: Services, inputs: Inputs, data: AsyncIterator[bytes]
+) -> web.StreamResponse:
+    """Send what is neither an event of ours nor can be asked for again, each in a block of SSE."""
+    blocks = (b"data: %b\n\n" % each async for each in data)
+    return await _send_blocks(services, inputs, SSE, blocks)
+
+
+async def _send_blocks(
+    services: Services, inputs: Inputs, kind: str, blocks: AsyncIterator[bytes]
+) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={
             **inputs.headers,
@@ -89,13 +107,13 @@ async def _send(
             "X-Accel-Buffering": "no",
         }
     )
+    beating = None
     try:
         await response.prepare(inputs.request)
         if kind == SSE:
-            await _send_events(response, events, inputs.language, services.heartbeat)
-        else:
-            async for event in events:
-                await _write(response, _json(event, inputs.language) + b"\n")
+            beating = asyncio.ensure_future(_beat(response, services.heartbeat))
+        async for block in blocks:
+            await _write(response, block)
         await response.write_eof()
     except asyncio.TimeoutError:
         # One that reads nothing would be waited for again, at the end of the answer.
@@ -103,23 +121,19 @@ async def _send(
             inputs.request.transport.abort()
     except ConnectionError:
         logger.debug("a client left its stream")
+    finally:
+        if beating is not None:
+            beating.cancel()
     return response
 
 
-async def _send_events(
-    response: web.StreamResponse, events: AsyncIterator[Event], language: str, heartbeat: float
-) -> None:
+async def _blocks(events: AsyncIterator[Event], language: str) -> AsyncIterator[bytes]:
     # With the first event: many clients take a block without data for an event without any.
     retry = b"retry: %d\n" % RETRY
-    beating = asyncio.ensure_future(_beat(response, heartbeat))
-    try:
-        async for event in events:
-            id = f"{event.turn_id}.{event.number}".encode("ascii")
-            data = _json(event, language)
-            await _write(response, b"%bid: %b\ndata: %b\n\n" % (retry, id, data))
-            retry = b""
-    finally:
-        beating.cancel()
+    async for event in events:
+        id = f"{event.turn_id}.{event.number}".encode("ascii")
+        yield b"%bid: %b\ndata: %b\n\n" % (retry, id, _json(event, language))
+        retry = b""
 
 
 async def _beat(response: web.StreamResponse, seconds: float) -> None:

@@ -158,6 +158,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "path_bad": ("无效的路径：{path}", "{path} is no path."),
     "path_no_folder": ("不是目录：{path}", "{path} is no folder."),
     "path_no_file": ("不是普通文件：{path}", "{path} is no ordinary file."),
+    "MODEL_NOT_FOUND": ("没有模型 {model}", "There is no model {model}."),
+    "openai_tools": (
+        "不支持 tools：工具由 Gemini CLI 自己运行",
+        "Expected no tools of your own: Gemini CLI runs its own.",
+    ),
+    "openai_choices": ("只支持 n=1", "Expected 1 as n, for there is one answer."),
+    "openai_last": (
+        "最后一条消息的角色必须是 user",
+        "Expected the last message to be the user's.",
+    ),
+    "openai_parts": ("只支持文本内容", "Expected texts alone in the messages' contents."),
     "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} holds no text in UTF-8."),
     "FILE_TOO_LARGE": (
         "文件超过 {limit} 字节：{path}",

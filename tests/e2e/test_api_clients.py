@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
-from model_server import ModelServer, thought  # noqa: E402
+from model_server import ModelServer, call, thought  # noqa: E402
 from test_api_program import PATIENCE, ProgramCase  # noqa: E402
 
 sys.path.insert(0, ROOT)
@@ -103,6 +103,43 @@ class OthersClients(ProgramCase):
         self.assertNotIn("Unable", printed)
         told = self.run_in(folder, PYTHON, "generated.py", self.url, self.token, "hello")
         self.assertEqual(told, "Hi.\nSESSION_NOT_FOUND\nHi.\n")
+
+    def test_the_clients_of_openai_talk_with_gemini(self) -> None:
+        expected = "Hi. stop\nHi.\n{}\n404 MODEL_NOT_FOUND\n"
+        told = self.run_in(FOLDER, "node", "openai.mjs", self.url, self.token)
+        self.assertEqual(told, expected.format("true"))
+        self.assertEqual(self.ask("GET", "/sessions")["sessions"], [])
+        if os.path.exists(PYTHON):
+            told = self.run_in(FOLDER, PYTHON, "with_openai.py", self.url, self.token)
+            self.assertEqual(told, expected.format("True"))
+
+    def test_tools_that_want_a_decision_run_for_openai_only_where_they_are_allowed(self) -> None:
+        path = os.path.join(self.workspace, "new.txt")
+        self.model.will_play("write", [call("write_file", file_path=path, content="")], ["Done."])
+        body = {"model": "gemini", "messages": [{"role": "user", "content": "write"}]}
+        self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
+        self.assertFalse(os.path.exists(path))
+        self.state = os.path.join(self.root, "other", "state")
+        self.serve("--gemini-url", self.model.url, "--model", MODEL, "--allow-tools")
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "a-key"})
+        self.assertIn("choices", self.ask("POST", "/v1/chat/completions", body))
+        self.assertTrue(os.path.exists(path))
+
+    def test_what_cannot_be_done_for_openai_is_said_as_openai_says_it(self) -> None:
+        user = {"role": "user", "content": "hello"}
+        for body in (
+            {},
+            {"model": "gemini"},
+            {"model": "gemini", "messages": []},
+            {"model": "gemini", "messages": [{"role": "nobody"}]},
+            {"model": "gemini", "messages": [user, {"role": "assistant", "content": "x"}]},
+            {"model": "gemini", "messages": [user], "n": 2},
+            {"model": "gemini", "messages": [user], "tools": [{"type": "function"}]},
+            {"model": "gemini", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+        ):
+            with self.subTest(body):
+                reply = self.ask("POST", "/v1/chat/completions", body)
+                self.assertEqual(reply["error"]["type"], "invalid_request_error")
 
 
 if __name__ == "__main__":

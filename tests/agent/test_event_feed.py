@@ -1,0 +1,49 @@
+"""Readers of all conversations: what they get, and what is remembered for them."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from datetime import datetime, timezone
+
+from GeminiCompanion.companion.agent.event_feed import MAX_CHARACTERS, MAX_EVENTS, EventFeed, Gone
+from GeminiCompanion.companion.agent.events import Content, Event
+
+PATIENCE = 30.0
+
+
+def event(number: int, session: str = "one", text: str = "x") -> Event:
+    return Event(number, datetime.now(timezone.utc), session, "turn", Content(text))
+
+
+class Following(unittest.IsolatedAsyncioTestCase):
+    async def test_a_reader_gets_what_comes_after_they_asked_and_only_of_their_conversation(
+        self,
+    ) -> None:
+        feed = EventFeed()
+        feed.publish(event(1))
+        reader = feed.follow("one", None)
+        feed.publish(event(2, "other"))
+        feed.publish(event(3))
+        found = await asyncio.wait_for(reader.__anext__(), PATIENCE)
+        self.assertEqual(found.number, 3)
+        await reader.aclose()
+
+    async def test_who_comes_back_misses_nothing(self) -> None:
+        feed = EventFeed()
+        for number in range(1, 5):
+            feed.publish(event(number))
+        reader = feed.follow(None, ("turn", 2))
+        feed.publish(event(5))
+        found = [(await asyncio.wait_for(reader.__anext__(), PATIENCE)).number for _ in range(3)]
+        self.assertEqual(found, [3, 4, 5])
+        await reader.aclose()
+
+    async def test_what_is_forgotten_is_said_to_be_gone(self) -> None:
+        for count, text in (MAX_EVENTS + 1, "x"), (2, "x" * MAX_CHARACTERS):
+            with self.subTest(count):
+                feed = EventFeed()
+                for number in range(1, count + 1):
+                    feed.publish(event(number, text=text))
+                with self.assertRaises(Gone):
+                    feed.follow(None, ("turn", 1))
