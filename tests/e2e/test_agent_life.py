@@ -147,8 +147,9 @@ class Dying(AgentCase):
         again = await self.chat("go on")
         story = await self.rest(again)
         self.assertEqual((text(story), again.session_id), ("Here.", turn.session_id))
-        # The agent forgot what was said before, and nobody shall wonder.
-        self.assertEqual(of(Thought, story)[0].subject, "Warning")
+        # The agent loaded what was said before.
+        self.assertEqual(of(Thought, story), [])
+        self.assertIn("'die'", str(self.model.last_request()["contents"]))
 
     @on_loop
     async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
@@ -367,18 +368,19 @@ class Many(AgentCase):
             agent.chat(self.workspace, "at once"),
         )
         self.assertTrue(models.available)
-        self.assertEqual(turn.session_id, begun.id)
+        self.assertNotEqual(turn.session_id, begun.id)
         self.assertEqual(text(await self.rest(turn)), "Here.")
         self.assertEqual((agent.info().starts, len(agent.sessions())), (1, 2))
 
     @on_loop
-    async def test_models_that_are_asked_for_first_hide_no_warning(self) -> None:
-        await self.tell("hello")
+    async def test_models_that_are_asked_for_first_cost_the_conversation_nothing(self) -> None:
+        await self.tell("my first words")
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
         while self.agent.info().is_running:
             await asyncio.sleep(0.01)
         await self.agent.models(self.workspace)
-        self.assertEqual(of(Thought, await self.tell("hello"))[0].subject, "Warning")
+        self.assertEqual(of(Thought, await self.tell("hello")), [])
+        self.assertIn("my first words", str(self.model.last_request()["contents"]))
 
     @on_loop
     async def test_messages_that_make_no_sense_are_refused(self) -> None:
