@@ -2,7 +2,8 @@
 
 Requests per second, over eight keep-alive connections of this machine, one request at a time on
 each; the median and the spread of rounds in which the servers take turns, of the numbers and of
-the ratios of each round:
+the ratios of each round, and the ratios for each second that the servers had a processor, which
+other work on the machine changes less:
   companion                 ours, without an editor behind it
   companion in Python alone the same with libraries that have no compiled parts, as the package has
                             them that carries its own (of older releases)
@@ -19,7 +20,8 @@ The editor's thread, in the headless editor: one call of the plugin's handler fo
 callback from openDiff to the decision, for proposals of every size; then the review of proposals
 with many changes, from the call that opens one to the last colour; then a load of the package, the
 median of some: from `plugin_loaded` to the discovery file, the longest that the editor's thread did
-nothing else, and how much larger the process was a second later.
+nothing else, and how much larger the process was a second later; the same where another package had
+loaded the libraries before.
 
 Large bodies and answers, with both servers in one process: the longest that a thread which ticks
 each millisecond had to wait, the longest answer to another client, and the memory that 128 clients

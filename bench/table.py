@@ -6,6 +6,9 @@ import statistics
 from dataclasses import dataclass
 from typing import List, Optional, Sequence
 
+# Characters of a reason why something was not measured; of more, the end.
+LONGEST = 60
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -64,7 +67,7 @@ def millisecond_row(name: str, seconds: float, detail: str, aim: Optional[Aim] =
 
 
 def missing(name: str, why: str) -> Row:
-    return Row(name, None, "not measured", why)
+    return Row(name, None, "not measured", why if len(why) <= LONGEST else f"... {why[-LONGEST:]}")
 
 
 def render(rows: Sequence[Row]) -> str:

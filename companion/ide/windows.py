@@ -216,14 +216,11 @@ class Windows:
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
         self._refresh()
-        self._show_status_soon()
-        self._saving.soon()
-
-    def _show_status_soon(self) -> None:
-        """After some changes that come together: each call of a tool makes some."""
         if self._status_timer is None:
+            # Once for changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
             self._status_timer = loop.call_later(STATUS_DELAY, self._show_status)
+        self._saving.soon()
 
     def _picture(self) -> list[SavedWorkspace]:
         """What is to be saved of all windows, those that are closing included."""
