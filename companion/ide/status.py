@@ -25,7 +25,9 @@ class Status:
     def text(self) -> str:
         """Some lines for a panel, with what to do next where something is missing."""
         lines = [
-            "Gemini CLI: %s connected" % (self.connected or "not"),
+            "Connected: " + ", ".join(self.clients)
+            if self.clients
+            else "Gemini CLI: not connected",
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}"
             if self.port

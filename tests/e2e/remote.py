@@ -114,8 +114,8 @@ def text(path: str) -> str:
 
 def connected() -> int:
     """How many CLIs the package says are connected."""
-    word = _status().split()[2]
-    return int(word) if word.isdigit() else 0
+    first = _status().split("\n")[0]
+    return len(first.split(", ")) if first.startswith("Connected: ") else 0
 
 
 def unwritten() -> int:

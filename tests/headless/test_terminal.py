@@ -248,8 +248,8 @@ class Front(Terminal):
         self.press_and_see("s", "Gemini CLI: not connected")
         before = self.said()
         self.connect()
-        self.press_and_see("s", "Gemini CLI: 1 connected")
-        self.assertEqual(self.said_since(before).count("Gemini CLI:"), 1)
+        self.press_and_see("s", "Connected: Gemini CLI")
+        self.assertEqual(self.said_since(before).count("Connected: "), 1)
 
 
 class Drawn(Terminal):

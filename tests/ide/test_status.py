@@ -34,8 +34,9 @@ class StatusText(unittest.TestCase):
         for part in ("4711", "/one, /two", "/tmp/gemini/ide/x.json"):
             self.assertIn(part, said)
 
-    def test_the_clis_that_are_connected_are_counted(self) -> None:
-        self.assertIn("Gemini CLI: 2 connected\n", text(connected=2))
+    def test_the_clis_that_are_connected_are_named(self) -> None:
+        said = text(connected=2, clients=("Gemini CLI", "Qwen Code"))
+        self.assertIn("Connected: Gemini CLI, Qwen Code\n", said)
 
     def test_the_edits_that_wait_are_counted(self) -> None:
         self.assertIn("without a decision: 3\n", text(waiting=3))
