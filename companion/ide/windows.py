@@ -168,11 +168,6 @@ class Windows:
             workspace.restore(saved)
         self._workspaces[window_id] = workspace
 
-    def _is_open(self, path: str) -> bool:
-        """Whether a proposal for the path waits for the user in any book."""
-        in_windows = any(workspace.book.of(OPEN, path=path) for workspace in self)
-        return in_windows or self._unclaimed.is_open(path)
-
     def _close(self, workspace: Workspace) -> None:
         workspace.close()
         if workspace not in self._tasks:
@@ -245,3 +240,9 @@ class Windows:
                 if workspace.advertisement.port
             }
         )
+
+
+def _is_open(windows: Windows, path: str) -> bool:
+    """Whether a proposal for the path waits for the user in any book."""
+    in_windows = any(workspace.book.of(OPEN, path=path) for workspace in windows)
+    return in_windows or windows._unclaimed.is_open(path)
