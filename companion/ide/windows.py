@@ -38,6 +38,7 @@ class Windows:
     `on_environments` is given the variables for the terminals of every window, whenever they are
     others; the mapping is never changed afterwards. `state_path` is where to save what outlives
     this run; None saves nothing. `stamps` are those of files that the editor asks for.
+    Their lives, their saved states and their ends belong together: a method more than the twenty.
     """
 
     def __init__(

@@ -56,6 +56,7 @@ class Terminus(session.Session):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(SETTINGS, file)
         variables = environment(home, self.model.url, {"TMPDIR": self.temp})
+        self.addCleanup(self.editor.do, "close_terminals")
         self.editor.do("run_in_terminus", [BINARY], self.folder, variables)
         self.editor.do("wait_for", "in_terminus", True, EMPTY_INPUT)
         self.editor.do("wait_for", "connected", 2)
