@@ -161,7 +161,7 @@ class Windows:
             self._editor,
             settings,
             self._changed,
-            self._is_open,
+            partial(_is_open, self),
             self._reach,
         )
         saved = self._unclaimed.claim(window_id, folders, others)
