@@ -211,11 +211,11 @@ class Windows:
 
     def _changed(self) -> None:
         """A workspace has another port, or something else that outlives this run."""
-        self._refresh()
+        self._tell_environments()
         if self._status_timer is None:
             # Once for changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
-            self._status_timer = loop.call_later(STATUS_DELAY, self._show_status)
+            self._status_timer = loop.call_later(STATUS_DELAY, self._refresh)
         self._saving.soon()
 
     def _picture(self) -> list[SavedWorkspace]:
@@ -226,10 +226,16 @@ class Windows:
 
     def _refresh(self) -> None:
         """Tell the editor what is other now: the state of windows, variables of terminals."""
+        if self._status_timer is not None:
+            self._status_timer.cancel()
+            self._status_timer = None
         statuses = tuple(workspace.status() for workspace in self)
         if statuses != self._statuses:
             self._statuses = statuses
             self._editor.show_status(statuses)
+        self._tell_environments()
+
+    def _tell_environments(self) -> None:
         advertisements = [workspace.advertisement for workspace in self]
         if advertisements == self._advertisements:
             return
