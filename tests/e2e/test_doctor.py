@@ -32,7 +32,13 @@ class Doctor(unittest.TestCase):
     root: str
     folder: str
     temp: str
+    empty: str
     model: ModelServer
+    editor: Editor
+    cli: GeminiCli
+    early: GeminiCli
+    astray: GeminiCli
+    inside: GeminiCli
 
     @classmethod
     def setUpClass(cls) -> None:
