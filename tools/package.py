@@ -28,7 +28,10 @@ PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
 STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
-API = "chat_handlers dispatch handler_types routes server openai_handlers session_handlers static_files stream"
+API = (
+    "chat_handlers dispatch handler_types openai_handlers routes server session_handlers"
+    " static_files stream"
+)
 USERS = {
     "companion/base/http_server.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),

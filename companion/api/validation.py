@@ -53,7 +53,7 @@ def _refusal(problem: ValidationError) -> Refusal:
     if kind == "enum":
         expected = ", ".join(value for value in wanted if value is not None)
         return Refusal(VALIDATION_ERROR, "field_value", field=field, expected=expected)
-    if kind == "minLength" or (kind == "pattern" and not given):
+    if kind in ("minLength", "minItems") or (kind == "pattern" and not given):
         return Refusal(VALIDATION_ERROR, "field_short", field=field)
     if kind in ("maxLength", "maxItems"):
         return Refusal(VALIDATION_ERROR, "field_long", field=field, limit=wanted)

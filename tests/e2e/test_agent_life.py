@@ -13,7 +13,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import PATIENCE, AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import conversation, events, failure  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure, session_opener  # noqa: E402
 from GeminiCompanion.companion.agent import turn as turn_module  # noqa: E402
 from GeminiCompanion.companion.agent.auth import API_KEY, GOOGLE, VERTEX, Credentials
 from GeminiCompanion.companion.agent.events import (
@@ -171,7 +171,7 @@ class Dying(AgentCase):
         await agent.prepare()
         pid = agent.info().pid or 0
         os.kill(pid, signal.SIGSTOP)
-        with mock.patch.object(conversation, "OPENING", 0.5):
+        with mock.patch.object(session_opener, "OPENING", 0.5):
             with self.assertRaises(AgentError) as caught:
                 await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)

@@ -197,7 +197,7 @@ class Deciding(ApiCase):
             waiting = await self.get("/tool-confirmations")
             ids = [it["data"]["callId"] for it in waiting["confirmations"]]
             self.assertIn(asked["data"]["callId"], ids)
-            reply = await self.decide(asked, "modify_with_editor")
+            reply = await self.decide(asked, "proceed_always_server")
             self.assertEqual((reply.status, reply["code"]), (400, "TOOL_INVALID_OUTCOME"))
             reply = await self.decide(asked, "something")
             self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"))
@@ -692,7 +692,12 @@ class Everything(ApiCase):
         gone = await self.get(f"/chat/{events[0]['data']['turnId']}/events")
         self.assertEqual((gone.status, gone["code"]), (404, "TURN_NOT_FOUND"))
         told = await self.get("/models")
+        id = events[0]["data"]["sessionId"]
+        openai = {"model": "gemini", "messages": [{"role": "user", "content": "all"}]}
         for method, route, body in (
+            ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
+            ("DELETE", f"/sessions/{id}", None), ("GET", "/v1/models", None),
+            ("POST", "/v1/chat/completions", openai),
             ("GET", "/status", None), ("GET", "/auth/status", None), ("GET", "/sessions", None),
             ("GET", "/tool-confirmations", None), ("GET", "/list-directory", None),
             ("POST", "/model", {"model": told["current"]}), ("POST", "/sessions", here),
