@@ -16,11 +16,11 @@ import threading
 import uuid
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Deque, Dict
 
 MODEL = "local"
 # What the model says in a turn, one message after the other.
-Turn = deque[dict[str, Any]]
+Turn = Deque[Dict[str, Any]]
 # Seconds for a prompt that is sure to come, on a busy machine.
 PATIENCE = 120.0
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -127,18 +127,20 @@ def _choice(message: dict[str, Any], member: str) -> dict[str, Any]:
 
 
 def _whole(message: dict[str, Any]) -> bytes:
-    answer = _head("chat.completion") | {"choices": [_choice(message, "message")], "usage": USAGE}
+    answer = _answer_of("chat.completion", [_choice(message, "message")], usage=USAGE)
     return json.dumps(answer).encode()
 
 
 def _stream(message: dict[str, Any]) -> bytes:
+    kind = "chat.completion.chunk"
     chunks = [
-        _head("chat.completion.chunk") | {"choices": [_choice(message, "delta")]},
-        _head("chat.completion.chunk") | {"choices": [], "usage": USAGE},
+        _answer_of(kind, [_choice(message, "delta")]),
+        _answer_of(kind, [], usage=USAGE),
     ]
     lines = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
     return "".join(f"data: {line}\n\n" for line in lines).encode()
 
 
-def _head(kind: str) -> dict[str, Any]:
-    return {"id": "answer", "object": kind, "created": 0, "model": MODEL}
+def _answer_of(kind: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    head = {"id": "answer", "object": kind, "created": 0, "model": MODEL}
+    return {**head, "choices": choices, **more}
