@@ -458,8 +458,12 @@ def leave() -> None:
 
 
 def wait_for(name: str, expected: Any, *args: Any) -> None:
-    """Wait until the function gives what is expected."""
-    _wait(lambda: globals()[name](*args) == expected, f"{name} is not {expected!r}")
+    """Wait until the function gives what is expected; the error says what it gave instead."""
+    try:
+        _wait(lambda: globals()[name](*args) == expected, name)
+    except TimeoutError:
+        found = globals()[name](*args)
+        raise TimeoutError(f"{name}{args} is {found!r} and not {expected!r}") from None
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         self.clis: list[FakeCli] = []
 
     def tearDown(self) -> Generator[Any, Any, None]:
+        # A question that is still open would have the keyboard in the next test.
+        self.window.run_command("hide_overlay")
         for diff in list(lookup.diffs(self.window)):
             diff.close()
         yield lambda: not list(lookup.diffs(self.window))

@@ -193,8 +193,12 @@ class Doctor(Pages):
         stored = sublime.load_settings("GeminiCompanion.sublime-settings")
         self.addCleanup(stored.erase, "cli_command")
         arguments = {"action": "use_program", "argument": sys.executable}
-        self.window.run_command("gemini_companion_remedy", arguments)
-        yield lambda: stored.get("cli_command") == [sys.executable]
+        # What is in the file is read again some time later, in the middle of another test.
+        with mock.patch.object(sublime, "save_settings") as save:
+            self.window.run_command("gemini_companion_remedy", arguments)
+            yield lambda: save.called
+        save.assert_called_once_with("GeminiCompanion.sublime-settings")
+        self.assertEqual(stored.get("cli_command"), [sys.executable])
 
 
 def gathering_places() -> list[str]:
