@@ -24,8 +24,8 @@ class Delivery:
     """From the book to the sessions of one window.
 
     `on_told` is given the number of each text of which a CLI has been told; `on_change` is called
-    whenever the book has changed. `is_open_elsewhere` tells whether a proposal for a path is open
-    in another book than this one.
+    whenever the book has changed. `asking` gives the sessions
+    that have a proposal for a path open in any book.
     """
 
     def __init__(
@@ -35,17 +35,17 @@ class Delivery:
         tell: Callable[[str], None],
         on_told: Callable[[int], None],
         on_change: Callable[[], None],
-        is_open_elsewhere: Callable[[str], bool] = lambda path: False,
+        asking: Callable[[str], set[str]] = lambda path: set(),
     ) -> None:
         self._book = book
         self._sessions = sessions
-        self._is_open_elsewhere = is_open_elsewhere
+        self._asking = asking
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
-        # The moment at which something was settled last, by session and path; and one timer,
-        # however many there are.
-        self._settled: dict[tuple[str, str], float] = {}
+        # The moment at which something was settled last, by path; and one timer, however many
+        # there are.
+        self._settled: dict[str, float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_stopped = False
         self._sessions_at_end: tuple[Session, ...] = ()
@@ -115,7 +115,7 @@ class Delivery:
             self._tell(CROWDED)
         if number in self._book:
             self._on_told(number)
-        self.settled(entry.session_id, entry.path)
+        self.settled(entry.path)
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
@@ -156,22 +156,19 @@ class Delivery:
         for number in decided:
             self._tell_away(number)
 
-    def settled(self, session_id: str, path: str) -> None:
+    def settled(self, path: str) -> None:
         """A proposal was, and a decision on its path may have waited for that; until its CLI knows,
         it would take that one for it."""
         loop = asyncio.get_running_loop()
-        self._settled[session_id, path] = loop.time()
+        self._settled[path] = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(SETTLED, self._pass_on_settled)
 
-    def is_settling(self, path: str, session_id: str | None = None) -> bool:
-        """Whether a proposal for the path, of that session or of any, was settled so shortly before
-        that its CLI may not know yet."""
+    def is_settling(self, path: str) -> bool:
+        """Whether a proposal for the path was settled so shortly before that its CLI may not know
+        yet."""
         earliest = asyncio.get_running_loop().time() - SETTLED
-        return any(
-            at > earliest and it[1] == path and session_id in (None, it[0])
-            for it, at in self._settled.items()
-        )
+        return self._settled.get(path, earliest) > earliest
 
     def _pass_on_settled(self) -> None:
         self._timer = None
@@ -248,7 +245,9 @@ class Delivery:
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
-        is_open = self._book.of(OPEN, path=entry.path) or self._is_open_elsewhere(entry.path)
+        # Where folders have changed, another book may have the same proposal still.
+        elsewhere = self._asking(entry.path) - {entry.session_id}
+        is_open = self._book.of(OPEN, path=entry.path) or elsewhere
         if is_open or not is_sure or self.is_settling(entry.path):
             return
         back = [

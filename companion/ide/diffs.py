@@ -150,7 +150,7 @@ class Diffs(Desk):
         if own:
             return own[-1]
         is_decided = self._book.of(DECIDED, session.id, path)
-        if is_decided or self._delivery.is_settling(path, session.id):
+        if is_decided or self._delivery.is_settling(path):
             return None
         others = self._book.of(OPEN, path=path)
         owners = {self._book[it].session_id for it in others + self._book.of(DECIDED, path=path)}
@@ -182,7 +182,7 @@ class Diffs(Desk):
             self._disk.watch(number)
         else:
             self._book.forget(number)
-        self._delivery.settled(entry.session_id, entry.path)
+        self._delivery.settled(entry.path)
         self._on_change()
         return closed.text
 

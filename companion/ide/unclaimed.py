@@ -33,10 +33,10 @@ class Unclaimed:
             self._saved.remove(saved)
         return saved
 
-    def is_open(self, path: str) -> bool:
-        """Whether a proposal for the path waits for the user in one of them."""
+    def asking(self, path: str) -> set[str]:
+        """The sessions whose proposals for the path wait for the user in one of them."""
         entries = (entry for saved in self._saved for entry in saved.proposals)
-        return any((entry.state, entry.path) == (OPEN, path) for entry in entries)
+        return {it.session_id for it in entries if (it.state, it.path) == (OPEN, path)}
 
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
         """What was decided on files in the folders, or typed into open diffs of them: for a window

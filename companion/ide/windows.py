@@ -161,7 +161,7 @@ class Windows:
             self._editor,
             settings,
             self._changed,
-            partial(_is_open, self),
+            partial(_asking, self),
             self._reach,
         )
         saved = self._unclaimed.claim(window_id, folders, others)
@@ -249,7 +249,8 @@ class Windows:
         )
 
 
-def _is_open(windows: Windows, path: str) -> bool:
-    """Whether a proposal for the path waits for the user in any book."""
-    in_windows = any(workspace.book.of(OPEN, path=path) for workspace in windows)
-    return in_windows or windows._unclaimed.is_open(path)
+def _asking(windows: Windows, path: str) -> set[str]:
+    """The sessions whose proposals for the path wait for the user in any book."""
+    books = [workspace.book for workspace in windows]
+    found = {book[number].session_id for book in books for number in book.of(OPEN, path=path)}
+    return found | windows._unclaimed.asking(path)

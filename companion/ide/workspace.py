@@ -38,7 +38,7 @@ class Workspace:
     `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
     `restored_diffs`, those of before a restart; `delivery`, who is told of decisions. Here they are
     put together, which takes a method more than the twenty. `on_change` is called whenever
-    something has changed that outlives the companion; `is_open_elsewhere` is that of `Delivery`.
+    something has changed that outlives the companion; `asking` is that of `Delivery`.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Workspace:
         editor: Editor,
         settings: WindowSettings = DEFAULTS,
         on_change: Callable[[], None] = lambda: None,
-        is_open_elsewhere: Callable[[str], bool] = lambda path: False,
+        asking: Callable[[str], set[str]] = lambda path: set(),
         reach: Reach = LOOPBACK,
     ) -> None:
         self.window_id = window_id
@@ -75,9 +75,7 @@ class Workspace:
         )
         self.updates = ContextUpdates(self.context, sessions, settings.is_trusted)
         self._disk = disk = DiskCheck(book, self._give_back, editor.tell, on_change)
-        self.delivery = Delivery(
-            book, sessions, editor.tell, disk.watch, on_change, is_open_elsewhere
-        )
+        self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs = settings.diffs
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)

@@ -118,8 +118,8 @@ class Delivery(WithoutServer):
     ) -> None:
         await self.begin()
         is_open = True
-        self.workspace.delivery._is_open_elsewhere = lambda path: is_open and path == PATH
         gone, _ = self.connect()
+        self.workspace.delivery._asking = lambda path: {"another"} if is_open else {gone.id}
         await self.propose(gone)
         await self.lose(gone)
         self.workspace.diffs.accept(gone.id, PATH, "mine\n")
@@ -178,6 +178,21 @@ class Delivery(WithoutServer):
         self.workspace.diffs.reject(session.id, PATH)
         await self.clock.advance(SETTLED / 2)
         self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
+        self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
+
+    @in_loop
+    async def test_nor_does_it_through_another_of_its_sessions(self) -> None:
+        await self.begin()
+        gone, _ = self.connect()
+        await self.propose(gone)
+        session, _ = self.connect()
+        await self.propose(session)
+        await self.lose(gone)
+        # As `/ide enable` makes it; the first one lives on.
+        another, _ = self.connect()
+        self.workspace.diffs.reject(session.id, PATH)
+        await self.clock.advance(SETTLED / 2)
+        self.assertIsNone(await self.workspace.diffs.close_diff(another, PATH))
         self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
 
     @in_loop

@@ -273,9 +273,10 @@ class OtherWindows(OutlivingTestCase):
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",), 2: ("/c",)})
             second = windows.of(2)
-            is_open = second and second.delivery._is_open_elsewhere
+            asking = second and second.delivery._asking
             paths = ("/a/here", "/b/closed", "/a/other")
-            self.assertEqual([is_open and is_open(it) for it in paths], [True, True, False])
+            found = [asking and asking(it) for it in paths]
+            self.assertEqual(found, [{"away"}, {"away"}, set()])
 
         self.run_with(step)
 

@@ -58,8 +58,8 @@ class Ledger:
         # Moments of kills, and those from which on the disk took nothing until it did again.
         self.kills: list[float] = []
         self.full: list[list[float]] = []
-        # When windows were closed, and the tokens of their endpoints.
-        self.closed: list[tuple[float, str]] = []
+        # Which CLI was told of a decision, and when: by the session that had asked, and the path.
+        self._told: dict[tuple[str, str], list[tuple[float, int]]] = {}
         # By CLI and text: when and how it was handed out, and on which connection.
         self._handed: dict[tuple[int, str], list[tuple[float, str, Any]]] = {}
 
@@ -107,6 +107,8 @@ class Ledger:
         """A notification arrived at a CLI."""
         cli, waiter, content = note.cli, note.waiter, note.content
         self.counts["notified"] += 1
+        told = self._told.setdefault((note.asker, note.path), [])
+        told.append((self.world.loop.now, cli.number))
         if waiter is not None and note.wire.sent[note.event_id] < waiter.proposal.arrived:
             # It was under way already when its CLI went on to another proposal.
             self.counts["overtaken"] += 1
@@ -122,6 +124,8 @@ class Ledger:
             self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
             if waiter is not None and self._is_for_another_session(note, proposal):
                 self.counts["mixed up by the CLI"] += 1
+            elif waiter is not None and self._was_told_to_another(cli, waiter.proposal):
+                self.counts["nobody knows whose"] += 1
             elif waiter is not None and not self._is_same(waiter.proposal, proposal):
                 self.violate(
                     "a decision on another proposal",
@@ -173,6 +177,11 @@ class Ledger:
         place: which of them has come back, nobody can know."""
         return any(number != cli.number and text in texts for number, text in self._handed)
 
+    def _was_told_to_another(self, cli: Any, proposal: Proposal) -> bool:
+        """The same, whatever was decided: for the companion, nobody waits for it any more."""
+        told = self._told.get((proposal.session_id, proposal.path), [])
+        return any(at > proposal.at and number != cli.number for at, number in told)
+
     def handed_over(self, cli: Any, waiter: Any, content: str | None, wire: Any = None) -> None:
         """An answer to closeDiff arrived."""
         if content is None:
@@ -191,27 +200,26 @@ class Ledger:
         if note is not None and note.is_again:
             self.counts["doubled"] += 1
         else:
-            wire = note.wire if note is not None else None
+            wire_now = note.wire if note is not None else None
             sure = [
                 it
                 for at, it, wire in before
                 if not (wire and _may_be_lost(wire, how) or self._is_excused(at))
-                and not self._came_back(self.origin[text], at)
+                and not self._came_back(self.origin[text], at, wire_now)
             ]
             if sure:
                 self.violate("handed out twice", f"{cli} got {text!r} by {sure[0]} and by {how}")
             # A kill while it was under way is one that came after it.
             at = note.wire.sent[note.event_id] if note is not None else self.world.loop.now
-            before.append((at, how, wire))
+            before.append((at, how, wire_now))
 
-    def _came_back(self, proposal: Proposal, at: float) -> bool:
-        """Whether the window was closed since, and a crash has brought it back with the diff, as of
-        before that moment: with the window, the companion has forgotten what became of it."""
-        return any(
-            token == proposal.token and at <= when < kill
-            for when, token in self.closed
-            for kill in self.kills
-        )
+    def _came_back(self, proposal: Proposal, at: float, wire: Any) -> bool:
+        """Whether a crash may have brought the diff back, as of before that moment, where its
+        session is not known any more, for it has ended, or the window was closed, or has other
+        folders: the user has decided on it again, and nobody knows that they did before."""
+        if wire is None or wire.endpoint.sessions.find(proposal.session_id) is not None:
+            return False
+        return any(at < kill for kill in self.kills)
 
     # ----- what must be true in the end
 
@@ -246,15 +254,20 @@ class Ledger:
             )
 
     def _another_waits(self, proposal: Proposal) -> bool:
-        """Whether a text that was accepted for another session waits for the same path: its CLI may
-        be the one that is back, and would take this decision for that one."""
-        handed = {text for _, text in self._handed}
+        """Whether another session has a diff of the same path open, or a text that was accepted for
+        one waits, as far as anybody can know: its CLI may be the one that is back, and would take
+        this decision for that one."""
         return any(
-            (other.path, other.token) == (proposal.path, proposal.token)
+            other.path == proposal.path
             and other.session_id != proposal.session_id
-            and any(text and text not in handed for _, text in other.decisions[-1:])
+            and (_is_open(self.world, other) or self._is_waiting(other))
             for other in self.proposals
         )
+
+    def _is_waiting(self, proposal: Proposal) -> bool:
+        text = proposal.decisions[-1][1] if proposal.decisions else None
+        ways = [it for (_, each), found in self._handed.items() if each == text for it in found]
+        return bool(text) and all(wire and _may_be_lost(wire, how) for _, how, wire in ways)
 
     def check_texts(self) -> None:
         for proposal in self.proposals:
@@ -309,7 +322,8 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Notified:
-    """A notification as it arrived; `is_again` says that the CLI asked for it once more."""
+    """A notification as it arrived. `asker` is the session whose proposal was decided; `is_again`
+    says that the CLI asked for it once more."""
 
     cli: Any
     session_id: str
@@ -317,6 +331,7 @@ class Notified:
     path: str
     accepted: bool
     content: str | None
+    asker: str
     waiter: Any
     wire: Any
     is_again: bool

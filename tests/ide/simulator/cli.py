@@ -103,7 +103,7 @@ class Client:
         self.last_event_id = event.id
         message = decode_event(event)
         if message["method"] != "ide/contextUpdate":
-            self.cli.notified(self, event.id, message, wire, is_again)
+            self.cli.notified(self, event, message, wire, is_again)
 
 
 def decode_event(event: Any) -> Any:
@@ -181,9 +181,7 @@ class Cli:
 
     # ----- decisions
 
-    def notified(
-        self, client: Client, event_id: int, message: Any, wire: Any, is_again: bool
-    ) -> None:
+    def notified(self, client: Client, event: Any, message: Any, wire: Any, is_again: bool) -> None:
         path = message["params"]["filePath"]
         content = message["params"].get("content")
         accepted = message["method"] == "ide/diffAccepted"
@@ -191,8 +189,8 @@ class Cli:
         waiter = self.awaiting.get(path)
         self.world.ledger.notified(
             Notified(
-                *(self, client.session_id, event_id, path, accepted),
-                *(content, waiter, wire, is_again),
+                *(self, client.session_id, event.id, path, accepted, content),
+                *(event.value.session_id, waiter, wire, is_again),
             )
         )
         if waiter is not None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 VERSION = "2025-06-18"
 KEEP_ALIVE = 20.0
 SHUTDOWN = 0.2
+# Seconds between two arrivals, more than a step of the loop.
+MOMENT = 2e-6
 
 
 class Broken(Exception):
@@ -159,7 +161,9 @@ class Wire:
     def _arrive(self, what: Callable[..., None], *args: Any) -> None:
         """Let it happen at the client's, in order, unless the connection is cut before."""
         loop = self.network.loop
-        self._last_arrival = max(loop.now + self.network.world.latency(), self._last_arrival)
+        # In the order in which it was sent: of two timers for one moment, any may come first.
+        arrival = loop.now + self.network.world.latency()
+        self._last_arrival = max(arrival, self._last_arrival + MOMENT)
 
         def arrive() -> None:
             if not self.is_cut:

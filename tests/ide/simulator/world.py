@@ -238,9 +238,6 @@ class World:
             with_events = self.random.random() < 0.5
             self.note("window {} closed", window_id)
             self.count("window closed")
-            environment = self.environments.get(window_id, {})
-            token = environment.get("GEMINI_CLI_IDE_AUTH_TOKEN", "")
-            self.ledger.closed.append((self.loop.now, token))
             self.scene.close_window(window_id, with_events)
             self._look_soon()
 
