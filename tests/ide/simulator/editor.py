@@ -393,8 +393,8 @@ class Companion:
         port = Port(self._scene, self)
         self.windows = Windows(port, self.process, self._set_environments, disk.STATE)
         await self.windows.run(on_ready=self._ready)
-        if self.world.faults.is_full:
-            # What could not be saved went with it.
+        if self.windows._saving._problem:
+            # What could not be saved went with it; the next one tells the user so.
             self.world.ledger.kills.append(loop.now)
         self.world.note("companion {} ended", self.process)
 
