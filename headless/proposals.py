@@ -96,18 +96,23 @@ class _Plain(HTMLParser):
         self._with_links = with_links
         self.found: List[str] = []
         self._in_link = False
+        self._in_style = False
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self._in_link = self._in_link or tag == "a"
+        self._in_style = tag == "style"
         if tag in ("br", "div", "p"):
             self.found.append("\n")
 
     def handle_data(self, data: str) -> None:
+        if self._in_style:
+            return
         line = "".join(self.found).rpartition("\n")[2]
         if not self._in_link or (self._with_links and line.strip()):
             self.found.append(data)
 
     def handle_endtag(self, tag: str) -> None:
+        self._in_style = False
         if tag == "a":
             self._in_link = False
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import proposals, questions
+from . import clicks, proposals, questions
 from .console import Console
 from .keys import LineKeys, keys
 from .options import Options
@@ -57,6 +57,8 @@ LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 WIDTH = 4000.0
 # Seconds between looks at what the editor shows.
 LOOK = 0.1
+# The page with the steps to the first edit.
+WELCOME = "gemini_companion_welcome"
 QUIT_KEYS = ("q", "end")
 
 
@@ -109,6 +111,7 @@ class Front:
         self.decided: Dict[int, str] = {}
         self.reviewing = Reviewing()
         self.message = ""
+        self.is_welcomed = False
         self.clipboard = editor.clipboard
         if isinstance(shown, Screen):
             for stream in (sys.stdout, sys.stderr):
@@ -121,7 +124,7 @@ class Front:
         folder = shlex.quote(folders[0] if folders else os.getcwd())
         self.say("The editor runs on %s. In another terminal, type:" % where)
         self.say("    cd %s && gemini" % folder)
-        self.say("    /ide enable        (in Gemini CLI, once)")
+        self.say("    /ide enable        (in Gemini CLI, once, unless you enable it here)")
 
     def go_on(self, next_key: LineKeys) -> bool:
         """Wait a moment for a key and do what it says; False where the user quits."""
@@ -134,6 +137,7 @@ class Front:
 
     def look(self, next_key: LineKeys) -> None:
         """Show what is new: diffs, those that are decided, questions, panels, messages."""
+        self._show_welcome()
         state = self._state()
         for gone in [id for id in self.paths if id not in state.waiting]:
             self._say_decided(gone)
@@ -163,7 +167,22 @@ class Front:
             self._open(next_key)
         elif key == "escape":
             self._run("hide_panel")
+            if self._page() is not None:
+                self.editor.ui(self.editor.close_sheet, self._page())
+        elif key.isdigit() and self._page() is not None:
+            links = clicks.sheet_links(self._page())
+            if 0 < int(key) <= len(links):
+                self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
             self.editor.ui(self._close_tab)
+
+    def _show_welcome(self) -> None:
+        """Once, as soon as the package has the command."""
+        window, commands = self.editor.active_window, self.editor.commands
+        if self.is_welcomed or window is None:
+            return
+        if self.editor.ui(commands.is_enabled, window, WELCOME, None):
+            self.is_welcomed = True
+            self._run(WELCOME)
 
     def say(self, line: str) -> None:
         self.messages.append(printable(line))
@@ -191,12 +210,13 @@ class Front:
         shown = views.get(self.current) if self.current is not None else None
         name = window.active_panel if window is not None else None
         panel = window.panel_named(name) if name else None
+        page = self._page() if not views else None
         return State(
             tuple(views),
             active,
             proposals.read(self.editor, shown) if shown is not None else None,
             self._question(),
-            panel.view.text.characters if panel is not None else "",
+            panel.view.text.characters if panel is not None else _page_text(page),
             proposals.shown_only(view),
             self.editor.status_message,
             self.editor.clipboard,
@@ -219,6 +239,12 @@ class Front:
         self.active = active
         if self.current != before:
             self.reviewing.scrolled = 0
+
+    def _page(self) -> Optional[Any]:
+        """The tab with HTML that is before the user."""
+        window = self.editor.active_window
+        sheet = window.active_sheet() if window is not None else None
+        return sheet if sheet is not None and sheet.view is None else None
 
     def _question(self) -> Optional[Any]:
         windows = [self.editor.active_window, *self.editor.windows]
@@ -370,6 +396,17 @@ def folded(keys: str, width: int) -> List[str]:
         else:
             rows.append(word)
     return rows
+
+
+def _page_text(page: Optional[Any]) -> str:
+    """What a tab with HTML says, and which key follows which of its links."""
+    if page is None:
+        return ""
+    links = clicks.sheet_links(page)
+    keys_of_links = ["[%d] %s" % (at, link.text) for at, link in enumerate(links, 1)]
+    # First, since a small terminal does not show the end.
+    lines = ["  ".join([*keys_of_links, "[Escape] close this"]), *proposals.plain(page.contents)]
+    return "\n".join(lines)
 
 
 def edited(text: str, name: str) -> Tuple[Optional[str], str]:

@@ -117,6 +117,21 @@ class Terminal(unittest.TestCase):
 
 
 class Front(Terminal):
+    def test_a_new_user_is_told_what_is_missing_and_enables_the_cli_by_a_key(self) -> None:
+        self.quit()
+        home = os.path.join(self.root, "home")
+        os.mkdir(home)
+        self.start(HOME=home, PATH=os.path.join(self.root, "none"), GEMINI_API_KEY="")
+        for words in ("Gemini CLI was not found.", "ide.enabled is not set", "No CLI is connected"):
+            wait_for(lambda: words in " ".join(self.said().split()))  # noqa: B023
+        self.assertNotIn("padding", self.said())
+        wait_for(lambda: "] Enable" in self.said())
+        self.press(self.said().partition("] Enable")[0][-1])
+        wait_for(lambda: "Write it" in self.said())
+        self.press("1")
+        settings = os.path.join(home, ".gemini", "settings.json")
+        wait_for(lambda: os.path.exists(settings))
+
     def test_a_proposal_is_shown_side_by_side_and_a_key_accepts_it(self) -> None:
         cli = self.connect()
         self.propose(cli, "new\n")
