@@ -195,7 +195,7 @@ class Agent(Listener):
     async def new_session(self, workspace: str) -> SessionInfo:
         """Begin a conversation, which is used by its id."""
         conversation = self._conversations.find(workspace, None, True)
-        conversation.is_owned = True
+        conversation.own()
         await self._connect(conversation)
         return conversation.info
 
@@ -299,7 +299,7 @@ class Agent(Listener):
             self.account.learn_error(error.code)
             raise
         finally:
-            if conversation.session is None:
+            if not conversation.has_begun:
                 self._conversations.forget(conversation)
         # Somebody else's attempt may have failed before.
         self._conversations.restore(conversation)

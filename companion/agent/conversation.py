@@ -14,7 +14,7 @@ from ..base.background import in_thread
 from . import events
 from .acp import Client, Session
 from .event_log import EventLog
-from .failure import INTERNAL_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError
+from .failure import INTERNAL_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session
 from .outcomes import Approvals
 from .prompt import Message
 from .recording import Recording
@@ -75,7 +75,8 @@ class SessionInfo:
 
 class Conversation:
     """`home` is the CLI's folder `.gemini`. `is_owned` says that somebody uses it by its id; who
-    uses none does not get into it. `told` hears every event."""
+    uses none does not get into it. `has_begun` says that it had a session some time, from which on
+    it is on disk. `told` hears every event."""
 
     def __init__(
         self,
@@ -87,7 +88,8 @@ class Conversation:
         self.id = history.id
         self.workspace = history.workspace
         self.turn: Turn | None = None
-        self.is_owned = False
+        self.is_owned = "owned" in history.changes
+        self.has_begun = "session" in history.changes or bool(history.turns)
         self.created, self.last_used = history.created, history.last_used
         self._transcript = transcript
         self._home = home
@@ -104,7 +106,7 @@ class Conversation:
         self._opener = SessionOpener(home, self.workspace)
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
-        self._is_reserved = self._is_cancelled = False
+        self._is_reserved = self._is_cancelled = self._is_removed = False
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
 
@@ -171,6 +173,8 @@ class Conversation:
     async def connect(self, client: Client) -> None:
         """Make sure of a session, which the next turn has to begin with. Raises AgentError."""
         async with self._opening:
+            if self._is_removed:
+                raise no_session(self.id)
             if self._session is not None and self._session.client is client:
                 return
             history = await self.history() if self._turns else None
@@ -185,7 +189,10 @@ class Conversation:
             self._approvals = Approvals()
             # What the CLI has of the last session is of no use any more.
             last = self._wanted.get("session", session.id)
-            self._change(session=session.id)
+            if not self.has_begun:
+                self._transcript.begin(self.workspace, self.created)
+                self.has_begun = True
+            self._change(**{**self._wanted, "session": session.id})
             if last != session.id:
                 await in_thread(partial(remove_recordings, self._home, last))
             for what in ("model", "mode"):
@@ -243,21 +250,29 @@ class Conversation:
             await self._session.choose(what, name, CHOOSING)
         self._change(**wanted)
 
+    def own(self) -> None:
+        """Somebody uses it by its id, from now on."""
+        if not self.is_owned:
+            self.is_owned = True
+            self._change(owned="yes")
+
     def set_title(self, title: str) -> None:
         self._title = title
         self._change(title=title)
 
     def remove(self) -> None:
         """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""
-        if self.is_busy:
+        if self.is_busy or self._opening.locked():
             raise _busy()
         self._transcript.remove()
+        self._is_removed = True
         if self._wanted.get("session"):
             remove_recordings(self._home, self._wanted["session"])
 
     def _change(self, **changes: str) -> None:
         self._wanted.update(changes)
-        self._transcript.change(**changes)
+        if self.has_begun:
+            self._transcript.change(**changes)
 
     def _hear(self, event: events.Event) -> None:
         self._transcript.event(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import Iterator
 
@@ -80,9 +79,7 @@ class Conversations:
         try:
             return self._by_id[session_id]
         except KeyError:
-            raise AgentError(
-                failure.SESSION_NOT_FOUND, f"There is no conversation {session_id}."
-            ) from None
+            raise failure.no_session(session_id) from None
 
     def find(self, workspace: str, session_id: str | None, new: bool) -> Conversation:
         """The one by its id; without an id the last used one of the workspace that nobody has
@@ -90,7 +87,7 @@ class Conversations:
         one that is not remembered yet. Raises AgentError."""
         if session_id is not None and not new:
             known = self.known(session_id)
-            known.is_owned = True
+            known.own()
             return known
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
             raise AgentError(
@@ -107,9 +104,7 @@ class Conversations:
                 f"There are {MAX_CONVERSATIONS} conversations, which is the most; delete some.",
             )
         history = History(secrets.token_hex(16), real, datetime.now(timezone.utc))
-        transcript = self._transcripts.of(history.id)
-        transcript.begin(real, history.created)
-        return self._conversation(transcript, history)
+        return self._conversation(self._transcripts.of(history.id), history)
 
     def remember(self, conversation: Conversation) -> None:
         """As the one that was used last."""
@@ -122,10 +117,8 @@ class Conversations:
         self._by_id.setdefault(conversation.id, conversation)
 
     def forget(self, conversation: Conversation) -> None:
-        """One that never began."""
+        """One that never began, of which nothing is on disk."""
         self._by_id.pop(conversation.id, None)
-        with suppress(OSError, AgentError):
-            conversation.remove()
 
     def remove(self, session_id: str) -> None:
         """Delete one for good. Raises AgentError."""

@@ -58,6 +58,10 @@ def no_call(call_id: str) -> AgentError:
     return AgentError(TOOL_CALL_NOT_FOUND, f"No call {call_id} waits for a decision.")
 
 
+def no_session(session_id: str) -> AgentError:
+    return AgentError(SESSION_NOT_FOUND, f"There is no conversation {session_id}.")
+
+
 def from_rpc(error: Mapping[str, Any]) -> AgentError:
     """What the agent's JSON-RPC error means.
 

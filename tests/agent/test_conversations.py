@@ -1,0 +1,150 @@
+"""Conversations and their files, where no CLI can be started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import unittest
+from datetime import datetime, timezone
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent import events, failure
+from GeminiCompanion.companion.agent.acp import Session
+from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
+from GeminiCompanion.companion.agent.events import Event
+from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.runner import Launch
+from GeminiCompanion.companion.agent.session_opener import Opened
+from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
+
+PATIENCE = 30.0
+ID = "a" * 32
+NOW = datetime.now(timezone.utc)
+
+
+class OnDisk(unittest.IsolatedAsyncioTestCase):
+    """`folder` holds the transcripts of the agents that `started` gives."""
+
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = os.path.realpath(temporary.name)
+        self.workspace = os.path.join(self.root, "workspace")
+        os.mkdir(self.workspace)
+        self.folder = os.path.join(self.root, "conversations")
+        self.transcripts = Transcripts(self.folder)
+
+    async def started(self) -> Agent:
+        launch = Launch((os.path.join(self.root, "no such program"),))
+        agent = Agent(Options(launch, self.root, fallback=Credentials(API_KEY, "the-key")))
+        await agent.load()
+        return agent
+
+    def written(self, id: str = ID) -> Transcript:
+        """A conversation with one turn."""
+        transcript = self.transcripts.of(id)
+        transcript.begin(self.workspace, NOW)
+        transcript.change(session="12345678-session")
+        transcript.message("turn", "hello", [])
+        over = events.Complete(events.END_TURN, events.Usage())
+        transcript.event(Event(1, NOW, id, "turn", over))
+        return transcript
+
+    async def refused(self, attempt: Any) -> str:
+        with self.assertRaises(AgentError) as caught:
+            await asyncio.wait_for(attempt, PATIENCE)
+        return caught.exception.code
+
+
+class WithoutACli(OnDisk):
+    async def test_a_conversation_outlives_a_cli_that_does_not_start(self) -> None:
+        transcript = self.written()
+        agent = await self.started()
+        for attempt in (
+            agent.models(self.workspace, ID),
+            agent.change(ID, None, "a model", None),
+            agent.chat(self.workspace, "hello", session_id=ID),
+        ):
+            code = await self.refused(attempt)
+            self.assertEqual(code, failure.CLIENT_NOT_INITIALIZED)
+            self.assertTrue(os.path.exists(transcript.path))
+            self.assertEqual([info.id for info in agent.sessions()], [ID])
+
+    async def test_a_conversation_that_never_began_leaves_no_file(self) -> None:
+        agent = await self.started()
+        await self.refused(agent.chat(self.workspace, "hello"))
+        await self.refused(agent.new_session(self.workspace))
+        self.assertEqual(agent.sessions(), ())
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class WithSessions(OnDisk):
+    """The agent's sessions are opened when `gate` is set, by nobody in truth."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.gate = asyncio.Event()
+        self.client = mock.MagicMock()
+        self.client.opening = asyncio.Lock()
+
+        async def open_session(*_: Any) -> Opened:
+            await self.gate.wait()
+            return Opened(Session(self.client, "87654321-session", self.workspace), {})
+
+        async def client(*_: Any) -> Any:
+            return self.client
+
+        where = "GeminiCompanion.companion.agent."
+        for name, stub in (
+            ("session_opener.SessionOpener.open", open_session),
+            ("runner.Runner.client", client),
+        ):
+            patch = mock.patch(where + name, stub)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    async def test_one_that_is_deleted_while_its_session_is_opened_does_not_come_back(self) -> None:
+        self.written()
+        agent = await self.started()
+        opening = asyncio.ensure_future(agent.models(self.workspace, ID))
+        waiting = asyncio.ensure_future(agent.models(self.workspace, ID))
+        # It has not come as far as to the session.
+        agent.remove(ID)
+        self.gate.set()
+        for each in opening, waiting:
+            self.assertEqual(await self.refused(each), failure.SESSION_NOT_FOUND)
+        self.assertEqual(agent.sessions(), ())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    async def test_one_of_which_the_session_is_being_opened_is_not_deleted(self) -> None:
+        self.written()
+        agent = await self.started()
+        opening = asyncio.ensure_future(agent.models(self.workspace, ID))
+        conversation = agent._conversations.known(ID)
+        while not conversation._opening.locked():
+            await asyncio.sleep(0)
+        with self.assertRaises(AgentError) as caught:
+            agent.remove(ID)
+        self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
+        self.gate.set()
+        await opening
+
+    async def test_whose_id_somebody_uses_stays_theirs_after_a_restart(self) -> None:
+        self.gate.set()
+        first = await self.started()
+        theirs = await first.new_session(self.workspace)
+        await first.models(self.workspace)
+        second = await self.started()
+        self.assertEqual(len(second.sessions()), 2)
+        await second.models(self.workspace, theirs.id)
+        third = await self.started()
+        found = third._conversations.find(self.workspace, None, False)
+        self.assertNotEqual(found.id, theirs.id)
+        self.assertIn(found.id, [info.id for info in third.sessions()])
+
+
+if __name__ == "__main__":
+    unittest.main()
