@@ -104,7 +104,8 @@ class PageCase(ApiCase):
         await expect(page.locator("article:last-of-type .usage")).to_be_attached()
 
     async def prose(self, page: Page, text: str) -> None:
-        """Wait until the first answer is this text, to the letter."""
+        """Wait until the first answer is this text, to the letter. Of one that goes on, the last
+        character comes with what follows."""
         await expect(page.locator(".prose").first).to_have_js_property("textContent", text)
 
     async def text(self, page: Page, selector: str) -> str:
