@@ -6,12 +6,11 @@ import asyncio
 import os
 import re
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Mapping, Sequence
 
 from ..base import jsonrpc, private_files
 from ..base.log import logger
-from . import events, failure, outcomes, prompt
+from . import cli, events, failure, outcomes, prompt
 from .account import Account
 from .acp import Client, Listener
 from .auth import Credentials, Store
@@ -20,18 +19,18 @@ from .conversation import Conversation, Models, SessionInfo
 from .conversations import Conversations
 from .event_feed import EventFeed
 from .failure import AgentError
+from .idle import IdleWatch
 from .runner import Launch, Runner
 from .transcripts import History, Transcripts
 from .turn import Limits, Turn
 
-# Bytes of the agent's memory, and how long nobody may have talked with it, for it to be ended: it
-# gives no memory back. The next one loads the conversations that go on.
-LARGE, IDLE = 600 << 20, timedelta(minutes=1)
 # How the CLI's log says that the model is asked once more, not in which session
 # (docs/gemini-cli-acp.md 1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 # Seconds in which a cancelled turn ends its commands, with some to spare.
 ENDING = 2.0
+# Seconds between two looks at whether turns still run.
+LOOKING = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Agent(Listener):
 
     Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. The process is
     started when it is first needed, and again after it died. It is the one way into the room, which
-    takes a method more than the twenty.
+    takes some methods more than the twenty.
     """
 
     def __init__(self, options: Options) -> None:
@@ -76,7 +75,9 @@ class Agent(Listener):
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         self._conversations = Conversations(transcripts, home.settings_folder, self.feed)
+        self._command = options.launch.command
         self._runner = Runner(options.launch, home, self)
+        self._idle = IdleWatch(self._runner, lambda: self._conversations.is_busy)
         self.account = Account(
             Store(options.state),
             options.fallback,
@@ -98,6 +99,15 @@ class Agent(Listener):
             return Info(None, None, self._runner.starts)
         return Info(client.version, client.process.pid, self._runner.starts)
 
+    @property
+    def memory(self) -> int:
+        """Bytes that the process holds; 0 without one, or where this machine does not say."""
+        return self._runner.memory
+
+    def can_start(self) -> bool:
+        """Whether the process runs, or its program is there to be started."""
+        return self._runner.running is not None or cli.is_there(self._command)
+
     async def prepare(self) -> None:
         """Start it now, so that the first message need not wait for it."""
         await self._client()
@@ -105,8 +115,16 @@ class Agent(Listener):
     async def stop(self) -> None:
         """Cancel what runs and end the process, within about eight seconds."""
         await self.end_turns()
+        self._idle.stop()
         await self.account.abandon_login()
         await self._runner.stop()
+
+    async def finish_turns(self, seconds: float) -> None:
+        """Wait until no turn runs, for so long at most."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        while self._conversations.is_busy and loop.time() < ends:
+            await asyncio.sleep(LOOKING)
 
     async def end_turns(self) -> None:
         """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
@@ -145,7 +163,7 @@ class Agent(Listener):
         conversation.reserve()
         try:
             await self._connect(conversation)
-            return conversation.begin(said, self._limits, asks, self.account.learn)
+            return conversation.begin(said, self._limits, asks, self._turn_ended)
         finally:
             conversation.release()
 
@@ -284,17 +302,19 @@ class Agent(Listener):
         logger.info("the Gemini CLI ended")
 
     async def _client(self) -> Client:
-        credentials = self.account.credentials
-        if self._conversations.is_idle(IDLE) and self._runner.memory > LARGE:
-            logger.info("the Gemini CLI became large and is started anew")
-            await self._runner.stop()
-        return await self._runner.client(credentials)
+        with self._idle.using():
+            return await self._runner.client(self.account.credentials)
+
+    def _turn_ended(self, body: events.Body) -> None:
+        self.account.learn(body)
+        self._idle.used()
 
     async def _connect(self, conversation: Conversation) -> None:
         """See to a session of the conversation, whose turn may be running."""
         self._conversations.remember(conversation)
         try:
-            await conversation.connect(await self._client())
+            with self._idle.using():
+                await conversation.connect(await self._client())
         except AgentError as error:
             self.account.learn_error(error.code)
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import Sequence
 
 from .failure import CLIENT_NOT_INITIALIZED, AgentError
 
@@ -27,6 +28,12 @@ def find(path: str = "") -> tuple[str, ...]:
             return (node, candidate)
     where = path or "PATH"
     raise AgentError(CLIENT_NOT_INITIALIZED, f"The Gemini CLI is not found in {where}.")
+
+
+def is_there(command: Sequence[str]) -> bool:
+    """Whether the command's program can be run, and the files that it names are there."""
+    files = [word for word in command if os.path.isabs(word)]
+    return shutil.which(command[0]) is not None and all(map(os.path.isfile, files))
 
 
 def _candidates(start: str) -> list[str]:

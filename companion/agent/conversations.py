@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Iterator
 
 from ..base.background import in_thread
@@ -53,9 +53,14 @@ class Conversations:
         """The running or last turn of each."""
         return [it.turn for it in self._by_id.values() if it.turn is not None]
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a message is being answered, or about to be."""
+        return any(each.is_busy for each in self)
+
     def refuse_if_busy(self) -> None:
         """Raises AgentError, code SESSION_BUSY, while a message is being answered."""
-        if any(each.is_busy for each in self):
+        if self.is_busy:
             raise AgentError(failure.SESSION_BUSY, "A message is being answered; cancel it first.")
 
     def cancel(self, session_id: str | None = None) -> int:
@@ -66,13 +71,6 @@ class Conversations:
         for conversation in busy:
             conversation.cancel()
         return len(busy)
-
-    def is_idle(self, time: timedelta) -> bool:
-        """Whether there are some, and nobody has talked in any of them for so long."""
-        if any(not turn.is_over for turn in self.turns):
-            return False
-        newest = max((each.last_used for each in self), default=None)
-        return newest is not None and datetime.now(timezone.utc) - newest >= time
 
     def known(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""

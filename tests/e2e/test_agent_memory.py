@@ -15,12 +15,28 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure, session_opener  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure, idle, session_opener  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.events import Content, Thought  # noqa: E402
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
 from GeminiCompanion.companion.agent.turn import Turn  # noqa: E402
 from model_server import Gate, call  # noqa: E402
+
+
+class GivenBack(AgentCase):
+    @on_loop
+    async def test_a_large_cli_is_ended_without_a_new_message_and_the_conversation_goes_on(
+        self,
+    ) -> None:
+        self.model.will_play("the word is plum", ["I see."])
+        self.model.will_play("and the word", ["Plum."])
+        with mock.patch.multiple(idle, LARGE=0, IDLE=0.2):
+            await self.tell("the word is plum")
+            while self.agent.info().is_running:
+                await asyncio.sleep(0.05)
+        self.assertEqual(text(await self.tell("and the word")), "Plum.")
+        self.assertEqual((self.agent.info().starts, len(self.agent.sessions())), (2, 1))
+        self.assertIn("the word is plum", json.dumps(self.model.last_request()))
 
 
 class Lasting(AgentCase):
