@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any, Callable, Sequence
 from urllib.parse import urlsplit
 
@@ -28,6 +29,8 @@ from .texts import CHINESE, ENGLISH
 PORT = 8080
 # A day.
 MAX_SECONDS = 86_400
+# Seconds for running turns to end by themselves.
+DRAINING = 30
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -58,14 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _serve(asked: argparse.Namespace) -> int:
     folder = os.path.abspath(asked.state or state.default_folder(os.environ))
     server = Server(_settings(asked, folder), folder)
-    ended = _ended_by_signal()
+    signals = _Signals()
     await server.start()
     try:
         print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
         print(f"Its token is in {server.token_file}.")
         # Behind the "#", which no browser sends to a server.
         print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
-        await ended.wait()
+        await signals.told.wait()
+        await _drain(server, asked.drain_time, signals)
     finally:
         await server.stop()
     return 0
@@ -93,20 +97,41 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
     )
 
 
-def _ended_by_signal() -> asyncio.Event:
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    # Its terminal is closed; nohup says that this is not to end it.
-    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    for number in numbers:
-        try:
-            loop.add_signal_handler(number, ended.set)
-        except NotImplementedError:
-            # Windows; there Ctrl+C ends the loop.
-            break
-    return ended
+class _Signals:
+    """The end as the system asks for it: `told` that it is to come, and that nothing is to be
+    waited for any more."""
+
+    def __init__(self) -> None:
+        self.told, self.hurried = asyncio.Event(), asyncio.Event()
+        self._hear(signal.SIGTERM, self._ask)
+        self._hear(signal.SIGINT, self._hurry)
+        # Its terminal is closed; nohup says that this is not to end it.
+        if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            self._hear(signal.SIGHUP, self._hurry)
+
+    def _hear(self, number: int, heard: Callable[[], None]) -> None:
+        # Windows has none; there Ctrl+C ends the loop.
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, heard)
+
+    def _ask(self) -> None:
+        if self.told.is_set():
+            self.hurried.set()
+        self.told.set()
+
+    def _hurry(self) -> None:
+        self.hurried.set()
+        self.told.set()
+
+
+async def _drain(server: Server, seconds: float, signals: _Signals) -> None:
+    waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(signals.hurried.wait())]
+    if not signals.hurried.is_set():
+        logger.info("the server takes no new turns and waits for those that run")
+        waiting.append(asyncio.ensure_future(server.drain(seconds)))
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()
 
 
 def _fail(sentence: str) -> int:
@@ -139,6 +164,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     turn_help = f"seconds for a whole turn; default {usual.turn:g}"
     add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
+    drain_help = f"seconds for running turns once SIGTERM came; default {DRAINING}"
+    add("--drain-time", metavar="N", type=_seconds, default=float(DRAINING), help=drain_help)
     add("--cli", metavar="PATH", default="", help="Gemini CLI; default: the one in PATH")
     add("--model", metavar="NAME", default="", help="the model of new conversations")
     url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"

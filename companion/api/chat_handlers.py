@@ -39,6 +39,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     if seen is not None:
         turn, after = stream.place_of(services, seen)
         return await stream.send(services, inputs, turn, after)
+    services.admission.check()
     fields = inputs.fields
     streams = fields.get("stream", False)
     workspace = _workspace(services, inputs)

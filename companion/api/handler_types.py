@@ -13,6 +13,7 @@ from ..agent import wire
 from ..agent.agent import Agent
 from ..base.large_json import pieces
 from ..base.memory_budget import MemoryShare
+from .admission import Admission
 from .files import Roots
 from .listeners import Listeners
 from .refusal import Refusal
@@ -30,6 +31,7 @@ class Services:
     agent: Agent
     roots: Roots
     listeners: Listeners
+    admission: Admission
     page: Mapping[str, bytes]
     allows_commands: bool
     allows_tools: bool

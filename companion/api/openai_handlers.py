@@ -49,6 +49,7 @@ async def models(services: Services, inputs: Inputs) -> web.StreamResponse:
 async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResponse:
     """An answer to the last message, whole or as chunks. What sets the model's mind, as
     `temperature`, is passed over, for the agent takes none of it."""
+    services.admission.check()
     fields = inputs.fields
     if fields.get("tools") or fields.get("functions"):
         raise Refusal(VALIDATION_ERROR, "openai_tools")

@@ -24,6 +24,8 @@ PATH_REFUSED = "PATH_REFUSED"
 FILE_TOO_LARGE = "FILE_TOO_LARGE"
 FILE_ERROR = "FILE_ERROR"
 COMMANDS_DISABLED = "COMMANDS_DISABLED"
+DRAINING = "DRAINING"
+NOT_READY = "NOT_READY"
 
 # What each code is in HTTP, and in the member `error`.
 KINDS: Mapping[str, tuple[int, str]] = {
@@ -58,6 +60,8 @@ KINDS: Mapping[str, tuple[int, str]] = {
     FILE_ERROR: (500, "File operation failed"),
     failure.TIMED_OUT: (500, "Timed out"),
     TOO_MANY: (503, "Too many connections"),
+    DRAINING: (503, "Shutting down"),
+    NOT_READY: (503, "Not ready"),
 }
 
 

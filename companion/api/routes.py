@@ -13,6 +13,7 @@ from . import (
     file_handlers,
     openai_handlers,
     openapi,
+    operation_handlers,
     schemas,
     session_handlers,
     static_files,
@@ -48,6 +49,10 @@ TURN = {
 }
 API = (
     Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
+    Route("GET", "/healthz", operation_handlers.healthz, NOTHING, schemas.HEALTH,
+          "Does the server live?", is_open=True),
+    Route("GET", "/readyz", operation_handlers.readyz, NOTHING, schemas.HEALTH,
+          "Does the server take messages?", is_open=True),
     Route("POST", "/auth/config", auth_handlers.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
           "Configure the credentials; they are kept.", (400, 409, 500)),
     Route("POST", "/auth/google-login", auth_handlers.google_login, Form(schemas.GOOGLE_LOGIN),

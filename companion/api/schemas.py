@@ -219,6 +219,7 @@ STATUS = record(
         ),
     }
 )
+HEALTH = record({"message": STRING, "status": {"type": "string", "const": "ok"}})
 AUTH_STATUS = record(
     {
         "message": STRING,

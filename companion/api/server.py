@@ -18,6 +18,7 @@ from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
 from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import state, static_files
+from .admission import Admission
 from .dispatch import Dispatcher
 from .files import Roots
 from .guard import Guard
@@ -71,6 +72,7 @@ class Server:
         self.port = 0
         self._settings = settings
         self._folder = folder
+        self._admission = Admission()
 
     @property
     def url(self) -> str:
@@ -96,6 +98,12 @@ class Server:
         end_with_client(request)
         return await self._dispatcher.handle(request)
 
+    async def drain(self, seconds: float) -> None:
+        """Take no new turns from now on, and wait for the end of those that run, for so long at
+        most. All else goes on until `stop`."""
+        self._admission.close()
+        await self.agent.finish_turns(seconds)
+
     async def stop(self) -> None:
         """Take nobody any more, end the turns, the agent and what still runs, within about eight
         seconds."""
@@ -111,6 +119,7 @@ class Server:
             self.agent,
             Roots(settings.roots),
             self._listeners,
+            self._admission,
             page,
             settings.allows_commands,
             settings.allows_tools,

@@ -11,6 +11,7 @@ CHINESE, ENGLISH = "zh", "en"
 TEXTS: Mapping[str, tuple[str, str]] = {
     # What went well.
     "running": ("服务器运行正常", "The server is running."),
+    "ready": ("服务器已就绪", "The server is ready."),
     "auth_configured": ("认证配置已设置", "The credentials are set."),
     "auth_told": ("认证状态查询成功", "This is the state of the login."),
     "login_begun": (
@@ -129,6 +130,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Too many large requests are under way; try again later.",
     ),
     "TOO_MANY": ("连接过多", "Too many connections are open; close some."),
+    "DRAINING": (
+        "服务器正在关闭，不再接受新的消息",
+        "The server is about to end and takes no new messages.",
+    ),
+    "NOT_READY": (
+        "无法启动 Gemini CLI：找不到其程序",
+        "The Gemini CLI cannot be started: its program or Node.js is not there any more.",
+    ),
     "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log tells more."),
     "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),
     "AUTH_REQUIRED": ("认证失败：{reason}", "{reason}"),

@@ -54,16 +54,21 @@ class Guarded(ApiTest):
             with self.subTest(f"{route.method} {path}"):
                 body: Any = {} if route.method == "POST" else None
                 reply = self.ask(route.method, path, body, {"Authorization": ""})
-                if route.path == "/status":
-                    self.assertEqual(reply.status, 200)
+                if route.is_open:
+                    self.assertIn(reply.status, (200, 503))
                     continue
-                self.refused(reply, 401, "UNAUTHORIZED")
+                if route.is_openai:
+                    self.assertEqual((reply.status, reply["error"]["code"]), (401, "UNAUTHORIZED"))
+                else:
+                    self.refused(reply, 401, "UNAUTHORIZED")
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
 
-    def test_the_open_routes_are_the_status_and_the_page(self) -> None:
+    def test_the_open_routes_are_the_status_the_probes_and_the_page(self) -> None:
         known = (*routes.API, *routes.pages(list(static_files.read())))
         paths = {route.path for route in known if route.is_open}
-        self.assertEqual({it for it in paths if "." not in it}, {"/", "/status"})
+        self.assertEqual(
+            {it for it in paths if "." not in it}, {"/", "/status", "/healthz", "/readyz"}
+        )
         self.assertNotIn("/openapi.json", paths)
 
     def test_any_other_token_is_none(self) -> None:

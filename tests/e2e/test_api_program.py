@@ -101,6 +101,58 @@ class Serving(ProgramCase):
         self.assertNotIn(self.token, errors)
         self.assertNotIn("Traceback", errors)
 
+    def draining(self, model: ModelServer, *arguments: str) -> Any:
+        """A program that was told to end while a turn runs, the turn's answer to come, and what
+        lets the turn end."""
+        gate = Gate()
+        self.addCleanup(gate.set)
+        model.will_play("long", ["one, ", gate, "two"])
+        process = self.serve("--gemini-url", model.url, "--model", MODEL, *arguments)
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+        replies: list[Any] = []
+        body = {"message": "long"}
+        asking = threading.Thread(target=lambda: replies.append(self.ask("POST", "/chat", body)))
+        asking.start()
+        self.addCleanup(asking.join, PATIENCE)
+        self.until(lambda: any(it["isBusy"] for it in self.ask("GET", "/sessions")["sessions"]))
+        process.send_signal(signal.SIGTERM)
+        self.until(lambda: not self.ask("GET", "/readyz")["success"])
+        return process, lambda: (asking.join(PATIENCE), replies[0])[1], gate
+
+    def until(self, condition: Any) -> None:
+        ends = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), ends)
+            time.sleep(0.02)
+
+    @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
+    def test_a_turn_that_runs_comes_to_its_end_and_no_other_begins(self) -> None:
+        with ModelServer() as model:
+            process, answer, gate = self.draining(model, "--drain-time", "600")
+            refused = self.ask("POST", "/chat", {"message": "another"})
+            self.assertEqual(refused["code"], "DRAINING")
+            gate.set()
+            self.assertEqual((answer()["response"], answer()["reason"]), ("one, two", "end_turn"))
+            _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, "Traceback" in errors), (0, False), errors)
+
+    @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
+    def test_a_turn_that_takes_longer_than_draining_may_is_cancelled(self) -> None:
+        with ModelServer() as model:
+            process, answer, _gate = self.draining(model, "--drain-time", "3")
+            self.assertEqual(answer()["reason"], "cancelled")
+            process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
+    @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
+    def test_who_asks_twice_waits_for_no_turn(self) -> None:
+        with ModelServer() as model:
+            process, answer, _gate = self.draining(model, "--drain-time", "600")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(answer()["reason"], "cancelled")
+            process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
+
     def test_an_interrupt_ends_it_too(self) -> None:
         process = self.serve("--language", "en")
         self.assertEqual(self.ask("GET", "/status")["message"], "The server is running.")
