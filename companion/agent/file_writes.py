@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..base import jsonrpc
@@ -112,15 +113,23 @@ def write(path: str, content: str, seen: Seen | None) -> str:
     if seen is None:
         _write(path, content)
         return ""
-    if _plain(content) != _plain(seen.diff.new_text):
+    is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
+    if _plain(content) != _plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
         raise NotWritten(CHANGED.format(path=path))
-    if seen.text is None or _plain(seen.text) == _plain(content):
+    if seen.text is None or not is_changed:
         _write(path, content)
         return ""
-    if _plain(_read(path)) != _plain(seen.diff.old_text):
-        raise NotWritten(CHANGED.format(path=path))
     _write(path, _like(content, seen.text))
     return NOTE.format(path=path, text=seen.text)
+
+
+def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
+    """Whether the file still holds what the user was shown. Of other encodings than UTF-8 that
+    cannot be told, so only the agent's own text may be written there. Raises OSError."""
+    try:
+        return _plain(_read(path).decode("utf-8")) == _plain(seen.diff.old_text)
+    except UnicodeDecodeError:
+        return not is_changed
 
 
 def _like(content: str, text: str) -> str:
@@ -135,18 +144,34 @@ def _plain(text: str) -> str:
     return text[text.startswith(BOM) :].replace("\r\n", "\n")
 
 
-def _read(path: str) -> str:
+def _read(path: str) -> bytes:
     try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
+        with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        return ""
+        return b""
 
 
 def _write(path: str, content: str) -> None:
-    """In place, as the CLI would: through links, with the mode that the file has."""
-    data = content.encode("utf-8", "replace")
+    """In place, as the CLI would: through links, with the mode that the file has. What it held is
+    there again where the disk does not take all of it. Raises OSError."""
+    before = _read(path) if os.path.exists(path) else None
+    try:
+        _overwrite(path, content.encode("utf-8", "replace"))
+    except OSError:
+        with suppress(OSError):
+            if before is None:
+                os.unlink(path)
+            else:
+                # Its room is still its own, also on a full disk.
+                _overwrite(path, before)
+        raise
+
+
+def _overwrite(path: str, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    with open(descriptor, "wb") as file:
-        file.write(data)
+    with open(descriptor, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
         file.truncate()
