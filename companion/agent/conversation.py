@@ -14,13 +14,20 @@ from ..base.background import in_thread
 from . import events
 from .acp import Client, Session
 from .event_log import EventLog
-from .failure import INTERNAL_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session
+from .failure import (
+    INTERNAL_ERROR,
+    SESSION_BUSY,
+    STREAM_ERROR,
+    VALIDATION_ERROR,
+    AgentError,
+    no_session,
+)
 from .outcomes import Approvals
 from .prompt import Message
 from .recording import Recording
 from .resumption import as_resource, remove_recordings
 from .session_opener import SessionOpener
-from .transcripts import History, Transcript, sum_of, title_of
+from .transcripts import History, Summary, Transcript, sum_of, title_of
 from .turn import Limits, Turn
 
 # Seconds for a transcript to be read or written.
@@ -31,6 +38,8 @@ REMINDED = (
     "The agent was started anew and could not take up this conversation; it was given its text to"
     " read instead."
 )
+# How a turn ends during which the server ended.
+BROKEN_OFF = events.Error(STREAM_ERROR, "The server ended before this turn did.")
 UNSAVED = "The disk does not take what is said here: after a restart it will be missing."
 
 
@@ -81,16 +90,16 @@ class Conversation:
     def __init__(
         self,
         transcript: Transcript,
-        history: History,
+        summary: Summary,
         home: str,
         told: Callable[[events.Event], None],
     ) -> None:
-        self.id = history.id
-        self.workspace = history.workspace
+        self.id = summary.id
+        self.workspace = summary.workspace
         self.turn: Turn | None = None
-        self.is_owned = "owned" in history.changes
-        self.has_begun = "session" in history.changes or bool(history.turns)
-        self.created, self.last_used = history.created, history.last_used
+        self.is_owned = "owned" in summary.changes
+        self.has_begun = "session" in summary.changes or summary.turns > 0
+        self.created, self.last_used = summary.created, summary.last_used
         self._transcript = transcript
         self._home = home
         self._told = told
@@ -99,10 +108,11 @@ class Conversation:
         self._recording = Recording(home, "")
         self._models = Models((), "")
         self._modes = Modes()
-        self._title = history.title
-        self._wanted = dict(history.changes)
-        self._usage = history.usage
-        self._turns = len(history.turns)
+        self._title = summary.title
+        self._wanted = dict(summary.changes)
+        self._usage = summary.usage
+        self._turns = summary.turns
+        self._unfinished = summary.unfinished
         self._opener = SessionOpener(home, self.workspace)
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
@@ -149,6 +159,11 @@ class Conversation:
             history = await in_thread(self._transcript.read, READING)
         except (OSError, asyncio.TimeoutError) as error:
             raise AgentError(INTERNAL_ERROR, "The conversation cannot be read.") from error
+        for turn in history.turns if history is not None else ():
+            if turn.id in self._unfinished and not turn.is_over:
+                # Not written down: another server with the same folder may be at work on it.
+                number, time = len(turn.events) + 1, turn.last_time
+                turn.events.append(events.Event(number, time, self.id, turn.id, BROKEN_OFF))
         return history or History(self.id, self.workspace, self.created)
 
     def reserve(self) -> None:

@@ -14,13 +14,11 @@ from . import events, failure
 from .conversation import Conversation
 from .event_feed import EventFeed
 from .failure import AgentError
-from .transcripts import History, Transcript, Transcripts
+from .transcripts import Summary, Transcript, Transcripts
 from .turn import Turn
 
 # Conversations that there may be; more are refused, and none is dropped for a new one.
 MAX_CONVERSATIONS = 2000
-# How a turn ends during which the server ended.
-BROKEN_OFF = events.Error(failure.STREAM_ERROR, "The server ended before this turn did.")
 
 
 class Conversations:
@@ -37,13 +35,9 @@ class Conversations:
     async def load(self) -> None:
         """Take up those that are on disk; one that cannot be read is passed over, and stays there.
         To be called before anything else."""
-        found = await in_thread(lambda: list(_histories(self._transcripts)))
-        for transcript, history in sorted(found, key=lambda pair: pair[1].last_used):
-            if history.turns and not history.turns[-1].is_over:
-                last = history.turns[-1]
-                number, now = len(last.events) + 1, datetime.now(timezone.utc)
-                transcript.event(events.Event(number, now, history.id, last.id, BROKEN_OFF))
-            self._by_id[history.id] = self._conversation(transcript, history)
+        found = await in_thread(lambda: list(_summaries(self._transcripts)))
+        for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
+            self._by_id[summary.id] = self._conversation(transcript, summary)
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(list(self._by_id.values()))
@@ -101,8 +95,9 @@ class Conversations:
                 failure.VALIDATION_ERROR,
                 f"There are {MAX_CONVERSATIONS} conversations, which is the most; delete some.",
             )
-        history = History(secrets.token_hex(16), real, datetime.now(timezone.utc))
-        return self._conversation(self._transcripts.of(history.id), history)
+        now = datetime.now(timezone.utc)
+        summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
+        return self._conversation(self._transcripts.of(summary.id), summary)
 
     def remember(self, conversation: Conversation) -> None:
         """As the one that was used last."""
@@ -138,8 +133,8 @@ class Conversations:
         turn = None if found is None else found.turn
         return turn if turn is not None and not turn.is_over else None
 
-    def _conversation(self, transcript: Transcript, history: History) -> Conversation:
-        return Conversation(transcript, history, self._home, self._feed.publish)
+    def _conversation(self, transcript: Transcript, summary: Summary) -> Conversation:
+        return Conversation(transcript, summary, self._home, self._feed.publish)
 
     def asking(self, call_id: str, session_id: str | None) -> Turn:
         """The turn of which the call waits for a decision, in the conversation `session_id` or in
@@ -155,15 +150,15 @@ class Conversations:
         return asking[0]
 
 
-def _histories(transcripts: Transcripts) -> Iterator[tuple[Transcript, History]]:
+def _summaries(transcripts: Transcripts) -> Iterator[tuple[Transcript, Summary]]:
     for transcript in transcripts:
         try:
-            history = transcript.read()
+            summary = transcript.summary()
         except OSError as error:
             logger.warning("a conversation cannot be read: %s", error)
             continue
-        if history is not None:
-            yield transcript, history
+        if summary is not None:
+            yield transcript, summary
 
 
 def _call_id(event: events.Event) -> str:

@@ -18,7 +18,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Iterator, Mapping
+from typing import IO, Any, Callable, Iterator, Mapping
 
 from ..base import private_files
 from ..base.log import logger
@@ -32,6 +32,11 @@ SUFFIX = ".jsonl"
 MAX_BYTES = 64 << 20
 # Characters of a title that is made of the first message.
 MAX_TITLE = 80
+# What a line of our own that is damaged may raise as it is read.
+DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+# How an event's line begins, and what the last one of a turn has in it.
+EVENT = b'{"type":"event",'
+ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
 BODIES = {
     body.type: body
     for body in (
@@ -61,6 +66,26 @@ class PastTurn:
     def is_over(self) -> bool:
         return bool(self.events) and self.events[-1].is_last
 
+    @property
+    def last_time(self) -> datetime:
+        return self.events[-1].time if self.events else self.time
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is to be known of a conversation without its turns; `changes` are the last of each kind,
+    `unfinished` are the ids of the turns without an end."""
+
+    id: str
+    workspace: str
+    created: datetime
+    last_used: datetime
+    title: str = ""
+    turns: int = 0
+    usage: Usage = Usage()
+    changes: Mapping[str, str] = field(default_factory=dict)
+    unfinished: frozenset[str] = frozenset()
+
 
 @dataclass
 class History:
@@ -85,6 +110,20 @@ class History:
         last = [turn.events[-1].body for turn in self.turns if turn.events]
         return sum_of([body.usage for body in last if isinstance(body, events.Complete)])
 
+    @property
+    def summary(self) -> Summary:
+        return Summary(
+            self.id,
+            self.workspace,
+            self.created,
+            self.last_used,
+            self.title,
+            len(self.turns),
+            self.usage,
+            self.changes,
+            frozenset(turn.id for turn in self.turns if not turn.is_over),
+        )
+
 
 class Transcript:
     """The file of one conversation. What cannot be written is logged once, and the conversation
@@ -94,6 +133,8 @@ class Transcript:
         self.path = os.path.join(folder, id + SUFFIX)
         self.is_complete = True
         self._id = id
+        # Whether the file is known to end with a whole line.
+        self._ends_whole = False
 
     @property
     def is_full(self) -> bool:
@@ -102,13 +143,10 @@ class Transcript:
         return False
 
     def begin(self, workspace: str, created: datetime) -> None:
-        self._append(
-            type="conversation",
-            version=VERSION,
-            id=self._id,
-            workspace=workspace,
-            created=created.isoformat(),
-        )
+        """Make the file. What comes later goes into this file only: a new one in the place of one
+        that somebody removed would be nobody's conversation."""
+        line = {"type": "conversation", "version": VERSION, "id": self._id}
+        self._write({**line, "workspace": workspace, "created": created.isoformat()}, os.O_CREAT)
 
     def message(self, turn: str, text: str, files: list[str]) -> None:
         now = datetime.now(timezone.utc).isoformat()
@@ -130,25 +168,38 @@ class Transcript:
 
     def read(self) -> History | None:
         """None where it is no conversation of ours. Raises OSError. It may take a while."""
-        history: History | None = None
+        return self._read(lambda line: True)
+
+    def summary(self) -> Summary | None:
+        """The same without what was said, which takes a fraction of the time and no memory."""
+        history = self._read(_counts)
+        return None if history is None else history.summary
+
+    def _read(self, wanted: Callable[[bytes], bool]) -> History | None:
         with open(self.path, "rb") as file:
+            history = _history(_parsed(file.readline()))
+            if history is None:
+                return None
             for line in file:
-                value = _parsed(line)
-                if history is None:
-                    history = _history(value)
-                    if history is None:
-                        return None
-                else:
-                    with suppress(KeyError, TypeError, ValueError):
-                        _take(history, value)
+                if wanted(line):
+                    with suppress(*DAMAGED):
+                        _take(history, _parsed(line))
         return history
 
     def _append(self, **line: Any) -> None:
+        self._write(line)
+
+    def _write(self, line: Mapping[str, Any], how: int = 0) -> None:
         data = json.dumps(clean(line), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with open(descriptor, "ab") as file:
-                file.write(data + b"\n")
+            flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | how
+            descriptor = os.open(self.path, flags, 0o600)
+            with open(descriptor, "a+b") as file:
+                # After a crash, or on a full disk, a line may have been begun only.
+                start = b"" if self._ends_whole or _ends_whole(file) else b"\n"
+                self._ends_whole = False
+                file.write(start + data + b"\n")
+            self._ends_whole = True
         except OSError as error:
             if self.is_complete:
                 logger.error("a conversation cannot be written down: %s", error)
@@ -163,8 +214,9 @@ class Transcripts:
         self.folder = folder
 
     def __iter__(self) -> Iterator[Transcript]:
-        names = sorted(name for name in os.listdir(self.folder) if name.endswith(SUFFIX))
-        return (self.of(name[: -len(SUFFIX)]) for name in names)
+        found = (self.of(name[: -len(SUFFIX)]) for name in sorted(os.listdir(self.folder)))
+        # A pipe would be waited for without an end.
+        return (each for each in found if os.path.isfile(each.path))
 
     def of(self, id: str) -> Transcript:
         return Transcript(self.folder, id)
@@ -189,6 +241,19 @@ def sum_of(usages: list[Usage]) -> Usage:
     )
 
 
+def _counts(line: bytes) -> bool:
+    """Whether the line counts for a summary: all but events, and the ends of turns."""
+    return not line.startswith(EVENT) or any(end in line for end in ENDS)
+
+
+def _ends_whole(file: IO[bytes]) -> bool:
+    """Whether the file is empty or ends with a line feed."""
+    if not file.seek(0, os.SEEK_END):
+        return True
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
+
+
 def _parsed(line: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(line.decode("utf-8"))
@@ -202,12 +267,12 @@ def _history(head: Mapping[str, Any]) -> History | None:
         if head["type"] != "conversation" or head["version"] != VERSION:
             return None
         return History(str(head["id"]), str(head["workspace"]), _time(head["created"]))
-    except (KeyError, TypeError, ValueError):
+    except DAMAGED:
         return None
 
 
 def _take(history: History, line: Mapping[str, Any]) -> None:
-    """Raises KeyError, TypeError, ValueError where the line is damaged."""
+    """Raises one of DAMAGED."""
     kind = line["type"]
     if kind == "change":
         history.changes.update({name: str(line[name]) for name in line if name != "type"})
@@ -223,7 +288,10 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
 
 
 def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"Expected a time with a zone; got {text!r}.")
+    return time
 
 
 def _body(value: dict[str, Any]) -> Body:

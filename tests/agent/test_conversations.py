@@ -49,7 +49,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         transcript.begin(self.workspace, NOW)
         transcript.change(session="12345678-session")
         transcript.message("turn", "hello", [])
-        over = events.Complete(events.END_TURN, events.Usage())
+        over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
         transcript.event(Event(1, NOW, id, "turn", over))
         return transcript
 
@@ -79,6 +79,29 @@ class WithoutACli(OnDisk):
         await self.refused(agent.new_session(self.workspace))
         self.assertEqual(agent.sessions(), ())
         self.assertEqual(os.listdir(self.folder), [])
+
+
+class CutOff(OnDisk):
+    async def test_a_turn_without_an_end_is_told_as_broken_off_and_its_file_is_left_alone(
+        self,
+    ) -> None:
+        transcript = self.written()
+        transcript.message("second", "and then?", [])
+        transcript.event(Event(1, NOW, ID, "second", events.Content("Then")))
+        with open(transcript.path, "rb") as file:
+            before = file.read()
+        agent = await self.started()
+        story = (await agent.history(ID)).turns[-1].events
+        self.assertEqual([event.number for event in story], [1, 2])
+        assert isinstance(story[-1].body, events.Error)
+        self.assertEqual(story[-1].body.code, failure.STREAM_ERROR)
+        # Another server with the same folder may be at work on it, and end it.
+        with open(transcript.path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
+        transcript.event(Event(2, NOW, ID, "second", over))
+        story = (await agent.history(ID)).turns[-1].events
+        self.assertEqual([event.body for event in story[1:]], [over])
 
 
 class WithSessions(OnDisk):

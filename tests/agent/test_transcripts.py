@@ -1,0 +1,105 @@
+"""The files of conversations: whole after crashes, and cheap to look at."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tracemalloc
+import unittest
+from datetime import datetime, timezone
+
+from GeminiCompanion.companion.agent import events
+from GeminiCompanion.companion.agent.events import END_TURN, Complete, Content, Event, Usage
+from GeminiCompanion.companion.agent.transcripts import History, Transcript, Transcripts
+
+ID = "a" * 32
+NOW = datetime.now(timezone.utc)
+OVER = Complete(END_TURN, Usage(3, 4, {"a model": (3, 4)}))
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.transcripts = Transcripts(os.path.join(temporary.name, "conversations"))
+        self.transcript = self.transcripts.of(ID)
+        self.transcript.begin("/work", NOW)
+
+    def again(self) -> Transcript:
+        """As another run of the server has it."""
+        return self.transcripts.of(ID)
+
+    def history(self) -> History:
+        history = self.again().read()
+        assert history is not None
+        return history
+
+    def turn(self, id: str, *bodies: events.Body) -> None:
+        self.transcript.message(id, f"message {id}", [])
+        for number, body in enumerate(bodies, 1):
+            self.transcript.event(Event(number, NOW, ID, id, body))
+
+    def damage(self, data: bytes) -> None:
+        with open(self.transcript.path, "ab") as file:
+            file.write(data)
+
+    def test_a_line_that_was_begun_only_does_not_cost_the_next_one(self) -> None:
+        self.turn("one", OVER)
+        self.damage(b'{"type":"mess')
+        transcript = self.again()
+        transcript.message("two", "second", [])
+        transcript.event(Event(1, NOW, ID, "two", OVER))
+        self.assertEqual([turn.text for turn in self.history().turns], ["message one", "second"])
+        self.assertTrue(self.history().turns[1].is_over)
+
+    def test_damaged_lines_cost_themselves(self) -> None:
+        self.turn("one", OVER)
+        start = b'{"type":"event","turn":"one","number":1,"time":"%b","body":' % (
+            NOW.isoformat().encode("ascii")
+        )
+        self.damage(
+            start + b'{"type":"complete","reason":"x","usage":{"input_tokens":1,'
+            b'"output_tokens":1,"by_model":[1]}}}\n'
+            + start.replace(b'"number":1,', b'"number":Infinity,') + b'{"type":"error"}}\n'
+            + b'{"type":"message","turn":"x","time":"2026-01-01T00:00:00","text":"","files":[]}\n'
+        )  # fmt: skip
+        self.assertEqual([turn.id for turn in self.history().turns], ["one"])
+        self.assertIsNotNone(self.again().summary())
+
+    def test_a_file_that_somebody_removed_is_not_made_anew_without_its_beginning(self) -> None:
+        os.unlink(self.transcript.path)
+        self.turn("one", OVER)
+        self.assertFalse(self.transcript.is_complete)
+        self.assertFalse(os.path.exists(self.transcript.path))
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such files")
+    def test_what_is_no_file_is_passed_over(self) -> None:
+        os.mkfifo(os.path.join(self.transcripts.folder, "pipe.jsonl"))
+        os.mkdir(os.path.join(self.transcripts.folder, "folder.jsonl"))
+        self.assertEqual([each.path for each in self.transcripts], [self.transcript.path])
+
+    def test_a_summary_tells_what_the_whole_file_tells(self) -> None:
+        trap = Content('{"type":"event","body":{"type":"complete"')
+        self.turn("one", Content("Hello"), trap, OVER)
+        self.transcript.change(session="s", title="A title")
+        self.turn("two", Content("Hello"), events.Error("CODE", "It broke off."))
+        self.turn("three", Content("Hello"))
+        summary = self.again().summary()
+        self.assertEqual(summary, self.history().summary)
+        assert summary is not None
+        self.assertEqual((summary.turns, summary.unfinished), (3, {"three"}))
+        self.assertEqual(summary.usage, OVER.usage)
+
+    def test_a_summary_of_a_long_conversation_takes_no_memory(self) -> None:
+        self.turn("one", *[Content("x" * 100) for _ in range(2000)], OVER)
+        size = os.path.getsize(self.transcript.path)
+        transcript = self.again()
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        transcript.summary()
+        _now, peak = tracemalloc.get_traced_memory()
+        self.assertLess(peak, size // 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
