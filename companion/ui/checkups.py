@@ -12,7 +12,7 @@ import sublime
 
 from ..ide.clis import GEMINI_CLI
 from ..ide.doctor.checks import Failed
-from ..ide.doctor.report import Examination
+from ..ide.doctor.report import Examination, shortened
 from ..ide.events import ExaminationAsked
 from ..ide.service import Companion
 from . import queues, settings
@@ -137,6 +137,11 @@ def button(failed: Failed) -> str:
         return ""
     arguments = {"action": failed.action, "argument": failed.argument}
     return link("gemini_companion_remedy", arguments, LABELS[failed.action])
+
+
+def shown(text: str) -> str:
+    """As HTML, with ~ for the user's home folder."""
+    return escape(shortened(text, os.path.expanduser("~")))
 
 
 def link(command: str, arguments: Mapping[str, Any], label: str) -> str:

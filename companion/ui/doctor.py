@@ -12,7 +12,6 @@ from .. import __version__
 from ..ide.doctor.checks import Failed, Ok
 from ..ide.doctor.report import Examination, Row, shortened
 from . import checkups
-from .welcome import checks_shown
 
 NAME = "Gemini Companion: Doctor"
 FINE = "Nothing is in the way."
@@ -26,7 +25,7 @@ def html(found: tuple[Examination, ...]) -> str:
         clis = "One CLI is" if connected == 1 else f"{connected} CLIs are"
         parts.append(f'<p class="ok">{clis} connected to this window.</p>')
     for examination in found:
-        parts += [f"<h2>{checks_shown(examination.subject)}</h2>", _verdict(examination)]
+        parts += [f"<h2>{checkups.shown(examination.subject)}</h2>", _verdict(examination)]
         parts += [_row(row) for row in examination.rows]
     copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
     again = checkups.link("gemini_companion_doctor", {}, "Look Again")
@@ -37,14 +36,14 @@ def _verdict(examination: Examination) -> str:
     failure = examination.failure
     if failure is None:
         return f'<p class="ok">{FINE}</p>'
-    words = f"{checks_shown(failure.what)} {checks_shown(failure.remedy)}"
+    words = f"{checkups.shown(failure.what)} {checkups.shown(failure.remedy)}"
     return f'<p class="failed">{words} {checkups.button(failure)}</p>'
 
 
 def _row(row: Row) -> str:
     name = escape(row.check.name)
     if isinstance(row.result, Ok):
-        found = checks_shown(row.result.found)
+        found = checkups.shown(row.result.found)
         return f'<div><span class="ok">\u2713</span> {name} <span class="path">{found}</span></div>'
     if isinstance(row.result, Failed):
         return f'<div><span class="failed">\u2717 {name}</span></div>'

@@ -231,6 +231,10 @@ class Way(unittest.TestCase):
         self.assertIn("FAILED  Login", text)
         self.assertIn("-       Detection", text)
         short = report.shortened(text, "/home/ann")
+        self.assertEqual(
+            report.shortened("/home/anna, /home/ann-2/b, in /home/ann.", "/home/ann"),
+            "/home/anna, /home/ann-2/b, in ~.",
+        )
         self.assertNotIn("hush", short + repr(facts(environment=secret)))
         self.assertNotIn("/home/ann", short)
 

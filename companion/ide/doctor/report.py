@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .checks import CHECKS, Check, Failed, Ok
@@ -65,5 +66,12 @@ def examine(facts: Facts) -> Examination:
 
 
 def shortened(text: str, home: str) -> str:
-    """With ~ for the user's home folder."""
-    return text.replace(home, "~") if len(home) > 1 else text
+    """With ~ for the user's home folder, and no other whose name begins like that.
+
+    >>> shortened("/home/al/a and /home/alice/b", "/home/al")
+    '~/a and /home/alice/b'
+    """
+    if len(home) < 2:
+        return text
+    # A dot may end a sentence, or be in a name.
+    return re.sub(re.escape(home) + r"(?![\w-]|\.\w)", "~", text)
