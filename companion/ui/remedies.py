@@ -16,6 +16,10 @@ from ..ide.events import DiscoveryRepaired, WorkAsked
 from ..ide.service import Companion
 from . import queues, settings
 
+NOT_REMOVED = (
+    "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
+)
+
 
 class Remedies:
     """`changed` is called when something was done."""
@@ -47,11 +51,19 @@ class Remedies:
         elif action == checks.ADD_FOLDER:
             _add_folder(window, argument)
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
-            self._companion.post(DiscoveryRepaired(window.id(), argument, self._is_done))
+            self._companion.post(self._repaired(window, argument))
 
-    def _is_done(self, removed: bool) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(self._changed)
+    def _repaired(self, window: sublime.Window, dead: str) -> DiscoveryRepaired:
+        def show(is_removed: bool) -> None:
+            if dead and not is_removed:
+                self._tell(NOT_REMOVED.format(dead))
+            self._changed()
+
+        def reply(is_removed: bool) -> None:
+            """On the companion's thread."""
+            queues.on_ui_thread(partial(show, is_removed))
+
+        return DiscoveryRepaired(window.id(), dead, reply)
 
     def _use(self, program: str) -> None:
         stored = sublime.load_settings(settings.FILE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from html import escape
 
 import sublime
 
@@ -31,29 +30,25 @@ def html(found: tuple[Examination, ...]) -> str:
     """The page, of a CLI in the window's folders, or of one that would be started there."""
     facts = found[-1].facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
+    settings = checks.by_id("settings").look(facts)
+    if isinstance(settings, Failed):
+        # Whatever stands in that file, the CLI stops at it.
+        results["enabled"] = settings
     is_connected = bool(facts.window.connected)
     parts = [f"<h1>{NAME}</h1>", f"<p>{CONNECTED if is_connected else TO_DO}</p>"]
     for id, title in STEPS.items():
         result = results[id]
         if isinstance(result, Failed):
             parts.append(f'<p><span class="failed">\u2717</span> {title} {checkups.button(result)}')
-            parts.append(f'<br><span class="remedy">{_words(result)}</span></p>')
+            words = checkups.shown(f"{result.what} {result.remedy}")
+            parts.append(f'<br><span class="remedy">{words}</span></p>')
         elif result is not None:
-            shown = checks_shown(result.found)
+            shown = checkups.shown(result.found)
             parts.append(f'<p><span class="ok">\u2713</span> {title} ')
             parts.append(f'<span class="path">{shown}</span></p>')
     doctor = checkups.link("gemini_companion_doctor", {}, "Doctor")
     parts.append(f"<p>Something is in the way that this page does not name? {doctor}</p>")
     return "".join(parts)
-
-
-def checks_shown(found: str) -> str:
-    home = os.path.expanduser("~")
-    return escape(found.replace(home, "~") if len(home) > 1 else found)
-
-
-def _words(failed: Failed) -> str:
-    return checks_shown(f"{failed.what} {failed.remedy}")
 
 
 def is_first_start(cache: str, state_path: str) -> bool:

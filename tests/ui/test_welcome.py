@@ -105,6 +105,15 @@ class Welcome(Pages):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"ide": {"enabled": True, "hasSeenNudge": True}})
 
+    def test_settings_at_which_the_cli_stops_are_no_step_done(self) -> Steps:
+        os.mkdir(os.path.join(self.home, ".gemini"))
+        path = os.path.join(self.home, ".gemini", "settings.json")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('{"ide": {"enabled": true, "hasSeenNudge": true},}')
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield lambda: "has commas before closing brackets" in self.page(self.running.welcome)
+        self.assertIn("Enable", self.links(self.running.welcome))
+
     def test_it_turns_into_connected_by_itself(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         self.assertIn(welcome.TO_DO, self.page(self.running.welcome))
@@ -181,6 +190,21 @@ class Doctor(Pages):
         self.window.run_command("gemini_companion_remedy", arguments)
         yield lambda: not os.path.exists(dead)
         yield lambda: os.path.exists(os.path.join(place, ours))
+
+    def test_a_file_of_somebody_else_that_is_not_removed_is_named(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        # As old editors wrote it, without the port in its name.
+        path = os.path.join(gathering_places()[0], "gemini-ide-server-1.json")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("{}")
+        self.addCleanup(os.unlink, path)
+        told: list[str] = []
+        with mock.patch.object(self.running.remedies, "_tell", told.append):
+            arguments = {"action": "sweep", "argument": path}
+            self.window.run_command("gemini_companion_remedy", arguments)
+            yield lambda: told
+        self.assertIn(path, told[0])
+        self.assertTrue(os.path.exists(path))
 
     def test_a_folder_is_added_to_the_window(self) -> Steps:
         before = self.window.project_data()
