@@ -249,6 +249,10 @@ class Agent(Listener):
             conversation.set_title(title)
         return conversation.info
 
+    def check_session(self, session_id: str) -> None:
+        """Code: SESSION_NOT_FOUND."""
+        self._conversations.known(session_id)
+
     async def history(self, session_id: str) -> History:
         """All that was said in a conversation. Code: SESSION_NOT_FOUND."""
         return await self._conversations.known(session_id).history()

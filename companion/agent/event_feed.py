@@ -18,12 +18,14 @@ class Gone(Exception):
 
 
 class EventFeed:
-    """All methods are called on one loop."""
+    """All methods are called on one loop. Readers hold nothing of their own."""
 
     def __init__(self) -> None:
         self._recent: deque[tuple[Event, int]] = deque()
         self._characters = 0
-        self._readers: set[asyncio.Queue[Event]] = set()
+        # Events before the recent ones.
+        self._forgotten = 0
+        self._grown = asyncio.Event()
 
     def publish(self, event: Event) -> None:
         size = _size(event.body)
@@ -31,37 +33,37 @@ class EventFeed:
         self._characters += size
         while len(self._recent) > MAX_EVENTS or self._characters > MAX_CHARACTERS:
             self._characters -= self._recent.popleft()[1]
-        for reader in self._readers:
-            reader.put_nowait(event)
+            self._forgotten += 1
+        grown, self._grown = self._grown, asyncio.Event()
+        grown.set()
 
     def follow(
         self, session_id: str | None, after: tuple[str, int] | None
     ) -> AsyncGenerator[Event, None]:
         """The events from now on, of one conversation or of all; those after the turn and number
-        `after`, too. Never ends by itself; `aclose` ends it. Raises Gone."""
-        queue: asyncio.Queue[Event] = asyncio.Queue()
-        for event in () if after is None else self._since(after):
-            queue.put_nowait(event)
-        self._readers.add(queue)
-        return self._read(queue, session_id)
+        `after`, too. Ends for a reader so slow that their next event is forgotten. Raises Gone."""
+        place = self._end if after is None else self._place_of(after) + 1
+        return self._read(place, session_id)
 
-    async def _read(
-        self, queue: asyncio.Queue[Event], session_id: str | None
-    ) -> AsyncGenerator[Event, None]:
-        try:
-            while True:
-                event = await queue.get()
-                if session_id in (None, event.session_id):
-                    yield event
-        finally:
-            self._readers.discard(queue)
+    @property
+    def _end(self) -> int:
+        return self._forgotten + len(self._recent)
 
-    def _since(self, after: tuple[str, int]) -> list[Event]:
-        events = [event for event, _size in self._recent]
-        for index, event in enumerate(events):
-            if (event.turn_id, event.number) == after:
-                return events[index + 1 :]
+    def _place_of(self, wanted: tuple[str, int]) -> int:
+        for place, (event, _size) in enumerate(self._recent, self._forgotten):
+            if (event.turn_id, event.number) == wanted:
+                return place
         raise Gone
+
+    async def _read(self, place: int, session_id: str | None) -> AsyncGenerator[Event, None]:
+        while place >= self._forgotten:
+            if place == self._end:
+                await self._grown.wait()
+                continue
+            event, _size = self._recent[place - self._forgotten]
+            place += 1
+            if session_id in (None, event.session_id):
+                yield event
 
 
 def _size(value: Any) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Iterator, Sequence
+import dataclasses
+from collections import deque
+from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
@@ -68,11 +70,15 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     id = inputs.fields["sessionId"]
     # Before the transcript is read, so that nothing falls between.
     coming = services.agent.feed.follow(id, None)
-    try:
-        told = list(_all(await services.agent.history(id)))
-        return await stream.follow(services, inputs, _joined(_after(inputs, told), told, coming))
-    finally:
-        await coming.aclose()
+    seen = inputs.request.headers.get(LAST_SEEN)
+    if seen is None:
+        services.agent.check_session(id)
+        return await stream.follow(services, inputs, coming)
+    told = list(_all(await services.agent.history(id)))
+    missed = _after(seen, told)
+    known = {event.turn_id: event.number for event in told}
+    del told
+    return await stream.follow(services, inputs, _joined(missed, known, coming))
 
 
 async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -83,33 +89,27 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
         coming = services.agent.feed.follow(None, after)
     except Gone:
         raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
-    try:
-        return await stream.follow(services, inputs, coming)
-    finally:
-        await coming.aclose()
+    return await stream.follow(services, inputs, coming)
 
 
-def _after(inputs: Inputs, told: Sequence[Event]) -> Sequence[Event]:
-    """The events after Last-Event-ID, none without it. Raises Refusal."""
-    seen = inputs.request.headers.get(LAST_SEEN)
-    if seen is None:
-        return ()
+def _after(seen: str, told: Sequence[Event]) -> deque[Event]:
+    """The events after the one with this id. Raises Refusal."""
     place = stream.parts_of(seen)
     for index, event in enumerate(told):
         if (event.turn_id, event.number) == place:
-            return told[index + 1 :]
+            return deque(told[index + 1 :])
     raise Refusal(TURN_NOT_FOUND, turn=place[0][:100])
 
 
 async def _joined(
-    missed: Sequence[Event], told: Sequence[Event], coming: AsyncIterator[Event]
+    missed: deque[Event], known: Mapping[str, int], coming: AsyncIterator[Event]
 ) -> AsyncIterator[Event]:
-    """Each event once, though the feed may have some that were `told` by the transcript."""
-    known = {(event.turn_id, event.number) for event in told}
-    for event in missed:
-        yield event
+    """Each event once, though the feed may have some of those that the transcript had: `known` are
+    the last numbers of its turns. What was sent is let go, for the stream has no end."""
+    while missed:
+        yield missed.popleft()
     async for event in coming:
-        if (event.turn_id, event.number) not in known:
+        if event.number > known.get(event.turn_id, -1):
             yield event
 
 
@@ -134,18 +134,22 @@ def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
 
 
 def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
-    """The events with each run of pieces as one."""
-    said = ""
+    """The events with each run of pieces as one; the last may miss its end, after a crash."""
+    run: list[Event] = []
     for event in story:
-        body = event.body
-        if not isinstance(body, events.Content):
-            yield event
+        if isinstance(event.body, events.Content):
+            run.append(event)
             continue
-        said += body.text
-        if not body.is_partial:
-            whole = events.Content(said, is_partial=False)
-            yield Event(event.number, event.time, event.session_id, event.turn_id, whole)
-            said = ""
+        yield from _whole(run)
+        run = []
+        yield event
+    yield from _whole(run)
+
+
+def _whole(run: Sequence[Event]) -> Iterator[Event]:
+    if run:
+        said = "".join(it.body.text for it in run if isinstance(it.body, events.Content))
+        yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))
 
 
 def as_json(info: SessionInfo) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+import weakref
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.event_feed import MAX_CHARACTERS, MAX_EVENTS, EventFeed, Gone
@@ -38,6 +39,27 @@ class Following(unittest.IsolatedAsyncioTestCase):
         found = [(await asyncio.wait_for(reader.__anext__(), PATIENCE)).number for _ in range(3)]
         self.assertEqual(found, [3, 4, 5])
         await reader.aclose()
+
+    async def test_a_reader_who_is_too_slow_ends_and_costs_nothing(self) -> None:
+        feed = EventFeed()
+        reader = feed.follow(None, None)
+        feed.publish(event(1))
+        await asyncio.wait_for(reader.__anext__(), PATIENCE)
+        for number in range(2, MAX_EVENTS + 3):
+            feed.publish(event(number))
+        with self.assertRaises(StopAsyncIteration):
+            await asyncio.wait_for(reader.__anext__(), PATIENCE)
+
+    async def test_who_never_reads_leaves_nothing_behind(self) -> None:
+        feed = EventFeed()
+        reader = feed.follow(None, None)
+        await reader.aclose()
+        big = event(1, text="x" * MAX_CHARACTERS)
+        alive = weakref.ref(big)
+        feed.publish(big)
+        feed.publish(event(2))
+        del big
+        self.assertIsNone(alive())
 
     async def test_what_is_forgotten_is_said_to_be_gone(self) -> None:
         for count, text in (MAX_EVENTS + 1, "x"), (2, "x" * MAX_CHARACTERS):
