@@ -30,6 +30,10 @@ from . import state
 URL = "http://127.0.0.1:8080"
 # Seconds of silence after which a server counts as gone; it writes a comment every ten.
 SILENCE = 60.0
+# The same for a whole answer, before which nothing is written: a server ends turns after an hour.
+WHOLE = 3700.0
+# Where the server on this machine listens, whose token nobody else is to get.
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Times that a stream is asked for again where its connection broke, and the seconds before each:
 # the server waits five for a client to come back.
 RETURNS, PAUSE = 5, 0.5
@@ -51,8 +55,9 @@ class ApiError(Exception):
 class Client:
     """Each call has a connection of its own, so that one client serves several threads.
 
-    `token` is read from the file of a server on this machine where it is not given; `language` is
-    "en" or "zh". Every call raises ApiError, and OSError where nobody listens.
+    `token` is read from the environment, or for a URL of this machine from the file of its server,
+    where it is not given; `language` is "en" or "zh". Every call raises ApiError, and OSError where
+    nobody listens.
     """
 
     def __init__(self, url: str = URL, token: str = "", language: str = "en") -> None:
@@ -63,16 +68,20 @@ class Client:
         self._address = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
         self._headers = {
-            "Authorization": f"Bearer {token or _kept_token()}",
+            "Authorization": f"Bearer {token or _known_token(parts.hostname)}",
             "Accept-Language": language,
             "Content-Type": JSON,
         }
 
     def ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        seconds: float = SILENCE,
     ) -> Mapping[str, Any]:
-        """Any endpoint: what it answers."""
-        connection, response = self._send(method, path, body, {"Accept": JSON})
+        """Any endpoint: what it answers within so many seconds."""
+        connection, response = self._send(method, path, body, {"Accept": JSON}, seconds)
         try:
             return _object(response.read())
         finally:
@@ -81,7 +90,7 @@ class Client:
     def chat(self, message: str, **fields: Any) -> Mapping[str, Any]:
         """Say something and wait for all of the answer; `fields` are those of the endpoint, as
         `sessionId` or `workspacePath`. Tools that want a decision are rejected."""
-        return self.ask("POST", "/chat", {"message": message, **fields})
+        return self.ask("POST", "/chat", {"message": message, **fields}, WHOLE)
 
     def stream(self, message: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
         """Say something: the events as they come. A connection that breaks is made anew, and no
@@ -123,6 +132,8 @@ class Client:
         id = ""
         try:
             for line in response:
+                if not line.endswith(b"\n"):
+                    raise ConnectionError("The stream broke off within a line.")
                 text = line.decode("utf-8").rstrip("\r\n")
                 if text.startswith("id: "):
                     id = text[len("id: ") :]
@@ -137,10 +148,11 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None,
         headers: Mapping[str, str],
+        seconds: float = SILENCE,
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
         host, port = self._address
-        connection = kind(host, port, timeout=SILENCE)
+        connection = kind(host, port, timeout=seconds)
         with ExitStack() as failing:
             failing.callback(connection.close)
             data = None if body is None else json.dumps(body).encode("utf-8")
@@ -164,11 +176,13 @@ def _object(data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _kept_token() -> str:
+def _known_token(host: str) -> str:
     """The one in the environment, or of the server on this machine."""
     given = os.environ.get("GEMINI_API_SERVER_TOKEN", "")
     if given:
         return given
+    if host not in LOOPBACK:
+        raise ApiError(0, "", f"No token is given for {host}, which is not this machine.")
     path = os.path.join(state.default_folder(os.environ), state.TOKEN_FILE)
     try:
         with open(path, encoding="ascii") as file:
@@ -211,7 +225,10 @@ class Terminal:
         known = [each["outcome"] for each in data["options"]]
         for number, each in enumerate(data["options"], 1):
             self._note(f"{number}  {each['label']}")
-        answer = input("> ").strip()
+        try:
+            answer = input("> ").strip()
+        except EOFError:
+            answer = ""
         is_number = answer.isascii() and answer.isdigit() and 0 < int(answer) <= len(known)
         return known[int(answer) - 1] if is_number else "cancel"
 
