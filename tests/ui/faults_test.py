@@ -117,6 +117,9 @@ class Faults(RuleBasedStateMachine):
         self.perhaps_unread: set[str] = set()
         # Those that nobody was there to be told of.
         self.held: set[str] = set()
+        # Files on which decisions were made for CLIs that were not there: one on such a file is not
+        # passed on while another waits, for nobody knows which of them a CLI has come back for.
+        self.contested: set[str] = set()
         # What the user typed and neither sent to a CLI nor threw away.
         self.typed: set[str] = set()
         self.texts = (f"text {number}\n" for number in itertools.count())
@@ -145,7 +148,8 @@ class Faults(RuleBasedStateMachine):
         self.clis.append(Cli(plugin._host.environment(self.window)))
         # What belongs to a CLI that may come back any moment goes on waiting for it.
         if not self.offline():
-            until(lambda: self.held <= self.told(), f"a new CLI is told what was held: {self.held}")
+            held = self.uncontested(self.held)
+            until(lambda: held <= self.told(), f"a new CLI is told what was held: {held}")
             self.held.clear()
 
     @precondition(lambda self: self.online())
@@ -153,6 +157,8 @@ class Faults(RuleBasedStateMachine):
     def propose(self, which: int, name: str) -> None:
         cli, text = self.pick(self.online(), which), next(self.texts)
         path = os.path.join(self.folder, name)
+        others = [view for view in self.diffs() if lookup.path_of(view) == path]
+        self.contested.update(path for view in others if self.is_away(self.owner(view)))
         result = cli.call("openDiff", filePath=path, newContent=text)
         self.check(result == {"content": []}, result)
         view = lookup.find(self.window, cli.id, path)
@@ -185,6 +191,9 @@ class Faults(RuleBasedStateMachine):
             return
         view = self.pick(self.diffs(), which)
         text, path, cli = text_of(view), lookup.path_of(view), self.owner(view)
+        waiting = {self.accepted[it] for it in set(self.accepted) - self.told()}
+        if path in waiting and self.is_away(cli):
+            self.contested.add(path)
         self.accepted[text] = path
         self.no_longer_mine(text)
         if cli is None and not self.online():
@@ -201,6 +210,8 @@ class Faults(RuleBasedStateMachine):
 
     def reject(self, view: sublime.View, by_closing: bool = False) -> None:
         cli, path = self.owner(view), lookup.path_of(view)
+        if self.is_away(cli):
+            self.contested.add(path)
         before = cli.rejected(path) if cli is not None else 0
         self.window.focus_view(view)
         if by_closing:
@@ -318,6 +329,8 @@ class Faults(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             for view in self.diffs():
+                if self.is_away(self.owner(view)):
+                    self.contested.add(lookup.path_of(view))
                 self.window.focus_view(view)
                 self.window.run_command("gemini_companion_reject_diff")
             until(lambda: not self.diffs(), "no diffs any more")
@@ -343,9 +356,9 @@ class Faults(RuleBasedStateMachine):
         def kept() -> set[str]:
             return {text for _, text in ask_companion(UnwrittenAsked, self.window.id())}
 
-        sure = set(self.accepted) - self.at_risk
+        sure = self.uncontested(set(self.accepted) - self.at_risk)
         until(lambda: sure <= self.told(), "every accepted text is told")
-        lost = (self.at_risk & set(newest)) - self.told()
+        lost = ((set(self.accepted) - sure) & set(newest)) - self.told()
         until(lambda: lost <= kept() | self.told(), "what broke off is kept")
 
     # ----- how
@@ -357,7 +370,15 @@ class Faults(RuleBasedStateMachine):
         self.at_risk |= set(self.accepted) - self.told() - self.held
         cli.cut()
         self.perhaps_unread |= set(cli.accepted())
+        told = [*cli.fake.received("ide/diffRejected"), *cli.fake.received("ide/diffAccepted")]
+        self.contested |= {params["filePath"] for params in told}
         self.wait_for_streams()
+
+    def uncontested(self, texts: set[str]) -> set[str]:
+        return {text for text in texts if self.accepted[text] not in self.contested}
+
+    def is_away(self, cli: Cli | None) -> bool:
+        return cli is None or not cli.online
 
     def online(self) -> list[Cli]:
         return [cli for cli in self.clis if cli.online]

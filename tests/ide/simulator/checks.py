@@ -60,6 +60,8 @@ class Ledger:
         self.full: list[list[float]] = []
         # Which CLI was told of a decision, and when: by the session that had asked, and the path.
         self._told: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        # The tokens of windows that were closed.
+        self.closed: set[str] = set()
         # By CLI and text: when and how it was handed out, and on which connection.
         self._handed: dict[tuple[int, str], list[tuple[float, str, Any]]] = {}
 
@@ -178,7 +180,10 @@ class Ledger:
         return any(number != cli.number and text in texts for number, text in self._handed)
 
     def _was_told_to_another(self, cli: Any, proposal: Proposal) -> bool:
-        """The same, whatever was decided: for the companion, nobody waits for it any more."""
+        """The same, whatever was decided: for the companion, nobody waits for it any more. Nor for
+        one whose window was closed: it was rejected, and the last words of a stream may be lost."""
+        if proposal.token in self.closed:
+            return True
         told = self._told.get((proposal.session_id, proposal.path), [])
         return any(at > proposal.at and number != cli.number for at, number in told)
 

@@ -238,6 +238,8 @@ class World:
             with_events = self.random.random() < 0.5
             self.note("window {} closed", window_id)
             self.count("window closed")
+            environment = self.environments.get(window_id, {})
+            self.ledger.closed.add(environment.get("GEMINI_CLI_IDE_AUTH_TOKEN", ""))
             self.scene.close_window(window_id, with_events)
             self._look_soon()
 
