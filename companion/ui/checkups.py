@@ -10,7 +10,8 @@ from typing import Any, Callable, Mapping, Tuple, cast
 
 import sublime
 
-from ..ide.clis import GEMINI_CLI
+from ..ide.clis import GEMINI_CLI, Cli
+from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.report import Examination, shortened
 from ..ide.events import ExaminationAsked
@@ -131,11 +132,12 @@ def examine(
     companion.post(asked)
 
 
-def button(failed: Failed) -> str:
-    """The link that does something about it; nothing where nothing can be done by a click."""
-    if not failed.action:
+def button(failed: Failed, cli: Cli) -> str:
+    """The link that does something about it; nothing where nothing can be done by a click. `cli` is
+    the one that fails."""
+    if not failed.action or (failed.action == checks.RUN_CLI and cli != GEMINI_CLI):
         return ""
-    arguments = {"action": failed.action, "argument": failed.argument}
+    arguments = {"action": failed.action, "argument": failed.argument, "cli": cli.id}
     return link("gemini_companion_remedy", arguments, LABELS[failed.action])
 
 

@@ -315,9 +315,9 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
 class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
     """Not for users: what a link of the two above does about a failure."""
 
-    def run(self, action: str, argument: str = "") -> None:
+    def run(self, action: str, argument: str = "", cli: str = "") -> None:
         if host.running is not None:
-            host.running.remedies.apply(self.window, action, argument)
+            host.running.remedies.apply(self.window, action, argument, cli)
 
 
 class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):

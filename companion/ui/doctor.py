@@ -37,7 +37,7 @@ def _verdict(examination: Examination) -> str:
     if failure is None:
         return f'<p class="ok">{FINE}</p>'
     words = f"{checkups.shown(failure.what)} {checkups.shown(failure.remedy)}"
-    return f'<p class="failed">{words} {checkups.button(failure)}</p>'
+    return f'<p class="failed">{words} {checkups.button(failure, examination.facts.cli)}</p>'
 
 
 def _row(row: Row) -> str:

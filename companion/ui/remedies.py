@@ -8,9 +8,9 @@ from typing import Any, Callable
 
 import sublime
 
-from ..ide import cli_settings
+from ..ide import cli_settings, clis
 from ..ide.cli_settings import CannotChange, Change
-from ..ide.clis import GEMINI_CLI
+from ..ide.clis import Cli
 from ..ide.doctor import checks
 from ..ide.events import DiscoveryRepaired, WorkAsked
 from ..ide.service import Companion
@@ -31,8 +31,8 @@ class Remedies:
         self._tell = tell
         self._changed = changed
 
-    def apply(self, window: sublime.Window, action: str, argument: str) -> None:
-        """Do it; an action that is not known does nothing."""
+    def apply(self, window: sublime.Window, action: str, argument: str, cli: str) -> None:
+        """Do it, for the CLI of that id; an action that is not known does nothing."""
         simple = {
             checks.RUN_CLI: "gemini_companion_run_cli",
             checks.RESTART: "gemini_companion_restart",
@@ -47,7 +47,7 @@ class Remedies:
         elif action == checks.USE_PROGRAM:
             self._use(argument)
         elif action == checks.ENABLE:
-            self._enable(window)
+            self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
             _add_folder(window, argument)
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
@@ -71,25 +71,23 @@ class Remedies:
         sublime.save_settings(settings.FILE)
         self._changed()
 
-    def _enable(self, window: sublime.Window) -> None:
-        """Ask with what would be written where, and write it."""
+    def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
+        """Ask with what would be written to the CLI's settings file at the path, and write it."""
 
         def plan() -> Change | str:
-            home = os.path.expanduser("~")
-            path = cli_settings.path_of(GEMINI_CLI, os.environ, home)
             try:
-                return cli_settings.enabling(GEMINI_CLI, path)
+                return cli_settings.enabling(cli, path)
             except CannotChange as error:
                 return str(error)
 
-        self._work(plan, partial(self._ask, window))
+        self._work(plan, partial(self._ask, window, cli))
 
-    def _ask(self, window: sublime.Window, plan: Change | str | None) -> None:
+    def _ask(self, window: sublime.Window, cli: Cli, plan: Change | str | None) -> None:
         if not isinstance(plan, Change):
             self._tell(plan or 'That failed; "Gemini Companion: Show Log" tells more.')
             return
         if not plan.lines:
-            self._tell(f"{GEMINI_CLI.name} connects to editors already.")
+            self._tell(f"{cli.name} connects to editors already.")
             self._changed()
             return
         backup = "the file of before stands beside it then"
@@ -102,11 +100,9 @@ class Remedies:
 
         def answer(index: int) -> None:
             if index == 0:
-                self._work(partial(_apply, plan), self._tell_outcome)
+                self._work(partial(_apply, cli, plan), self._tell_outcome)
 
-        window.show_quick_panel(
-            items, answer, placeholder=f"Let {GEMINI_CLI.name} connect to editors?"
-        )
+        window.show_quick_panel(items, answer, placeholder=f"Let {cli.name} connect to editors?")
 
     def _tell_outcome(self, sentence: str | None) -> None:
         self._tell(sentence or 'That failed; "Gemini Companion: Show Log" tells more.')
@@ -121,14 +117,14 @@ class Remedies:
         self._companion.post(WorkAsked(work, reply))
 
 
-def _apply(change: Change) -> str:
+def _apply(cli: Cli, change: Change) -> str:
     """In a thread; gives what to tell."""
     try:
         backup = cli_settings.apply(change)
     except CannotChange as error:
         return str(error)
     beside = f" The file of before is {os.path.basename(backup)}." if backup else ""
-    return f"{GEMINI_CLI.name} connects to editors now; start it anew if it runs.{beside}"
+    return f"{cli.name} connects to editors now; start it anew if it runs.{beside}"
 
 
 def _add_folder(window: sublime.Window, folder: str) -> None:

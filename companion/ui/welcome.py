@@ -6,6 +6,7 @@ import os
 
 import sublime
 
+from ..ide.clis import GEMINI_CLI
 from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.report import Examination
@@ -28,7 +29,7 @@ MARK = "welcomed"
 
 def html(found: tuple[Examination, ...]) -> str:
     """The page, of a CLI in the window's folders, or of one that would be started there."""
-    facts = found[-1].facts
+    facts = [each.facts for each in found if each.facts.cli == GEMINI_CLI][-1]
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     settings = checks.by_id("settings").look(facts)
     if isinstance(settings, Failed):
@@ -39,7 +40,8 @@ def html(found: tuple[Examination, ...]) -> str:
     for id, title in STEPS.items():
         result = results[id]
         if isinstance(result, Failed):
-            parts.append(f'<p><span class="failed">\u2717</span> {title} {checkups.button(result)}')
+            button = checkups.button(result, GEMINI_CLI)
+            parts.append(f'<p><span class="failed">\u2717</span> {title} {button}')
             words = checkups.shown(f"{result.what} {result.remedy}")
             parts.append(f'<br><span class="remedy">{words}</span></p>')
         elif result is not None:

@@ -91,12 +91,14 @@ class Way(unittest.TestCase):
         self.assertEqual(len(examination.rows), len(CHECKS))
 
     def test_no_cli(self) -> None:
-        self.assertFails("installed", checks.INSTALL, "was not found", program=Program())
+        none: dict[str, Any] = {"process": None, "program": Program()}
+        self.assertFails("installed", checks.INSTALL, "was not found", **none)
         with_node = Program(node="/usr/bin/node")
         self.assertEqual(
-            self.failure(program=with_node)[1].remedy, "npm install -g @google/gemini-cli"
+            self.failure(process=None, program=with_node)[1].remedy,
+            "npm install -g @google/gemini-cli",
         )
-        self.assertIn("Install Node.js 20", self.failure(program=Program())[1].remedy)
+        self.assertIn("Install Node.js 20", self.failure(**none)[1].remedy)
 
     def test_a_cli_that_the_path_does_not_lead_to(self) -> None:
         program = Program("/home/ann/.nvm/bin/gemini", False, "0.61.0")
@@ -104,9 +106,14 @@ class Way(unittest.TestCase):
 
     def test_old_programs(self) -> None:
         node = Program("/usr/bin/gemini", True, "0.61.0", "/usr/bin/node", "18.20.1")
-        self.assertFails("installed", "", "needs Node.js 20", program=node)
+        self.assertFails("installed", "", "needs Node.js 20", process=None, program=node)
         old = Program("/usr/bin/gemini", True, "0.5.3")
         self.assertFails("installed", checks.INSTALL, "too old", program=old)
+
+    def test_one_that_runs_has_the_programs_that_it_needs(self) -> None:
+        for program in (Program(), Program("/usr/bin/qwen", True, "0.24.4", "", "18.1.0")):
+            result = checks.installed(facts(cli=QWEN_CODE, program=program))
+            self.assertNotIsInstance(result, Failed)
 
     def test_settings_that_make_no_sense(self) -> None:
         broken = parsed("/s.json", '{"a": 1\n"b": 2}')

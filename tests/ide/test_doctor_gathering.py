@@ -98,6 +98,18 @@ class Gathering(unittest.TestCase):
         self.assertEqual((files[8].port, files[8].points_to, files[8].has_token), (0, 1, False))
         self.assertFalse(files[9].makes_sense)
 
+    def test_every_kind_of_cli_that_runs_here_is_found(self) -> None:
+        def process(pid: int, command: str, folder: str) -> Process:
+            return Process(pid, 1, "node", f"node /bin/{command}", 1.0, folder, self.environment)
+
+        known = (process(7, "qwen", self.home), process(8, "llxprt", "/elsewhere"))
+        question = replace(self.question, elsewhere=("/elsewhere",))
+        found = gathering.gather(question, {each.pid: each for each in known})
+        self.assertEqual(
+            [(each.cli, each.process and each.process.pid) for each in found],
+            [(GEMINI_CLI, None), (QWEN_CODE, 7)],
+        )
+
     def test_qwen_s_files_are_in_its_home(self) -> None:
         self.write(".qwen/ide/5000.lock", {"port": 5000, "authToken": QWEN_CODE.token("token")})
         (file,) = self.gather(replace(self.question, cli=QWEN_CODE)).files

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from html import unescape
 from typing import Any, Generator
 from unittest import mock
@@ -14,6 +15,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ide.doctor.facts import Process
 from GeminiCompanion.companion.ui import welcome
 
 from .adapter import AdapterTestCase
@@ -205,6 +207,25 @@ class Doctor(Pages):
             yield lambda: told
         self.assertIn(path, told[0])
         self.assertTrue(os.path.exists(path))
+
+    def test_a_cli_of_another_kind_is_enabled_in_its_own_settings(self) -> Steps:
+        path = os.path.join(self.home, ".qwen", "settings.json")
+        command = f"node {self.home}/bin/qwen"
+        qwen = Process(7, 1, "node", command, time.time() + 60, self.folder, dict(os.environ))
+        os.mkdir(os.path.dirname(path))
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        running = "GeminiCompanion.companion.ide.doctor.processes.running"
+        with mock.patch(running, lambda: {7: qwen}):
+            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+            yield lambda: "Qwen Code, process 7" in self.page(self.running.doctor)
+            yield lambda: "Enable" in self.links(self.running.doctor)
+            with mock.patch.object(sublime.Window, "show_quick_panel", autospec=True) as panel:
+                self.click(self.running.doctor, "Enable")
+                yield lambda: panel.called
+                panel.call_args[0][2](0)
+                yield lambda: os.path.exists(path)
+        self.assertFalse(os.path.exists(os.path.join(self.home, ".gemini")))
 
     def test_a_folder_is_added_to_the_window(self) -> Steps:
         before = self.window.project_data()

@@ -65,11 +65,15 @@ def surroundings(facts: Facts) -> Ok | Failed | None:
 
 def installed(facts: Facts) -> Ok | Failed | None:
     cli, program = facts.cli, facts.program
+    if not program.path and facts.process is not None:
+        return Ok("it runs")
     if not program.path:
         first = "" if program.node else f"Install Node.js {cli.node or 20} or newer, and then run: "
         how = f"npm install -g {cli.package}" if cli.package else f"see {cli.site}"
         return Failed(f"{cli.name} was not found.", first + how, INSTALL, how)
-    if program.node_version and lookup.version_of(program.node_version) < (cli.node,):
+    is_old = lookup.version_of(program.node_version) < (cli.node,)
+    # One that runs may have another Node.js than the editor finds.
+    if program.node_version and is_old and facts.process is None:
         return Failed(
             f"{cli.name} needs Node.js {cli.node} or newer, and finds {program.node_version}.",
             "Install a newer Node.js.",
@@ -104,6 +108,7 @@ def settings_readable(facts: Facts) -> Ok | Failed | None:
                 f" {facts.cli.name} stops.",
                 "Take them out.",
                 ENABLE if file is facts.settings else "",
+                file.path,
             )
     return Ok(facts.settings.path if facts.settings.text is not None else "none, which is good")
 
@@ -159,7 +164,7 @@ def in_its_folder(facts: Facts) -> Ok | Failed | None:
         )
     return Failed(
         f"The CLI looks into {facts.discovery_folder}, where this editor has no file.",
-        "Start it with the TMPDIR that Sublime Text has, or with Run Gemini CLI.",
+        f"Start it with the TMPDIR that Sublime Text has, or with {_way_here(facts)}.",
         RUN_CLI,
     )
 
@@ -192,7 +197,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
         )
     return Failed(
         f"{file.path} is of another window or editor with the same folder; the CLI reads it first.",
-        "Close the folder there, or use Run Gemini CLI, which leads to this window.",
+        f"Close the folder there, or use {_way_here(facts)}: that leads to this window.",
         RUN_CLI,
     )
 
@@ -214,7 +219,7 @@ def detected(facts: Facts) -> Ok | Failed | None:
         return Ok("Sublime Text")
     return Failed(
         "Neither a file nor the terminal tells the CLI of Sublime Text.",
-        "Start it with Run Gemini CLI.",
+        f"Start it with {_way_here(facts)}.",
         RUN_CLI,
     )
 
@@ -234,6 +239,7 @@ def enabled(facts: Facts) -> Ok | Failed | None:
         f"{name} is not set, so that the CLI connects to no editor.",
         "Set it, or type /ide enable in the CLI.",
         ENABLE,
+        facts.settings.path,
     )
 
 
@@ -287,7 +293,7 @@ def answers(facts: Facts) -> Ok | Failed | None:
         f"{name} leads the CLI to port {port}, which is not this window's ({facts.window.port})."
         if port
         else "The CLI knows no port.",
-        "Start it with Run Gemini CLI, or in a terminal that you open now.",
+        f"Start it with {_way_here(facts)}, or in a terminal that you open now.",
         RUN_CLI,
     )
 
@@ -329,6 +335,11 @@ def _is_led_by_variables(facts: Facts) -> bool:
     """Whether the environment leads the CLI here without any file."""
     has_port = facts.environment.get(facts.cli.variables.port) == str(facts.window.port)
     return has_port and lookup.knows_terminal(facts.environment) and lookup.chosen(facts) is None
+
+
+def _way_here(facts: Facts) -> str:
+    """The commands of the editor that lead the CLI to the window."""
+    return "Run Gemini CLI" if facts.cli == GEMINI_CLI else "Open Terminal or Copy Exports"
 
 
 def _clock(seconds: float) -> str:

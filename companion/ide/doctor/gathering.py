@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from .. import cli_settings, surroundings
-from ..clis import GEMINI_CLI, Cli
+from ..clis import CLIS, GEMINI_CLI, Cli
 from . import logins, lookup, processes
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
 
@@ -68,14 +68,28 @@ def platform() -> str:
 
 
 def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
-    """Those of each CLI that runs in the window's folders, the newest first; else of those that run
-    in no window's, and last of one that would be started there. `known` are the processes of the
+    """Those of each CLI that runs in the window's folders, the newest first, those of the kind that
+    is asked for before others. Where none of that kind does, also those of CLIs that run in no
+    window's, and of one of that kind that would be started there. `known` are the processes of the
     machine."""
+    own_here, own_astray = _found(question, known)
+    examined: list[Process | None] = [*own_here] or [*own_astray, None]
+    facts = [_facts(question, known, each) for each in examined]
+    for cli in CLIS:
+        if cli != question.cli:
+            other = replace(question, cli=cli, command=cli.command)
+            here, astray = _found(other, known)
+            shown = here if here or own_here else astray
+            facts += [_facts(other, known, each) for each in shown]
+    return facts
+
+
+def _found(question: Question, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
+    """Those that run in the window's folders, and those that run in no window's."""
     found = processes.clis(question.cli, known)
     here = [each for each in found if _is_within(each, question.window.folders)]
     astray = [each for each in found if not _is_within(each, question.elsewhere)]
-    examined: list[Process | None] = [*here[:MAX_CLIS]] or [*astray[:MAX_CLIS], None]
-    return [_facts(question, known, each) for each in examined]
+    return here[:MAX_CLIS], astray[:MAX_CLIS]
 
 
 def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
