@@ -101,7 +101,7 @@ class DiskCheck:
         try:
             touched, is_there = await in_thread(partial(_compare, entry, seen), READING)
         except asyncio.TimeoutError:
-            logger.warning("whether an accepted text was written cannot be seen: %s", entry.path)
+            logger.warning("whether an accepted text was written cannot be seen")
             touched, is_there = None, None
         if self._is_stopped or not self._has_text(number):
             return
@@ -135,7 +135,8 @@ class DiskCheck:
         elif age > PATIENCE and number not in self._notified:
             self._notified.add(number)
             if not was_touched:
-                logger.warning("an accepted text was not written: %s", entry.path)
+                # Without the path: the file may be one that is excluded (docs/settings.md).
+                logger.warning("an accepted text was not written")
                 self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
 
     def _forget(self, number: int) -> None:

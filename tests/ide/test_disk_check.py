@@ -91,6 +91,15 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertEqual(self.texts(), ["new\n"])
 
     @in_loop
+    async def test_the_log_does_not_name_the_file(self) -> None:
+        self.accept("new\n", self.long_ago)
+        self.age()
+        with self.assertLogs(log.logger, "WARNING") as logs:
+            await self.check.look()
+        self.assertIn("not written", logs.output[0])
+        self.assertNotIn("a.txt", "".join(logs.output))
+
+    @in_loop
     async def test_the_cli_has_some_seconds_to_write_it(self) -> None:
         self.age()
         self.accept("new\n", time.time())
