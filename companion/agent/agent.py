@@ -271,12 +271,9 @@ class Agent(Listener):
     # What the agent says.
 
     def update(self, session: str, update: Mapping[str, Any]) -> None:
-        turn = self._conversations.running(session)
         conversation = self._conversations.of_session(session)
-        if turn is not None:
-            turn.update(update)
-        elif conversation is not None:
-            conversation.repeat(update)
+        if conversation is not None:
+            conversation.update(update)
 
     def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         turn = self._conversations.running(session)

@@ -40,6 +40,7 @@ REMINDED = (
 )
 # How a turn ends during which the server ended.
 BROKEN_OFF = events.Error(STREAM_ERROR, "The server ended before this turn did.")
+NOT_AGAIN = "The {} {} is not in use any more, for the agent refused it: {}"
 UNSAVED = "The disk does not take what is said here: after a restart it will be missing."
 
 
@@ -116,6 +117,8 @@ class Conversation:
         self._opener = SessionOpener(home, self.workspace)
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
+        # What was chosen and is given up, in sentences.
+        self._refused: tuple[str, ...] = ()
         self._is_reserved = self._is_cancelled = self._is_removed = False
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
@@ -195,7 +198,7 @@ class Conversation:
             history = await self.history() if self._turns else None
             async with client.opening:
                 opened = await self._opener.open(client, history)
-            session = self._session = opened.session
+            session = opened.session
             self._reminder = opened.reminder
             self._recording = Recording(self._home, session.id)
             self._models = _models(opened.result.get("models"))
@@ -211,12 +214,19 @@ class Conversation:
             if last != session.id:
                 await in_thread(partial(remove_recordings, self._home, last))
             for what in ("model", "mode"):
-                if self._wanted.get(what):
-                    await session.choose(what, self._wanted[what], CHOOSING)
+                refusal = await _choose_again(session, what, self._wanted.get(what))
+                if refusal:
+                    del self._wanted[what]
+                    self._refused += (refusal,)
+            # Not before: with another mode than is told nothing may be said in it.
+            self._session = session
 
-    def repeat(self, update: Mapping[str, Any]) -> None:
-        """The agent tells something while no turn runs."""
-        self._opener.repeat(update)
+    def update(self, update: Mapping[str, Any]) -> None:
+        """The agent tells something: what comes of the turn, or what it was loaded with."""
+        if self.turn is not None and not self.turn.is_over:
+            self.turn.update(update)
+        else:
+            self._opener.repeat(update)
 
     def begin(
         self,
@@ -245,7 +255,9 @@ class Conversation:
             turn.cancel()
         reminding = [as_resource(self._reminder)] if self._reminder else []
         turn.start([*reminding, *said.parts], self._warning())
-        self._reminder = ""
+        if not turn.is_over:
+            # One that was cancelled before has reminded nobody.
+            self._reminder = ""
         return turn
 
     async def choose(self, wanted: Mapping[str, str]) -> None:
@@ -294,8 +306,23 @@ class Conversation:
         self._told(event)
 
     def _warning(self) -> str:
-        warnings = (REMINDED,) if self._reminder else ()
-        return " ".join([*warnings, *(() if self._transcript.is_complete else (UNSAVED,))])
+        reminded = (REMINDED,) if self._reminder else ()
+        unsaved = () if self._transcript.is_complete else (UNSAVED,)
+        refused, self._refused = self._refused, ()
+        return " ".join([*reminded, *unsaved, *refused])
+
+
+async def _choose_again(session: Session, what: str, name: str | None) -> str:
+    """A sentence where the agent does not take it any more, as a mode in a folder that is not
+    trusted now. Raises AgentError where the agent is gone."""
+    try:
+        if name:
+            await session.choose(what, name, CHOOSING)
+    except AgentError as error:
+        if not session.client.is_running:
+            raise
+        return NOT_AGAIN.format(what, name, error.message)
+    return ""
 
 
 def _busy() -> AgentError:

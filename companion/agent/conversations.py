@@ -125,7 +125,9 @@ class Conversations:
 
     def of_session(self, session: str) -> Conversation | None:
         """The conversation that has the agent's session of this id."""
-        return next((each for each in self if each.session == session), None)
+        # The last used ones first, for it is asked with every word of an answer.
+        newest = reversed(self._by_id.values())
+        return next((each for each in newest if each.session == session), None)
 
     def running(self, session: str) -> Turn | None:
         """The turn that runs in the agent's session of this id."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import tempfile
 import unittest
@@ -110,12 +111,15 @@ class WithSessions(OnDisk):
     def setUp(self) -> None:
         super().setUp()
         self.gate = asyncio.Event()
+        self.reminder = ""
         self.client = mock.MagicMock()
         self.client.opening = asyncio.Lock()
+        self.client.begin.side_effect = lambda *_: asyncio.get_running_loop().create_future()
 
         async def open_session(*_: Any) -> Opened:
             await self.gate.wait()
-            return Opened(Session(self.client, "87654321-session", self.workspace), {})
+            session = Session(self.client, "87654321-session", self.workspace)
+            return Opened(session, {}, self.reminder)
 
         async def client(*_: Any) -> Any:
             return self.client
@@ -154,6 +158,51 @@ class WithSessions(OnDisk):
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         self.gate.set()
         await opening
+
+    async def test_a_mode_that_the_agent_refuses_later_is_given_up_and_told(self) -> None:
+        self.gate.set()
+        transcript = self.written()
+        transcript.change(mode="yolo")
+        agent = await self.started()
+        refusal = AgentError(failure.VALIDATION_ERROR, "This folder is not trusted.")
+        with mock.patch.object(Session, "choose", side_effect=refusal):
+            turn = await agent.chat(self.workspace, "hello", session_id=ID)
+        self.assertEqual(agent.sessions()[0].mode, "")
+        first = await asyncio.wait_for(turn.events().__anext__(), PATIENCE)
+        assert isinstance(first.body, events.Thought)
+        self.assertEqual(first.body.subject, "Warning")
+        self.assertIn("The mode yolo is not in use any more", first.body.description)
+
+    async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(
+        self,
+    ) -> None:
+        self.gate.set()
+        self.written().change(mode="plan")
+        agent = await self.started()
+        self.client.is_running = False
+        died = AgentError(failure.STREAM_ERROR, "The Gemini CLI ended unexpectedly.")
+        chosen = mock.AsyncMock(side_effect=[died, None])
+        with mock.patch.object(Session, "choose", chosen):
+            for _ in range(2):
+                with contextlib.suppress(AgentError):
+                    await agent.models(self.workspace, ID)
+        self.assertEqual(chosen.await_count, 2)
+        self.assertEqual(agent.sessions()[0].mode, "plan")
+
+    async def test_a_reminder_that_was_cancelled_goes_along_with_the_next_message(self) -> None:
+        self.reminder = "You said blue."
+        self.written()
+        agent = await self.started()
+        said = asyncio.ensure_future(agent.chat(self.workspace, "which?", session_id=ID))
+        while not agent.sessions()[0].is_busy:
+            await asyncio.sleep(0)
+        agent.cancel(ID)
+        self.gate.set()
+        self.assertTrue((await said).is_over)
+        self.client.begin.assert_not_called()
+        await agent.chat(self.workspace, "which?", session_id=ID)
+        (_method, params), _named = self.client.begin.call_args
+        self.assertIn("You said blue.", str(params["prompt"][0]))
 
     async def test_whose_id_somebody_uses_stays_theirs_after_a_restart(self) -> None:
         self.gate.set()
