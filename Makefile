@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema run api test fuzz soak check format bench review install uninstall package
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema run api test fuzz soak check format bench review install uninstall package release-check advisories
 
 all: check test
 
@@ -82,17 +82,26 @@ format: setup
 bench: setup
 	$(PY) -m bench
 
-# dist/GeminiCompanion.sublime-package, and the one that carries its libraries
-# make package [PLAIN=1]   without network, the first only; neither needs .venv
+# dist/GeminiCompanion.sublime-package, and the plain one, which needs libraries beside it
 package:
-	@$(BASE) -m tools.package $(if $(PLAIN),plain)
+	@$(BASE) -m tools.package
 
-# make install [LINK=1 | STANDALONE=1] [DATA=folder] [SUBL=program] [HOSTS="3.8 3.14"]
+# All files of a release, in dist/, each one checked; publishes nothing
+# make release-check [PAGE=https://...]   the page of the project
+PAGE ?=
+release-check:
+	@$(BASE) -m tools.release $(PAGE)
+
+# What is known against the libraries that the packages carry
+advisories:
+	@$(BASE) -m tools.advisories
+
+# make install [LINK=1 | PLAIN=1] [DATA=folder] [SUBL=program] [HOSTS="3.8 3.14"]
 INSTALLER = $(BASE) -m tools.install
 CHOSEN = $(if $(DATA),--data "$(DATA)") $(if $(SUBL),--program "$(SUBL)") $(if $(HOSTS),--hosts "$(HOSTS)")
 
-install: $(if $(STANDALONE),package)
-	@$(INSTALLER) $(if $(LINK),--link) $(if $(STANDALONE),--standalone) $(CHOSEN)
+install:
+	@$(INSTALLER) $(if $(LINK),--link) $(if $(PLAIN),--plain) $(CHOSEN)
 
 uninstall:
 	@$(INSTALLER) --remove $(CHOSEN)

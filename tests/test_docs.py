@@ -246,10 +246,9 @@ class Docs(unittest.TestCase):
 
     def test_the_readme_tells_the_ways_to_install_that_the_page_tells(self) -> None:
         readme, page = read("README.md"), read("docs", "install.md")
-        standalone = os.path.basename(package.STANDALONE)
         for words in (
             *("With Package Control", "Add Repository", "`repository.json`", "Install Package"),
-            *(f"`{standalone}`", "`Installed Packages`", f"`{os.path.basename(package.PLAIN)}`"),
+            *(f"`{package.WHOLE}`", "`Installed Packages`"),
             *("From a checkout", "make install"),
         ):
             with self.subTest(words):

@@ -158,10 +158,10 @@ def check_file(path: str) -> List[Finding]:
     return check(source, os.path.relpath(path, ROOT))
 
 
-def check(source: bytes, path: str) -> List[Finding]:
+def check(source: bytes, path: str, oldest: Tuple[int, int] = OLDEST) -> List[Finding]:
     """What is wrong with a module's source, in the order of its lines."""
     try:
-        tree = ast.parse(source, path, feature_version=OLDEST)
+        tree = ast.parse(source, path, feature_version=oldest)
         with warnings.catch_warnings():
             # Of what will not be Python any longer; such as an escape that is none.
             warnings.simplefilter("error")

@@ -1,7 +1,7 @@
 """`make install` and `make uninstall`: this package in the Sublime Text of this user.
 
 python -m tools.install [--data FOLDER] [--program FILE] [--hosts "3.8 3.14"]
-                        [--link | --standalone | --libraries]
+                        [--link | --plain | --libraries]
 python -m tools.install --remove [--data FOLDER] [--program FILE]
 """
 
@@ -49,32 +49,32 @@ class Installation:
         """The folder of the checkout itself: what is changed there counts at once."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder)
+            fetched = self._fetch(machine, fetch, folder, libraries.wanted)
             self._remove([ZIPPED])
             self._put_link(UNPACKED, checkout)
             self._put_libraries(fetched)
         self._finish()
 
-    def put(self, content: bytes, machine: Machine, fetch: Fetch) -> None:
-        """The built package, its libraries beside it."""
-        self._refuse_strangers()
-        with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder)
-            self._put_package(content)
-            self._put_libraries(fetched)
-        self._finish()
-
-    def put_standalone(self, content: bytes) -> None:
-        """The package that carries its libraries."""
+    def put(self, content: bytes) -> None:
+        """The built package, which carries its libraries."""
         self._refuse_strangers()
         self._put_package(content)
         self._put_libraries({host: ([], "") for host in list(self._record.libraries)})
         self._record.save()
 
+    def put_plain(self, content: bytes, machine: Machine, fetch: Fetch) -> None:
+        """The built plain package, its libraries beside it."""
+        self._refuse_strangers()
+        with tempfile.TemporaryDirectory() as folder:
+            fetched = self._fetch(machine, fetch, folder, libraries.beside_the_plain)
+            self._put_package(content)
+            self._put_libraries(fetched)
+        self._finish()
+
     def put_libraries(self, machine: Machine, fetch: Fetch) -> None:
         """For a package that came another way."""
         with tempfile.TemporaryDirectory() as folder:
-            self._put_libraries(self._fetch(machine, fetch, folder))
+            self._put_libraries(self._fetch(machine, fetch, folder, libraries.wanted))
         self._finish()
 
     def remove(self) -> None:
@@ -90,7 +90,7 @@ class Installation:
         self._record.save()
         if self._unfit:
             way_out = "Take it away first, or take the package that has its own:"
-            raise Incomplete("\n".join([*self._unfit, way_out, "    make install STANDALONE=1"]))
+            raise Incomplete("\n".join([*self._unfit, way_out, "    make install"]))
 
     # The package
 
@@ -120,12 +120,12 @@ class Installation:
     # The libraries
 
     def _fetch(
-        self, machine: Machine, fetch: Fetch, folder: str
+        self, machine: Machine, fetch: Fetch, folder: str, wanted: Callable[[str], List[str]]
     ) -> Dict[str, Tuple[List[str], str]]:
         """Everything is here before anything is changed: per host the names and the folder."""
         fetched = {}
         for host in self._place.hosts:
-            names = libraries.wanted(host)
+            names = wanted(host)
             if self._has(host, names):
                 self._said(
                     False, "%s: %d libraries" % (sublime_folders.library_folder(host), len(names))
@@ -234,7 +234,7 @@ def main(arguments: List[str]) -> int:
         return 1
     except libraries.Unavailable as error:
         print(error)
-        print("Nothing was changed. The stand-alone package of a release needs no libraries;")
+        print("Nothing was changed. The package of a release carries its libraries:")
         print("docs/install.md tells where to put it.")
         return 1
     except package.NoCheckout as error:
@@ -265,19 +265,14 @@ def _act(given: argparse.Namespace, place: Place, machine: Machine) -> None:
         installation.link(ROOT, machine, libraries.download)
     elif given.libraries:
         installation.put_libraries(machine, libraries.download)
-    elif given.standalone:
-        installation.put_standalone(_built(package.STANDALONE))
     else:
-        # Built here, and not before: it needs no network, but the stand-alone one does.
-        installation.put(package.zipped(package.exported()), machine, libraries.download)
+        files, unpacked = package.exported(), package.downloaded()
+        if given.plain:
+            content = package.zipped(package.plain(files, unpacked))
+            installation.put_plain(content, machine, libraries.download)
+        else:
+            installation.put(package.zipped(package.whole(files, unpacked)))
     print("Restart Sublime Text, if it runs.")
-
-
-def _built(path: str) -> bytes:
-    if not os.path.isfile(path):
-        raise Refused("%s is missing: make package builds it." % os.path.relpath(path, ROOT))
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _describe(place: Place) -> None:
@@ -294,7 +289,7 @@ def _parser() -> argparse.ArgumentParser:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--link", action="store_true", help="link this checkout instead of a copy")
     form.add_argument("--libraries", action="store_true", help="the libraries alone")
-    form.add_argument("--standalone", action="store_true", help="with the libraries inside")
+    form.add_argument("--plain", action="store_true", help="libraries beside it, compiled ones")
     parser.add_argument("--data", default="", metavar="FOLDER", help="the data folder")
     parser.add_argument("--program", default="", metavar="FILE", help="subl or sublime_text")
     parser.add_argument("--hosts", default="", metavar="VERSIONS", help='such as "3.8 3.14"')

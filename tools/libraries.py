@@ -23,29 +23,56 @@ class Unavailable(Exception):
 
 
 def wanted(host: str) -> List[str]:
-    """As "name==version"."""
+    """All that a checkout runs on, as "name==version"."""
     versions = [(library.name, closure.version_for(library, host)) for library in closure.TABLE]
     return ["%s==%s" % (name, version) for name, version in versions if version]
 
 
+def beside_the_plain(host: str) -> List[str]:
+    """Those that Package Control would install for the plain package, as "name==version"."""
+    names = closure.names(host)
+    return [it for it in wanted(host) if it.split("==")[0] in names]
+
+
 def download(requirements: List[str], host: str, machine: Machine, target: str) -> None:
-    """Unpack wheels for that host and machine into `target`. Raises Unavailable."""
+    """Unpack wheels for that host and machine into `target`. A requirement is "name==version", with
+    " --hash=sha256:..." where only that wheel will do: then all have one. Raises Unavailable."""
     with tempfile.TemporaryDirectory() as folder:
-        command = _pip(folder) + ["install", "--quiet", "--disable-pip-version-check"]
-        command += ["--no-deps", "--no-compile", "--only-binary=:all:", "--target", target]
-        command += ["--implementation", "cp", "--python-version", host]
-        for tag in _platforms(machine):
-            command += ["--platform", tag]
-        done = subprocess.run(command + requirements, stderr=subprocess.PIPE)
+        command = pip_install(requirements, host, machine, folder)
+        done = subprocess.run([*command, "--target", target], stderr=subprocess.PIPE)
     if done.returncode:
-        errors = [line for line in done.stderr.decode().splitlines() if line.startswith("ERROR")]
-        raise Unavailable("pip could not get them: " + (errors or ["it gave no reason"])[-1])
+        raise Unavailable("pip could not get them: " + reason(done.stderr))
+
+
+def pip_install(requirements: List[str], host: str, machine: Machine, folder: str) -> List[str]:
+    """The command, but for where to; `folder` is for its own files. Raises Unavailable."""
+    # Only a file of requirements can have digests.
+    listed = os.path.join(folder, "requirements.txt")
+    with open(listed, "w", encoding="utf-8") as file:
+        file.write("\n".join(requirements) + "\n")
+    command = _pip(folder) + ["install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--no-compile", "--only-binary=:all:", "--ignore-installed"]
+    command += ["--implementation", "cp", "--python-version", host, "--requirement", listed]
+    for tag in _platforms(machine):
+        command += ["--platform", tag]
+    return command
+
+
+def reason(errors: bytes) -> str:
+    """Why pip failed, by what it wrote."""
+    text = errors.decode("utf-8", "replace")
+    mismatch = re.search(r"^\s+(\S+==\S+) .*\n\s+Expected sha256 (\S+)\n\s+Got +(\S+)", text, re.M)
+    if mismatch:
+        return "%s has the digest %s, expected %s." % (mismatch[1], mismatch[3], mismatch[2])
+    told = [line for line in text.splitlines() if line.startswith("ERROR")]
+    return (told or ["it gave no reason"])[-1]
 
 
 def _pip(folder: str) -> List[str]:
     """The pip of this Python, else one of its own in a folder that goes away again."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
+    folder = os.path.join(folder, "pip")
     made = subprocess.run([sys.executable, "-m", "venv", folder], stdout=subprocess.PIPE)
     if made.returncode:
         raise Unavailable("%s has no pip." % sys.executable)

@@ -1,7 +1,7 @@
-"""`make package`: the package for Package Control, and the one that brings its libraries along.
+"""`make package`: the package, which carries its libraries, and the plain one, for which Package
+Control installs those with compiled parts.
 
-    python -m tools.package            both, in dist/
-    python -m tools.package plain      the first only, which needs no network
+    python -m tools.package [FOLDER]   both, in dist/ or in that folder
 
 Both are made of what is committed, and byte for byte the same each time and everywhere.
 """
@@ -11,23 +11,26 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
-from typing import Dict, Set, Tuple
+from typing import Dict, Iterable, List, Tuple
 
 from . import closure, libraries
 from .sublime_folders import Machine
-from .vendor import carry, imports, with_fallback
+from .vendor import carry, with_carried
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIST = os.path.join(ROOT, "dist")
-PLAIN = os.path.join(DIST, "GeminiCompanion.sublime-package")
-STANDALONE = os.path.join(DIST, "GeminiCompanion-standalone.sublime-package")
+WHOLE, PLAIN = "GeminiCompanion.sublime-package", "GeminiCompanion-plain.sublime-package"
 # The folder of the carried libraries inside the package, and the modules of ours that use them.
 FOLDER = "carried"
+# The sets of carried libraries, each a folder in that one, by the plugin host that it is made for.
+SETS = {"3.8": "python38", "3.13": "python313"}
+PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
     "chat_handlers dispatch handler_types openai_handlers routes server session_handlers"
     " static_files stream"
@@ -42,7 +45,6 @@ USERS = {
 NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
 # Wheels of one machine: what is carried of them is the same on all.
 MACHINE = Machine("linux", "", {}, "x86_64")
-HOST = "3.8"
 # What a zip can say of the past.
 MOMENT = (1980, 1, 1, 0, 0, 0)
 
@@ -76,30 +78,74 @@ def _archive() -> bytes:
     return done.stdout
 
 
-def standalone(files: Dict[str, bytes], unpacked: Dict[str, bytes]) -> Dict[str, bytes]:
-    """The package's files with the libraries among them."""
-    found = dict(files)
+def whole(files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]) -> Dict[str, bytes]:
+    """The package's files with all libraries among them; `unpacked` are these by their host."""
+    found = _with(files, unpacked, ("aiohttp", "jsonschema"), None)
     # Package Control would install what is carried.
     del found["dependencies.json"]
-    texts = {path: files[path].decode("utf-8") for path in USERS}
-    lines: Dict[Tuple[str, ...], Set[str]] = {}
-    for path, modules in USERS.items():
-        lines.setdefault(modules, set()).update(imports(texts[path], modules))
-    for path, modules in USERS.items():
-        depth, others = path.count("/"), sorted(lines[modules])
-        text = with_fallback(texts[path], modules, FOLDER, depth, others)
-        found[path] = text.encode("utf-8")
-    names = frozenset(name for modules in closure.carried().values() for name in modules)
-    for path, data in carry(unpacked, names).items():
-        found[f"{FOLDER}/{path}"] = data
-    found[f"{FOLDER}/__init__.py"] = NOTE
     return found
 
 
-def downloaded() -> Dict[str, bytes]:
-    """What the wheels of the carried libraries hold. Raises libraries.Unavailable."""
+def plain(files: Dict[str, bytes], unpacked: Dict[str, Dict[str, bytes]]) -> Dict[str, bytes]:
+    """The package's files with jsonschema and what that needs among them."""
+    return _with(files, unpacked, ("jsonschema",), closure.WITH_JSONSCHEMA)
+
+
+def _with(
+    files: Dict[str, bytes],
+    unpacked: Dict[str, Dict[str, bytes]],
+    redirected: Tuple[str, ...],
+    names: Iterable[str] | None,
+) -> Dict[str, bytes]:
+    """`names` are the libraries that are carried, None for all; `redirected` the modules that ours
+    import from there."""
+    found = {**files, f"{FOLDER}/__init__.py": NOTE}
+    folders = (f"{FOLDER}.{SETS['3.8']}", f"{FOLDER}.{SETS['3.13']}")
+    for path, modules in USERS.items():
+        if modules[0] in redirected:
+            text = with_carried(files[path].decode("utf-8"), modules, folders, path.count("/"))
+            found[path] = text.encode("utf-8")
+    for host, folder in SETS.items():
+        wanted = [it for it in closure.TABLE if names is None or it.name in names]
+        modules = frozenset(name for it in wanted for name in it.modules)
+        found[f"{FOLDER}/{folder}/__init__.py"] = NOTE
+        for path, data in carry(_of(unpacked[host], wanted), modules).items():
+            found[f"{FOLDER}/{folder}/{path}"] = data
+    return found
+
+
+def _of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:
+    """Without the licenses of other libraries."""
+    names = {libraries.normal(it.name) for it in wanted}
+    return {
+        path: data
+        for path, data in unpacked.items()
+        if ".dist-info/" not in path or libraries.project(path.split("/")[0]) in names
+    }
+
+
+def downloaded() -> Dict[str, Dict[str, bytes]]:
+    """What the wheels of the carried libraries hold, by host. Raises libraries.Unavailable."""
+    return {host: _unpacked(pinned(closure.carried(host)), host) for host in SETS}
+
+
+def pinned(requirements: Iterable[str]) -> List[str]:
+    """Each with the digest of its one wheel. Raises libraries.Unavailable."""
+    with open(PINS, encoding="utf-8") as file:
+        digests = dict(
+            re.findall(r"(?m)^([^\s;#]+==[^\s;]+).* --hash=(sha256:[0-9a-f]{64})$", file.read())
+        )
+    for requirement in requirements:
+        if requirement not in digests:
+            raise libraries.Unavailable(
+                f"requirements/{os.path.basename(PINS)} has no digest of {requirement}."
+            )
+    return [f"{it} --hash={digests[it]}" for it in requirements]
+
+
+def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        libraries.download(sorted(closure.carried()), HOST, MACHINE, folder)
+        libraries.download(requirements, host, MACHINE, folder)
         found = {}
         for root, _, names in os.walk(folder):
             for name in names:
@@ -121,22 +167,19 @@ def zipped(files: Dict[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-def main(kind: str = "both") -> int:
+def main(folder: str = DIST) -> int:
     """The exit status."""
-    os.makedirs(DIST, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
+    for name in (WHOLE, PLAIN):
+        # One that was made before would be taken for one of this state.
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(folder, name))
     try:
-        files = exported()
-        write(PLAIN, zipped(files))
-        if kind != "plain":
-            # One that was made before would be taken for one of this state.
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(STANDALONE)
-            write(STANDALONE, zipped(standalone(files, downloaded())))
-    except NoCheckout as error:
-        print(error)
-        return 1
-    except libraries.Unavailable as error:
-        print(f"The stand-alone package was not made: {error}")
+        files, unpacked = exported(), downloaded()
+        write(os.path.join(folder, WHOLE), zipped(whole(files, unpacked)))
+        write(os.path.join(folder, PLAIN), zipped(plain(files, unpacked)))
+    except (NoCheckout, libraries.Unavailable) as error:
+        print(f"No package was made: {error}")
         return 1
     return 0
 
@@ -144,7 +187,7 @@ def main(kind: str = "both") -> int:
 def write(path: str, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
-    print("%s: %d KiB" % (os.path.relpath(path, ROOT), len(data) // 1024))
+    print("%s: %d KiB" % (os.path.basename(path), len(data) // 1024))
 
 
 if __name__ == "__main__":

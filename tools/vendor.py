@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Dict, FrozenSet, Iterable, List, Match, Tuple
+from typing import Dict, FrozenSet, List, Match, Tuple
 
+# The Python from which on the newer set is imported; the oldest that all of it runs on.
+NEW = (3, 11)
 # What no server in an editor needs: tests, programs, and what only they use.
 LEFT_OUT = re.compile(
     r"(^|/)(tests|benchmarks|__pycache__|\.hash)/|^jsonschema/(cli|__main__)\.py$"
@@ -33,10 +35,6 @@ NEW_VOCABULARIES = """        from ._schemas import SCHEMAS
 """
 # attrs writes code that imports attrs.
 _OWN_NAME = re.compile(r"__import__\('attr\._make'\)\._make\.")
-# One for another Python raises anything: a TypeError, a SyntaxError, an AttributeError.
-BOUNDARY = """except Exception:
-    # The boundary to what others have installed: however it fails, what is carried serves.
-"""
 NEW_LOADER = '''def load_schema(name):
     """Load a schema that was put into the package as Python."""
     from ._schemas import SCHEMAS
@@ -131,28 +129,21 @@ def _statement(alias: ast.alias, dots: str, modules: FrozenSet[str]) -> str:
     return f"from {dots}{parent} import {last} as _; from {dots} import {top}"
 
 
-def with_fallback(
-    text: str, modules: Tuple[str, ...], folder: str, depth: int = 1, others: Iterable[str] = ()
-) -> str:
-    """The source of a module of ours that takes what is installed, else what is carried.
+def with_carried(text: str, modules: Tuple[str, ...], folders: Tuple[str, str], depth: int) -> str:
+    """The source of a module of ours that imports what is carried, and never what is installed.
 
-    `depth` is how many folders below the package's own it lies. `others` are the lines by which
-    further modules of ours import the same: an installed library that lacks one of them serves
-    none, so that no two modules have different ones."""
+    `depth` is how many folders below the package's own it lies; `folders` are those of the sets for
+    Python older than NEW, and for that and newer."""
     block = _imports_of(text, modules)
-    place = "." * (depth + 1) + folder
-    own = block.group().splitlines(keepends=True)
-    tried = "".join("    " + line for line in dict.fromkeys([*own, *others]))
-    instead = "".join("    " + line for line in own)
-    instead = re.sub(r"from (\S+) import", rf"from {place}.\1 import", instead)
-    instead = re.sub(r"^    import (\S+)", rf"    from {place} import \1", instead, flags=re.M)
-    swapped = f"try:\n{tried}{BOUNDARY}{instead}"
-    return text[: block.start()] + swapped + text[block.end() :]
+    own = "".join("    " + line for line in block.group().splitlines(keepends=True))
+    older, newer = (_from(own, "." * (depth + 1) + folder) for folder in folders)
+    test = "import sys\n\nif sys.version_info < (%d, %d):\n" % NEW
+    return text[: block.start()] + test + older + "else:\n" + newer + text[block.end() :]
 
 
-def imports(text: str, modules: Tuple[str, ...]) -> List[str]:
-    """The lines by which a module of ours imports these."""
-    return _imports_of(text, modules).group().splitlines(keepends=True)
+def _from(lines: str, place: str) -> str:
+    lines = re.sub(r"from (\S+) import", rf"from {place}.\1 import", lines)
+    return re.sub(r"^    import (\S+)", rf"    from {place} import \1", lines, flags=re.M)
 
 
 def _imports_of(text: str, modules: Tuple[str, ...]) -> Match[str]:

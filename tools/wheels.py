@@ -1,68 +1,77 @@
-"""The wheels of a library as the package index lists them; downloads none."""
+"""The wheels of libraries for a plugin host and a platform, as pip chooses them."""
 
 from __future__ import annotations
 
-import fnmatch
-import functools
 import json
+import os
 import re
-import urllib.request
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+import subprocess
+import tempfile
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
-# What the index lists of a library in a version. Raises OSError and ValueError.
-Ask = Callable[[str, str], Mapping[str, Any]]
-PATIENCE = 60.0  # seconds
+from . import libraries
+from .sublime_folders import Machine
+
+# Package Control's names of platforms.
+PLATFORMS = {
+    "windows-x64": Machine("windows", "", {}, "AMD64"),
+    "osx-x64": Machine("osx", "", {}, "x86_64"),
+    "osx-arm64": Machine("osx", "", {}, "arm64"),
+    "linux-x64": Machine("linux", "", {}, "x86_64"),
+    "linux-arm64": Machine("linux", "", {}, "aarch64"),
+}
+
+
+class Wheel(NamedTuple):
+    """`sha256` in hexadecimal digits."""
+
+    url: str
+    version: str
+    sha256: str
 
 
 class Missing(Exception):
-    """The index has no such wheel, or answered with something else: a sentence."""
+    """There is no such wheel, or nobody can tell: a sentence."""
 
 
-def asking(index: str) -> Ask:
-    """`index` is an address below which NAME/VERSION/json is a library in a version."""
-
-    @functools.lru_cache(maxsize=None)
-    def ask(name: str, version: str) -> Mapping[str, Any]:
-        address = f"{index.rstrip('/')}/{name}/{version}/json"
-        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-            return dict(json.load(answer))
-
-    return ask
+# Versions by name, the host, the platform's name; raises Missing.
+Choose = Callable[[Mapping[str, str], str, str], Dict[str, Wheel]]
 
 
-def resolve(ask: Ask, name: str, version: str, pattern: str) -> Dict[str, str]:
-    """Address, version, date and digest of the one wheel whose name fits. Raises Missing."""
+def choose(versions: Mapping[str, str], host: str, platform: str) -> Dict[str, Wheel]:
+    """The wheel of each library by its name; downloads none. Raises Missing."""
+    wanted = [f"{name}=={version}" for name, version in versions.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        try:
+            command = libraries.pip_install(wanted, host, PLATFORMS[platform], folder)
+        except libraries.Unavailable as error:
+            raise Missing(str(error)) from error
+        done = subprocess.run([*command, "--dry-run", "--report", path], capture_output=True)
+        if done.returncode:
+            reason = libraries.reason(done.stderr)
+            raise Missing(f"For Python {host} on {platform}, pip found not all wheels: {reason}")
+        with open(path, encoding="utf-8") as file:
+            return _read(json.load(file), versions)
+
+
+def _read(report: Mapping[str, Any], versions: Mapping[str, str]) -> Dict[str, Wheel]:
+    """Raises Missing."""
+    installed: List[Any] = report.get("install", [])
     try:
-        listed = ask(name, version)
-        fitting = [
-            file for file in listed["urls"] if fnmatch.fnmatchcase(file["filename"], pattern)
-        ]
-        usable = [file for file in fitting if not file["yanked"]]
-        if not usable:
-            raise Missing(f"{name} {version} has no wheel that is called {pattern}.")
-        file = min(usable, key=lambda it: _oldest_system(it["filename"]))
-        return {
-            "url": _checked(file["url"], r"https://\S+[.]whl"),
-            "version": version,
-            "date": file["upload_time"].replace("T", " ")[:19],
-            "sha256": _checked(file["digests"]["sha256"], r"[0-9a-f]{64}"),
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Missing(f"The index does not list {name} {version} as expected: {error!r}") from error
+        found = {libraries.normal(it["metadata"]["name"]): _wheel(it) for it in installed}
+        return {name: found[libraries.normal(name)] for name in versions}
+    except (KeyError, TypeError, ValueError) as error:
+        raise Missing(f"pip does not report its choice as expected: {error!r}") from error
 
 
-def page(ask: Ask, name: str, version: str) -> str:
-    """The address of the library's own page. Raises Missing."""
-    try:
-        return _checked(ask(name, version)["info"]["package_url"], r"https://\S+")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Missing(f"The index does not list {name} {version} as expected: {error!r}") from error
-
-
-def _oldest_system(filename: str) -> List[Tuple[int, int]]:
-    """Of several wheels, the one that asks for the oldest C library or macOS runs everywhere."""
-    found = re.findall(r"(?:manylinux|macosx)_(\d+)_(\d+)_", filename)
-    return sorted((int(major), int(minor)) for major, minor in found)
+def _wheel(entry: Mapping[str, Any]) -> Wheel:
+    where = entry["download_info"]
+    return Wheel(
+        _checked(where["url"], r"(https|file)://\S+[.]whl"),
+        entry["metadata"]["version"],
+        _checked(where["archive_info"]["hashes"]["sha256"], r"[0-9a-f]{64}"),
+    )
 
 
 def _checked(text: str, pattern: str) -> str:

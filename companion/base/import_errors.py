@@ -9,7 +9,7 @@ import traceback
 SENTENCE = (
     'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette (or'
     ' "make install" once more, where you did that) and restart Sublime Text, or take the'
-    " stand-alone package, which needs no libraries: docs/install.md tells how."
+    " package that carries its libraries: docs/install.md tells how."
 )
 
 

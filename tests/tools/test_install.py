@@ -16,7 +16,7 @@ import unittest
 import unittest.mock
 from typing import Any
 
-from GeminiCompanion.tools import install, libraries, package, sublime_folders
+from GeminiCompanion.tools import closure, install, libraries, package, sublime_folders
 from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Incomplete, Installation, Refused
 from GeminiCompanion.tools.libraries import Unavailable
 from GeminiCompanion.tools.record import NAME, Damaged, Record
@@ -27,8 +27,9 @@ HOST = f"3.{sys.version_info[1]}"
 # Runs inside the editor: who was loaded, and where its libraries come from.
 LOOK = """
 import json, sys, time
-import aiohttp, jsonschema, sublime
+import sublime
 import GeminiCompanion.plugin as plugin
+from GeminiCompanion.companion.ide import schema_check, transport
 
 deadline = time.monotonic() + 20
 while not plugin._host.is_running and time.monotonic() < deadline:
@@ -37,7 +38,10 @@ json.dump(
     {
         "running": plugin._host.is_running,
         "plugin": plugin.__spec__.origin,
-        "libraries": [aiohttp.__file__, jsonschema.__file__],
+        "libraries": [
+            sys.modules[it.__module__].__file__
+            for it in (transport.BaseRequest, schema_check.Draft7Validator)
+        ],
         "settings": sublime.load_settings("GeminiCompanion.sublime-settings").get("cli_command"),
     },
     open(sys.argv[1], "w"),
@@ -252,7 +256,7 @@ class InstallsAndRemoves(Made):
         return Installation(self.place, self.said.append)
 
     def put(self, package: bytes = b"zip", fetch: Any = make_up) -> None:
-        self.installation.put(package, self.machine, fetch)
+        self.installation.put_plain(package, self.machine, fetch)
 
     def full(self, path: str) -> str:
         return os.path.join(self.data, *path.split("/"))
@@ -267,7 +271,7 @@ class InstallsAndRemoves(Made):
     def test_removing_restores_what_was_there_before(self) -> None:
         for put in (
             self.put,
-            lambda: self.installation.put_standalone(b"zip"),
+            lambda: self.installation.put(b"zip"),
             lambda: self.installation.link(ROOT, self.machine, make_up),
         ):
             folders = sorted(top for top, _folders, _names in os.walk(self.data))
@@ -309,7 +313,7 @@ class InstallsAndRemoves(Made):
         self.assertEqual(os.path.realpath(self.full(UNPACKED)), ROOT)
         self.put()
         self.assertFalse(os.path.lexists(self.full(UNPACKED)))
-        self.installation.put_standalone(b"all")
+        self.installation.put(b"all")
         self.assertEqual(self.files(self.data)[ZIPPED], b"all")
         self.assertFalse(os.path.exists(self.full("Lib/python38/aiohttp")))
         self.installation.link(ROOT, self.machine, make_up)
@@ -342,7 +346,7 @@ class InstallsAndRemoves(Made):
         self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
         self.assertIn("Lib/python314/aiohttp/__init__.py", self.files(self.data))
         # Once more, and it is still not as it should be.
-        with self.assertRaisesRegex(Incomplete, "STANDALONE=1"):
+        with self.assertRaisesRegex(Incomplete, "make install$"):
             self.put()
         self.installation.remove()
         self.assertEqual(self.files(self.data), before)
@@ -356,6 +360,11 @@ class InstallsAndRemoves(Made):
         self.assertIn("Left       Lib/python38/aiohttp", "\n".join(self.said))
         self.installation.remove()
         self.assertEqual(self.files(self.data), before)
+
+    def test_no_jsonschema_is_put_where_other_packages_find_it(self) -> None:
+        self.put()
+        found = [path for path in self.files(self.data) if "jsonschema" in path]
+        self.assertEqual(found, [])
 
     def test_the_libraries_alone_come_to_a_package_of_another_origin(self) -> None:
         write(self.full(UNPACKED + "/plugin.py"), "theirs")
@@ -466,47 +475,78 @@ class LoadsFromThere(Made):
         with open(answer, encoding="utf-8") as file:
             return dict(json.load(file))
 
-    def check(self, data: str, path: str) -> None:
+    def check(self, data: str, path: str, *libraries: str) -> None:
+        """`libraries`: where aiohttp and jsonschema come from."""
         there = os.path.join(data, *path.split("/"))
         found = self.look(data)
         self.assertTrue(found["running"])
         self.assertTrue(found["plugin"].startswith(there), found["plugin"])
         self.assertEqual(found["settings"], ["gemini"])
-        for origin in found["libraries"]:
-            self.assertTrue(origin.startswith(os.path.join(data, "Lib")), origin)
+        self.assertEqual(len(found["libraries"]), len(libraries))
+        for origin, start in zip(found["libraries"], libraries):
+            self.assertTrue(origin.startswith(os.path.join(data, *start.split("/"))), origin)
+
+    def installation(self, data: str) -> Installation:
+        return Installation(Place(data, None, (HOST,)), self.said.append)
+
+    def unpacked(self) -> dict[str, dict[str, bytes]]:
+        """The libraries that these tests run on, in the place of both sets."""
+        copies = self.path("copies")
+        names = [library.name for library in closure.TABLE if library.modules]
+        copy_own([it for it in names if is_installed(it)], HOST, sublime_folders.here(), copies)
+        return dict.fromkeys(package.SETS, self.files(copies))
 
     @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
-    def test_the_built_package_and_its_libraries(self) -> None:
+    def test_the_package_with_its_libraries_inside(self) -> None:
         data = self.path("data")
-        installation = Installation(Place(data, None, (HOST,)), self.said.append)
-        installation.put(package.zipped(package.exported()), sublime_folders.here(), copy_own)
-        self.check(data, ZIPPED)
+        content = package.zipped(package.whole(package.exported(), self.unpacked()))
+        self.installation(data).put(content)
+        self.check(data, ZIPPED, ZIPPED, ZIPPED)
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout is packed")
+    def test_the_plain_package_and_its_libraries(self) -> None:
+        data = self.path("data")
+        content = package.zipped(package.plain(package.exported(), self.unpacked()))
+        self.installation(data).put_plain(content, sublime_folders.here(), copy_own)
+        self.check(data, ZIPPED, "Lib", ZIPPED)
 
     def test_a_link_to_the_checkout(self) -> None:
         data = self.path("data")
-        installation = Installation(Place(data, None, (HOST,)), self.said.append)
-        installation.link(ROOT, sublime_folders.here(), copy_own)
-        self.check(data, UNPACKED)
+        self.installation(data).link(ROOT, sublime_folders.here(), copy_own)
+        self.check(data, UNPACKED, "Lib", "Lib")
+
+
+def is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 class CommandLine(Made):
     def test_it_says_what_it_did_and_what_is_missing(self) -> None:
         data = self.path("data")
         os.mkdir(data)
-        missing = self.path("missing.sublime-package")
         for arguments, status, words in (
             (["--remove", "--data", data], 0, "Nothing was put there"),
-            (["--standalone", "--data", data], 1, "make package"),
+            (["--data", data], 1, "carried.txt has no digest of"),
+            (["--plain", "--data", data], 1, "Nothing was changed. The package of a release"),
         ):
-            said = self.run_main(arguments, missing)
-            self.assertEqual(said[0], status)
-            self.assertIn(data, said[1])
-            self.assertIn(words, said[1])
+            with self.subTest(arguments):
+                said = self.run_main(arguments)
+                self.assertEqual(said[0], status)
+                self.assertIn(data, said[1])
+                self.assertIn(words, said[1])
+                self.assertEqual(os.listdir(data), [])
 
-    def run_main(self, arguments: list[str], built: str) -> tuple[int, str]:
+    def run_main(self, arguments: list[str]) -> tuple[int, str]:
+        """With a table of digests that has none."""
         text = io.StringIO()
-        with unittest.mock.patch.object(package, "STANDALONE", built):
-            with contextlib.redirect_stdout(text):
+        with tempfile.TemporaryDirectory() as folder:
+            pins = write(os.path.join(folder, "carried.txt"))
+            patched = unittest.mock.patch.multiple(package, PINS=pins, exported=dict)
+            with patched, contextlib.redirect_stdout(text):
                 return install.main(arguments), text.getvalue()
 
     def test_what_stops_it_is_told_in_a_sentence(self) -> None:
@@ -520,7 +560,7 @@ class CommandLine(Made):
             with self.subTest(words), unittest.mock.patch.object(
                 install, "_act", side_effect=error
             ):
-                said = self.run_main(["--data", data], "")
+                said = self.run_main(["--data", data])
                 self.assertEqual(said[0], status)
                 self.assertIn(words, said[1])
                 is_held = os.name == "nt" and isinstance(error, OSError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import glob
+import hashlib
 import io
 import json
 import os
@@ -18,10 +19,11 @@ from contextlib import redirect_stdout
 from typing import Any, Iterator
 from unittest import mock
 
-from GeminiCompanion.tools import check_pythons, closure, package, vendor
+from GeminiCompanion.tools import check_pythons, closure, libraries, package, vendor
+from packaging.requirements import Requirement
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-NAMES = ("GeminiCompanion.sublime-package", "GeminiCompanion-standalone.sublime-package")
+WHOLE, PLAIN = NAMES = (package.WHOLE, package.PLAIN)
 ROOT_FILES = {
     ".python-version",
     "CHANGELOG.md",
@@ -76,7 +78,11 @@ used += [it.Draft7Validator.__module__ for it in (schema_check, validation)]
 print(json.dumps(sorted(set(used))))
 """
 )
-CARRIED = "GeminiCompanion.carried."
+# The set for the Python that runs this, and for which Python its sources are.
+HOST = "3.8" if sys.version_info < vendor.NEW else "3.13"
+SET = package.SETS[HOST]
+CARRIED = f"GeminiCompanion.carried.{SET}."
+OWN = [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
 # Of the calls that tools/check_pythons.py looks for, these work up to 3.14 as they stand there: in
 # coroutines, with a warning that nobody sees, or on loggers.
 TOLERATED = {
@@ -85,9 +91,9 @@ TOLERATED = {
     ".warn()",
     "typing.Text",
     "typing.no_type_check_decorator",
-    # A warning on the console of 3.14; without it aiohttp would not swallow what it swallows.
-    "leaving finally",
 }
+# The older set alone, which no newer Python reads.
+OLD = {"leaving finally"}
 # So that no other library than the given ones is there: no site, no environment.
 BARE = [sys.executable, "-I", "-S"]
 
@@ -95,7 +101,7 @@ BARE = [sys.executable, "-I", "-S"]
 class Builds:
     """Both packages, made from two checkouts of one state that differ in all that must not count.
 
-    `problem` is why there is no stand-alone one; `bytes` are by checkout and name.
+    `problem` is why there is none; `bytes` are by checkout and name.
     """
 
     problem = ""
@@ -112,7 +118,7 @@ class Builds:
             cls.start("two", elsewhere, "077", {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "2"}),
         ]
         for process in running:
-            said = process.communicate(timeout=120)[0]
+            said = process.communicate(timeout=600)[0]
             if process.returncode:
                 cls.problem = said.decode()
         for checkout in ("one", "two"):
@@ -176,7 +182,6 @@ class Built(unittest.TestCase):
         if not Builds.folder:
             self.skipTest("packages are made of what is committed: this is no checkout of git")
         if (checkout, name) not in Builds.bytes:
-            self.assertNotEqual(name, NAMES[0], "the plain one needs nothing: " + Builds.problem)
             # Without a network there is none; where it has to be seen, that is no excuse.
             self.assertFalse(os.environ.get("CI"), Builds.problem)
             self.skipTest(Builds.problem)
@@ -184,9 +189,9 @@ class Built(unittest.TestCase):
 
     @property
     def path(self) -> str:
-        """Of the stand-alone package, under the name that Sublime wants."""
-        path = os.path.join(Builds.folder, "GeminiCompanion.sublime-package")
-        data = self.bytes(NAMES[1])
+        """Of the package that carries all."""
+        path = os.path.join(Builds.folder, WHOLE)
+        data = self.bytes(WHOLE)
         if not os.path.isfile(path):
             with open(path, "wb") as file:
                 file.write(data)
@@ -224,11 +229,12 @@ class Reproducible(Built):
 class NoCheckout(unittest.TestCase):
     """What is downloaded as an archive of the sources, and a machine without git."""
 
+    maxDiff = None
+
     def said(self, **patched: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
-            paths: Any = {"DIST": folder, "PLAIN": os.path.join(folder, "plain"), **patched}
-            with mock.patch.multiple(package, **paths), redirect_stdout(io.StringIO()) as said:
-                self.assertEqual(package.main("plain"), 1)
+            with mock.patch.multiple(package, **patched), redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(package.main(folder), 1)
                 self.assertEqual(os.listdir(folder), [])
         return said.getvalue()
 
@@ -245,112 +251,197 @@ class NoCheckout(unittest.TestCase):
 
 
 class Contents(Built):
-    def test_the_plain_package_is_the_product_and_nothing_else(self) -> None:
-        files = self.content(NAMES[0])
-        self.assertEqual({path for path in files if "/" not in path}, ROOT_FILES)
-        folders = {path.split("/")[0] for path in files if "/" in path}
-        self.assertEqual(folders, {"companion", "messages"})
+    def test_each_package_is_the_product_and_what_it_carries(self) -> None:
+        # Package Control would install what is carried.
+        for name, roots in ((WHOLE, ROOT_FILES - {"dependencies.json"}), (PLAIN, ROOT_FILES)):
+            files = self.content(name)
+            with self.subTest(name):
+                self.assertEqual({path for path in files if "/" not in path}, roots)
+                folders = {path.split("/")[0] for path in files if "/" in path}
+                self.assertEqual(folders, {"companion", "messages", "carried"})
 
     def test_every_committed_module_and_message_is_in_it(self) -> None:
-        files = self.content(NAMES[0])
+        files = {it for it in self.content(PLAIN) if not it.startswith("carried/")}
         command = ["git", "ls-tree", "-r", "--name-only", "HEAD", "companion", "messages"]
         committed = subprocess.check_output(command, cwd=ROOT).decode().split()
         self.assertEqual([path for path in sorted(files) if "/" in path], sorted(committed))
 
     def test_each_message_that_package_control_shows_is_in_it(self) -> None:
-        files = self.content(NAMES[0])
+        files = self.content(WHOLE)
         for path in json.loads(files["messages.json"]).values():
             self.assertIn(path, files)
 
-    def test_the_standalone_package_is_the_plain_one_with_libraries(self) -> None:
-        plain, whole = self.content(NAMES[0]), self.content(NAMES[1])
-        own = {path for path in whole if not path.startswith("carried/")}
-        # Package Control would install what is carried.
-        self.assertEqual(own, set(plain) - {"dependencies.json"})
-        changed = {path for path in own if whole[path] != plain[path]}
-        self.assertEqual(changed, set(package.USERS))
+    def test_only_the_modules_that_import_a_carried_library_are_changed(self) -> None:
+        committed = package.exported()
+        for name, tops in ((WHOLE, {"aiohttp", "jsonschema"}), (PLAIN, {"jsonschema"})):
+            files = self.content(name)
+            own = {path for path in files if not path.startswith("carried/")}
+            changed = {path for path in own if files[path] != committed[path]}
+            wanted = {path for path, modules in package.USERS.items() if tops & set(modules)}
+            with self.subTest(name):
+                self.assertEqual(changed, wanted)
 
     def test_nothing_carried_is_compiled_or_a_test_or_without_its_license(self) -> None:
-        carried = [it for it in self.content(NAMES[1]) if it.startswith("carried/")]
-        self.assertEqual([it for it in carried if re.search(r"\.(so|pyd|pyc|pyx|c|h)$", it)], [])
-        self.assertEqual([it for it in carried if re.search(r"/tests?/", it)], [])
-        licensed = {it.split("/")[2] for it in carried if it.startswith("carried/licenses/")}
-        wanted = {it.replace("-", "_").replace("==", "-") for it in closure.carried()}
-        self.assertEqual({it.lower() for it in licensed}, {it.lower() for it in wanted})
+        for name, limit in ((WHOLE, None), (PLAIN, closure.WITH_JSONSCHEMA)):
+            carried = [it for it in self.content(name) if it.startswith("carried/")]
+            strange = [it for it in carried if re.search(r"\.(so|pyd|pyc|pyx|c|h)$|/tests?/", it)]
+            self.assertEqual(strange, [])
+            for host, folder in package.SETS.items():
+                start = f"carried/{folder}/licenses/"
+                found = {it[len(start) :].split("/")[0] for it in carried if it.startswith(start)}
+                wanted = {
+                    it.replace("-", "_").replace("==", "-").lower()
+                    for it in closure.carried(host)
+                    if limit is None or it.split("==")[0] in limit
+                }
+                with self.subTest(name, host=host):
+                    self.assertEqual({it.lower() for it in found}, wanted)
 
 
 class Carried(Built):
-    def sources(self) -> Iterator[tuple[str, ast.AST]]:
-        for path, data in self.content(NAMES[1]).items():
-            if path.startswith("carried/") and path.endswith(".py"):
-                # As the oldest plugin host reads it.
-                yield path, ast.parse(data, path, feature_version=(3, 8))
+    def sources(self, host: str = "", name: str = WHOLE) -> Iterator[tuple[str, bytes]]:
+        """Of one set, or of both."""
+        start = "carried/" + package.SETS.get(host, "")
+        for path, data in self.content(name).items():
+            if path.startswith(start) and path.endswith(".py"):
+                yield path, data
 
     def test_no_module_imports_a_carried_one_by_its_own_name(self) -> None:
-        tops = {name for modules in closure.carried().values() for name in modules}
-        for path, tree in self.sources():
-            with self.subTest(path):
-                found: set[str] = set().union(*map(absolute, ast.walk(tree)))
-                self.assertEqual(found & tops, set())
+        for host in package.SETS:
+            tops = {name for modules in closure.carried(host).values() for name in modules}
+            for path, data in self.sources(host):
+                with self.subTest(path):
+                    found: set[str] = set().union(*map(absolute, ast.walk(ast.parse(data))))
+                    self.assertEqual(found & tops, set())
+
+    def test_each_set_can_be_read_by_its_oldest_python(self) -> None:
+        for host, version in (("3.8", (3, 8)), ("3.13", vendor.NEW)):
+            for path, data in self.sources(host):
+                with self.subTest(path):
+                    ast.parse(data, path, feature_version=version)
 
     def test_what_newer_pythons_took_away_is_called_by_none_but_as_tolerated(self) -> None:
-        found: set[str] = set()
-        for path, data in self.content(NAMES[1]).items():
-            if path.startswith("carried/") and path.endswith(".py"):
-                found.update(it.sentence for it in check_pythons.check(data, path))
-        self.assertEqual({it.split(" is deprecated or gone since ")[0] for it in found}, TOLERATED)
+        for host, tolerated in (("3.8", TOLERATED | OLD), ("3.13", TOLERATED)):
+            found = {
+                it.sentence.split(" is deprecated or gone since ")[0]
+                for path, data in self.sources(host)
+                for it in check_pythons.check(data, path, vendor.NEW)
+            }
+            with self.subTest(host):
+                self.assertLessEqual(found, tolerated)
+
+    def test_both_sets_are_of_the_versions_of_their_host(self) -> None:
+        for host in package.SETS:
+            (text,) = [
+                data.decode()
+                for path, data in self.sources(host)
+                if path.endswith("/aiohttp/__init__.py")
+            ]
+            version = re.findall(r'(?m)^__version__ = "(.*)"', text)
+            self.assertIn(f"aiohttp=={version[0]}", closure.carried(host))
 
     def test_each_module_is_imported_from_inside_the_zip_and_none_leaks(self) -> None:
-        names = [re.sub(r"(/__init__)?\.py$", "", path) for path, _tree in self.sources()]
-        modules = ["GeminiCompanion." + name.replace("/", ".") for name in names]
+        paths = [path for path, _data in self.sources(HOST)]
+        modules = [
+            "GeminiCompanion." + module_name(path) for path in ["carried/__init__.py", *paths]
+        ]
         self.assertGreater(len(modules), 50)
-        found = self.run_python(BARE, IMPORT_ALL, self.path, given=json.dumps(modules))
-        tops = {name for names in closure.carried().values() for name in names}
+        # As Sublime Text's console would show them.
+        bare = [*BARE, "-W", "error"]
+        found = self.run_python(bare, IMPORT_ALL, self.path, given=json.dumps(modules))
+        tops = {name for names in closure.carried(HOST).values() for name in names}
         self.assertEqual(set(found["new"]) & tops, set())
         self.assertFalse(found["changed"])
         self.assertEqual(found["outside"], [])
 
     def test_without_any_library_the_carried_ones_serve(self) -> None:
-        found = self.run_python(BARE, WHICH, self.path)
-        self.assertEqual(
-            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
-        )
+        self.assertEqual(self.run_python(BARE, WHICH, self.path), OWN)
 
-    def test_libraries_that_are_installed_win(self) -> None:
-        found = self.run_python([sys.executable, "-I"], WHICH, self.path)
-        self.assertEqual(found, ["aiohttp.web_request", "jsonschema.validators"])
+    def test_libraries_that_are_installed_are_not_touched(self) -> None:
+        self.assertEqual(self.run_python([sys.executable, "-I"], WHICH, self.path), OWN)
 
-    def test_one_that_is_installed_and_too_old_does_not_win(self) -> None:
-        folder = os.path.join(Builds.folder, "old")
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "jsonschema.py"), "w") as file:
-            file.write("class Draft4Validator: pass\nclass ValidationError(Exception): pass\n")
-        found = self.run_python(BARE, WHICH, self.path, folder)
-        self.assertEqual(
-            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
-        )
-
-    def test_one_that_lacks_what_a_single_module_needs_serves_none(self) -> None:
-        folder = os.path.join(Builds.folder, "partial")
-        os.makedirs(os.path.join(folder, "aiohttp"))
-        for name in ("__init__.py", "web.py"):
-            with open(os.path.join(folder, "aiohttp", name), "w"):
-                pass
-        found = self.run_python(BARE, WHICH, self.path, folder)
-        self.assertEqual(
-            found, [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
-        )
-
-    def test_one_that_is_installed_for_another_python_does_not_win(self) -> None:
-        carried = [CARRIED + "aiohttp.web_request", CARRIED + "jsonschema.validators"]
-        for number, text in enumerate(("x: int = type | 'no'", "def f(:", "len.no")):
+    def test_no_library_of_another_version_or_python_is_in_the_way(self) -> None:
+        old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass"
+        for number, text in enumerate((old, "x: int = type | 'no'", "def f(:", "len.no")):
             folder = os.path.join(Builds.folder, f"foreign{number}")
             os.makedirs(folder, exist_ok=True)
-            for name in ("aiohttp", "jsonschema"):
+            for name in ("aiohttp", "jsonschema", "attr", "yarl", "typing_extensions"):
                 with open(os.path.join(folder, name + ".py"), "w") as file:
                     file.write(text + "\n")
             with self.subTest(text):
-                self.assertEqual(self.run_python(BARE, WHICH, self.path, folder), carried)
+                self.assertEqual(self.run_python(BARE, WHICH, self.path, folder), OWN)
+
+    def test_the_plain_package_has_jsonschema_of_its_own_and_others_aiohttp(self) -> None:
+        path = os.path.join(Builds.folder, PLAIN)
+        with open(path, "wb") as file:
+            file.write(self.bytes(PLAIN))
+        found = self.run_python([sys.executable, "-I"], WHICH, path)
+        self.assertEqual(found, [OWN[1], "aiohttp.web_request"])
+
+
+def module_name(path: str) -> str:
+    return re.sub(r"(/__init__)?\.py$", "", path).replace("/", ".")
+
+
+class Pinned(unittest.TestCase):
+    """Each carried library by the digest of its wheel."""
+
+    def test_each_one_that_is_carried_has_its_digest_and_no_other_has(self) -> None:
+        wanted = {it for host in package.SETS for it in closure.carried(host)}
+        self.assertEqual({it.split(" ")[0] for it in package.pinned(wanted)}, wanted)
+        with open(package.PINS, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("#")]
+        self.assertEqual({re.split("[; ]", line)[0] for line in lines}, wanted)
+
+    def test_the_file_is_one_that_pip_reads_with_the_versions_of_each_python(self) -> None:
+        with open(package.PINS, encoding="utf-8") as file:
+            lines = [line.partition(" --hash=")[0] for line in file if not line.startswith("#")]
+        requirements = [Requirement(line) for line in lines]
+        for host in package.SETS:
+            chosen = {
+                it.name + str(it.specifier)
+                for it in requirements
+                if it.marker is None or it.marker.evaluate({"python_version": host})
+            }
+            self.assertEqual(chosen, set(closure.carried(host)))
+
+    def test_one_without_a_digest_stops_the_build(self) -> None:
+        with self.assertRaisesRegex(libraries.Unavailable, "carried.txt has no digest of a==1"):
+            package.pinned(["a==1"])
+
+    def test_a_wheel_of_another_digest_stops_the_build_with_a_sentence(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            digest = wheel(folder, "a", "1")
+            offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folder, "PIP_CONFIG_FILE": os.devnull}
+            with mock.patch.dict(os.environ, offline):
+                target = os.path.join(folder, "target")
+                good = [f"a==1 --hash=sha256:{digest}"]
+                libraries.download(good, HOST, package.MACHINE, target)
+                self.assertTrue(os.path.isfile(os.path.join(target, "a.py")))
+                with self.assertRaises(libraries.Unavailable) as raised:
+                    bad = [f"a==1 --hash=sha256:{'0' * 64}"]
+                    libraries.download(bad, HOST, package.MACHINE, os.path.join(folder, "none"))
+                self.assertFalse(os.path.exists(os.path.join(folder, "none")))
+        self.assertRegex(str(raised.exception), f"a==1 .*has the digest {digest}, expected 0{{64}}")
+
+
+def wheel(folder: str, name: str, version: str) -> str:
+    """A wheel of one module; its digest."""
+    path = os.path.join(folder, f"{name}-{version}-py3-none-any.whl")
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}.py", "")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(
+            f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n"
+        )
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def absolute(node: ast.AST) -> set[str]:
@@ -465,38 +556,33 @@ class Rewriting(unittest.TestCase):
         )
 
 
-class Fallback(unittest.TestCase):
-    def test_the_installed_one_is_tried_and_the_carried_one_taken_instead(self) -> None:
+class Redirecting(unittest.TestCase):
+    FOLDERS = ("carried.old", "carried.new")
+
+    def test_each_python_imports_its_own_set_and_nothing_that_is_installed(self) -> None:
         text = "import os\n\nimport a\nfrom a import b as c\nfrom a.d import e, f\n\nimport b\n"
         self.assertEqual(
-            vendor.with_fallback(text, ("a",), "carried"),
+            vendor.with_carried(text, ("a",), self.FOLDERS, 1),
             "import os\n\n"
-            "try:\n"
-            "    import a\n"
-            "    from a import b as c\n"
-            "    from a.d import e, f\n"
-            "except Exception:\n"
-            "    # The boundary to what others have installed: however it fails, what is carried"
-            " serves.\n"
-            "    from ..carried import a\n"
-            "    from ..carried.a import b as c\n"
-            "    from ..carried.a.d import e, f\n"
+            "import sys\n\n"
+            "if sys.version_info < (3, 11):\n"
+            "    from ..carried.old import a\n"
+            "    from ..carried.old.a import b as c\n"
+            "    from ..carried.old.a.d import e, f\n"
+            "else:\n"
+            "    from ..carried.new import a\n"
+            "    from ..carried.new.a import b as c\n"
+            "    from ..carried.new.a.d import e, f\n"
             "\nimport b\n",
         )
 
-    def test_what_other_modules_need_of_it_is_tried_too(self) -> None:
-        text = "from a import b\n"
-        changed = vendor.with_fallback(text, ("a",), "carried", 1, [text, "from a.c import d\n"])
-        tried, _, instead = changed.partition("except")
-        self.assertEqual(tried, "try:\n    from a import b\n    from a.c import d\n")
-        self.assertTrue(instead.endswith("\n    from ..carried.a import b\n"))
-
-    def test_the_carried_one_is_reached_from_deeper_folders_too(self) -> None:
-        changed = vendor.with_fallback("from a import b\n", ("a",), "carried", 2)
-        self.assertIn("    from ...carried.a import b\n", changed)
+    def test_it_is_reached_from_deeper_folders_too(self) -> None:
+        changed = vendor.with_carried("from a import b\n", ("a",), self.FOLDERS, 2)
+        self.assertIn("    from ...carried.new.a import b\n", changed)
 
     def test_every_module_that_imports_a_carried_library_is_one_that_is_changed(self) -> None:
-        tops = {name for modules in closure.carried().values() for name in modules}
+        carried = [names for host in package.SETS for names in closure.carried(host).values()]
+        tops = {name for names in carried for name in names}
         found = {}
         for path in glob.glob(os.path.join(ROOT, "companion", "**", "*.py"), recursive=True):
             with open(path, encoding="utf-8") as file:
@@ -509,4 +595,4 @@ class Fallback(unittest.TestCase):
     def test_a_module_that_does_not_import_it_stops_the_build(self) -> None:
         for text in ("import ab\n", "from . import a\n", "def f():\n    import a\n"):
             with self.subTest(text), self.assertRaises(ValueError):
-                vendor.with_fallback(text, ("a",), "carried")
+                vendor.with_carried(text, ("a",), self.FOLDERS, 1)
