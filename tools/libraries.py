@@ -86,7 +86,9 @@ def _platforms(machine: Machine) -> List[str]:
     if machine.system == "windows":
         return ["win_arm64" if name == "arm64" else "win_amd64" if name != "x86" else "win32"]
     if machine.system == "osx":
-        return ["macosx_%s_%s" % (version, name) for version in ("10_9", "10_13", "11_0")]
+        # Apple's own processors began with 11; told of an older one, pip takes what runs on both.
+        versions = ("11_0",) if name == "arm64" else ("10_9", "10_13", "11_0")
+        return ["macosx_%s_%s" % (version, name) for version in versions]
     return ["%s_%s" % (start, _ARCHITECTURES.get(name, name)) for start in _GLIBC]
 
 

@@ -47,7 +47,8 @@ def choose(versions: Mapping[str, str], host: str, platform: str) -> Dict[str, W
             command = libraries.pip_install(wanted, host, PLATFORMS[platform], folder)
         except libraries.Unavailable as error:
             raise Missing(str(error)) from error
-        done = subprocess.run([*command, "--dry-run", "--report", path], capture_output=True)
+        command += ["--dry-run", "--report", path, "--target", os.path.join(folder, "nothing")]
+        done = subprocess.run(command, capture_output=True)
         if done.returncode:
             reason = libraries.reason(done.stderr)
             raise Missing(f"For Python {host} on {platform}, pip found not all wheels: {reason}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hashlib
 import importlib.metadata
 import io
@@ -16,45 +15,38 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
-from typing import Any
+import zipfile
+from typing import Any, Mapping
 
 from GeminiCompanion import companion
 from GeminiCompanion.tools import closure, libraries, wheels
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.tags import compatible_tags, cpython_tags, mac_platforms
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 THIS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # Why there is a library that no other one needs.
 OWN_REASONS = {"aiohttp": "the HTTP server", "jsonschema": "tools' arguments"}
-# Made up: the tests ask no index.
-INDEX = "https://index.example/json/"
-PROJECTS = "https://index.example/project/"
 PAGE = "https://pages.example/ann/GeminiCompanion"
 URL = "https://downloads.example/1.2.3/GeminiCompanion.sublime-package"
-# What ends the names of wheels, by Package Control's platform; as seen in this closure's projects.
-WHEELS = {
-    "windows-x64": ("win_amd64",),
-    "osx-x64": ("macosx_10_9_x86_64", "macosx_10_12_x86_64", "macosx_10_13_x86_64"),
-    "osx-arm64": ("macosx_11_0_arm64",),
-    "linux-x64": (
-        "manylinux_2_17_x86_64.manylinux2014_x86_64",
-        "manylinux_2_5_x86_64.manylinux1_x86_64.manylinux_2_17_x86_64.manylinux2014_x86_64",
-        "manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64",
-    ),
-    "linux-arm64": (
-        "manylinux_2_17_aarch64.manylinux2014_aarch64",
-        "manylinux2014_aarch64.manylinux_2_17_aarch64.manylinux_2_28_aarch64",
-    ),
+FILES = "https://files.example/"
+# The names of the wheels of all libraries with compiled parts, as the package index listed them on
+# 2026-11-21, without those of Pythons that are no plugin host.
+NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wheel_names.txt")
+# The tags of wheels that run on a platform, the best first, as pip is told of it.
+TAGS = {
+    "windows-x64": ["win_amd64"],
+    "osx-x64": [tag for it in ((10, 9), (10, 13), (11, 0)) for tag in mac_platforms(it, "x86_64")],
+    "osx-arm64": [*mac_platforms((11, 0), "arm64")],
+    "linux-x64": [f"manylinux{it}_x86_64" for it in ("1", "2014", "_2_17", "_2_28")],
+    "linux-arm64": [f"manylinux{it}_aarch64" for it in ("1", "2014", "_2_17", "_2_28")],
 }
-# None of these fits a plugin host of the five platforms.
-OTHER_WHEELS = ("musllinux_1_2_x86_64", "musllinux_1_2_aarch64", "win32", "win_arm64")
 # The keys that schema 4.0.0 knows: Package Control, json_repository_provider.py.
 LIBRARY_KEYS = {"name", "description", "author", "homepage", "issues", "releases"}
 RELEASE_KEYS = {
     "url",
     "version",
-    "date",
     "sha256",
     "platforms",
     "python_versions",
@@ -86,30 +78,46 @@ def needs(name: str, *pythons: str) -> set[str]:
     return found
 
 
-def listed(name: str, version: str) -> dict[str, Any]:
-    """The answer of an index about a library in a version, as its JSON pages have it."""
-    stem = f"{name.replace('-', '_')}-{version}"
-    ends = [end for group in WHEELS.values() for end in group] + list(OTHER_WHEELS)
-    pythons = [tag + free for tag in ("cp38", "cp313", "cp314") for free in ("", "t")]
-    names = [
-        f"{stem}-{it[:-1] if it[-1] == 't' else it}-{it}-{end}.whl"
-        for it in pythons
-        for end in ends
-    ]
-    if not next(it for it in closure.TABLE if it.name == name).is_compiled:
-        names = []
-    names += [f"{stem}-py3-none-any.whl", f"{stem}.tar.gz"]
-    files = [
-        {
-            "filename": it,
-            "url": f"https://files.example/{it}",
-            "digests": {"sha256": hashlib.sha256(it.encode()).hexdigest()},
-            "upload_time": "2029-01-02T03:04:05",
-            "yanked": False,
-        }
-        for it in names
-    ]
-    return {"info": {"package_url": f"{PROJECTS}{name}/"}, "urls": files}
+def real_names() -> list[str]:
+    """Those of the table, and the one of each pure library that the plain package needs."""
+    with open(NAMES, encoding="utf-8") as file:
+        found = file.read().split()
+    compiled = {name.partition("-")[0] for name in found}
+    for library in closure.TABLE:
+        if library.source == closure.PACKAGE_CONTROL:
+            stem = library.name.replace("-", "_")
+            versions = {library.old, library.new} - {None} if stem not in compiled else set()
+            found += [
+                f"{stem}-{version}-py3-none-any.whl" for version in sorted(map(str, versions))
+            ]
+    return found
+
+
+def fitting(name: str, version: str, host: str, platform: str) -> list[str]:
+    """The names of the wheels that run there, those of the best tag first."""
+    python = tuple(map(int, host.split(".")))
+    tag, platforms = "cp" + host.replace(".", ""), TAGS[platform]
+    tags = [*cpython_tags(python, platforms=platforms)]
+    tags += compatible_tags(python, interpreter=tag, platforms=platforms)
+    order = {it: number for number, it in reversed([*enumerate(tags)])}
+    found = []
+    for file in real_names():
+        of, number, _build, its = parse_wheel_filename(file)
+        if (of, str(number)) == (canonicalize_name(name), version) and its & set(order):
+            found.append((min(order[it] for it in its if it in order), file))
+    return [file for _, file in sorted(found)]
+
+
+def choose(versions: Mapping[str, str], host: str, platform: str) -> dict[str, wheels.Wheel]:
+    """As pip does, among the names that the index listed."""
+    found = {}
+    for name, version in versions.items():
+        files = fitting(name, version, host, platform)
+        if not files:
+            raise wheels.Missing(f"no wheel of {name} {version} for {host} on {platform}")
+        digest = hashlib.sha256(files[0].encode()).hexdigest()
+        found[name] = wheels.Wheel(FILES + files[0], version, digest)
+    return found
 
 
 def build_of(selector: str, build: int) -> bool:
@@ -135,8 +143,13 @@ class Table(unittest.TestCase):
         for library in closure.TABLE:
             with self.subTest(library.name):
                 self.assertTrue(library.why.strip())
-                self.assertIs(type(library.is_compiled), bool)
-                self.assertEqual(library.carried is not None, bool(library.modules))
+                self.assertEqual(library.source != closure.CHECKOUT, bool(library.modules))
+
+    def test_package_control_is_never_asked_for_jsonschema(self) -> None:
+        # The channel's own is of 2018; other packages rely on it and would be given ours.
+        for host in closure.HOSTS:
+            self.assertNotIn("jsonschema", closure.names(host))
+            self.assertIn("jsonschema==4.17.3", closure.carried(host))
 
     def test_each_library_serves_us_or_another_one_of_the_table(self) -> None:
         names = {library.name for library in closure.TABLE}
@@ -174,14 +187,6 @@ class Closed(unittest.TestCase):
                 with self.subTest(library.name):
                     self.assertIn(canonicalize_name(library.name), needed)
 
-    def test_compiled_are_exactly_those_whose_wheel_is_for_one_platform(self) -> None:
-        for library in self.table:
-            wheel = importlib.metadata.distribution(library.name).read_text("WHEEL") or ""
-            tags = re.findall(r"(?m)^Tag: (\S+)", wheel)
-            with self.subTest(library.name):
-                self.assertTrue(tags)
-                self.assertEqual(library.is_compiled, not any("none-any" in tag for tag in tags))
-
 
 class Dependencies(unittest.TestCase):
     def test_the_committed_file_is_the_generated_one(self) -> None:
@@ -193,7 +198,7 @@ class Dependencies(unittest.TestCase):
         for build, host in ((4107, "3.8"), (4200, "3.8"), (4201, "3.13"), (4215, "3.14")):
             with self.subTest(build):
                 chosen = [names for selector, names in lists.items() if build_of(selector, build)]
-                wanted = [name.split("==")[0] for name in libraries.wanted(host)]
+                wanted = [name.split("==")[0] for name in libraries.beside_the_plain(host)]
                 self.assertEqual(chosen, [wanted])
 
     def test_writing_it_again_changes_nothing(self) -> None:
@@ -205,211 +210,212 @@ class Dependencies(unittest.TestCase):
                 self.assertEqual(new.read(), old.read())
 
 
+class RealNames(unittest.TestCase):
+    def test_every_host_and_platform_has_a_wheel_of_each_library(self) -> None:
+        for host in closure.HOSTS:
+            for platform in wheels.PLATFORMS:
+                for requirement in libraries.beside_the_plain(host):
+                    with self.subTest(requirement, host=host, platform=platform):
+                        self.assertTrue(fitting(*requirement.split("=="), host, platform))
+
+    def test_pip_is_told_of_each_platform_what_this_test_takes_for_it(self) -> None:
+        self.assertEqual(set(wheels.PLATFORMS), set(TAGS))
+        for name, machine in wheels.PLATFORMS.items():
+            told = libraries._platforms(machine)
+            with self.subTest(name):
+                # What pip adds for macOS, it adds behind each.
+                self.assertEqual([it for it in dict.fromkeys(TAGS[name]) if it in told], told)
+
+    def test_pip_chooses_by_these_rules(self) -> None:
+        """The real pip, among made-up wheels of these names: the two hosts at the ends."""
+        versions = {"frozenlist": "1.5.0", "yarl": "1.15.2"}
+        with tempfile.TemporaryDirectory() as folder:
+            for file in real_names():
+                if file.startswith(tuple(f"{it}-{number}-" for it, number in versions.items())):
+                    make_wheel(os.path.join(folder, file))
+            offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folder, "PIP_CONFIG_FILE": os.devnull}
+            with unittest.mock.patch.dict(os.environ, offline):
+                found = wheels.choose(versions, "3.8", "osx-arm64")
+                with self.assertRaisesRegex(wheels.Missing, "For Python 3.8 on osx-arm64"):
+                    wheels.choose({"yarl": "9.9"}, "3.8", "osx-arm64")
+        for name, wheel in found.items():
+            wanted = fitting(name, versions[name], "3.8", "osx-arm64")[0]
+            self.assertEqual(wheel.url.rpartition("/")[2], wanted)
+            self.assertEqual((wheel.version, len(wheel.sha256)), (versions[name], 64))
+
+
+def make_wheel(path: str) -> None:
+    name, version = os.path.basename(path).split("-")[:2]
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        archive.writestr(f"{info}/METADATA", text)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
+        archive.writestr(f"{info}/RECORD", "")
+
+
 class Repository(unittest.TestCase):
+    """What Package Control reads: of the package with its libraries, and of the plain one."""
+
     def setUp(self) -> None:
-        self.content = closure.repository(listed, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
-        self.libraries = {library["name"]: library for library in self.content["libraries"]}
+        given = (PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
+        self.whole = closure.repository(*given)
+        self.plain = closure.plain_repository(choose, *given)
+        self.libraries = {library["name"]: library for library in self.plain["libraries"]}
 
     def releases(self, name: str, host: str) -> list[dict[str, Any]]:
         return [
             release
-            for release in self.libraries[name]["releases"]
+            for release in self.libraries.get(name, {}).get("releases", [])
             if host in release["python_versions"]
         ]
 
-    def test_it_follows_the_schema(self) -> None:
-        self.assertEqual(self.content["schema_version"], "4.0.0")
-        self.assertEqual(set(self.content), {"schema_version", "packages", "libraries"})
-        for library in self.content["libraries"]:
+    def test_both_follow_the_schema(self) -> None:
+        for content in (self.whole, self.plain):
+            self.assertEqual(content["schema_version"], "4.0.0")
+            self.assertEqual(set(content), {"schema_version", "packages", "libraries"})
+        for library in self.plain["libraries"]:
             self.assertLessEqual(set(library), LIBRARY_KEYS)
             for key in ("name", "description", "author", "issues"):
                 self.assertTrue(library[key])
             for release in library["releases"]:
                 self.assertEqual(set(release), RELEASE_KEYS)
 
-    def test_it_offers_the_package_to_each_build_with_what_its_host_needs(self) -> None:
-        (package,) = self.content["packages"]
+    def test_the_package_is_offered_to_every_build_and_wants_no_library(self) -> None:
+        (package,) = self.whole["packages"]
+        self.assertEqual(self.whole["libraries"], [])
+        self.assertEqual(package["name"], "GeminiCompanion")
+        (release,) = package["releases"]
+        self.assertNotIn("libraries", release)
+        self.assertEqual((release["url"], release["version"]), (URL, "1.2.3"))
+        for build in (4107, 4200, 4201, 4215):
+            self.assertTrue(build_of(release["sublime_text"], build))
+        self.assertFalse(build_of(release["sublime_text"], 4106))
+
+    def test_the_plain_one_is_offered_to_each_build_with_what_its_host_needs(self) -> None:
+        (package,) = self.plain["packages"]
         self.assertEqual(package["name"], "GeminiCompanion")
         for build, host in ((4107, "3.8"), (4200, "3.8"), (4201, "3.13"), (4215, "3.14")):
-            fitting = [it for it in package["releases"] if build_of(it["sublime_text"], build)]
-            self.assertEqual([it["url"] for it in fitting], [URL])
-            self.assertEqual(fitting[0]["version"], "1.2.3")
-            wanted = [name.split("==")[0] for name in libraries.wanted(host)]
-            self.assertEqual(fitting[0]["libraries"], wanted)
+            fits = [it for it in package["releases"] if build_of(it["sublime_text"], build)]
+            self.assertEqual([it["url"] for it in fits], [URL])
+            self.assertEqual(fits[0]["version"], "1.2.3")
+            wanted = [name.split("==")[0] for name in libraries.beside_the_plain(host)]
+            self.assertEqual(fits[0]["libraries"], wanted)
         older = [it for it in package["releases"] if build_of(it["sublime_text"], 4106)]
         self.assertEqual(older, [])
 
-    def test_each_library_comes_in_the_version_of_each_host(self) -> None:
-        self.assertEqual(set(self.libraries), {library.name for library in closure.TABLE})
+    def test_each_library_comes_in_the_version_of_each_host_for_each_platform_once(self) -> None:
         for library in closure.TABLE:
             for host in closure.HOSTS:
                 version = closure.version_for(library, host)
-                found = {release["version"] for release in self.releases(library.name, host)}
+                is_offered = version and library.source == closure.PACKAGE_CONTROL
+                found = [
+                    (release["version"], platform)
+                    for release in self.releases(library.name, host)
+                    for platform in release["platforms"]
+                ]
+                platforms = ["*"] if ("*" in dict(map(reversed, found))) else list(wheels.PLATFORMS)
                 with self.subTest(library.name, host=host):
-                    self.assertEqual(found, {version} if version else set())
+                    wanted = [(version, it) for it in platforms] if is_offered else []
+                    self.assertEqual(sorted(found), sorted(wanted))
 
-    def test_each_platform_and_python_gets_its_own_compiled_wheel(self) -> None:
-        for library in (it for it in closure.TABLE if it.is_compiled):
-            for host in closure.HOSTS:
-                tag, version = "cp" + host.replace(".", ""), closure.version_for(library, host)
-                start = f"{library.name.replace('-', '_')}-{version}-{tag}-{tag}-"
-                with self.subTest(library.name, host=host):
-                    found = {
-                        platform: release["url"].rpartition("/")[2]
-                        for release in self.releases(library.name, host)
-                        for platform in release["platforms"]
-                    }
-                    # Of several for one platform, that for the oldest systems.
-                    best = {it: f"{start}{ends[0]}.whl" for it, ends in WHEELS.items()}
-                    best["linux-x64"] = f"{start}{WHEELS['linux-x64'][1]}.whl"
-                    self.assertEqual(found, best if version else {})
-
-    def test_one_wheel_of_a_pure_library_serves_all_platforms(self) -> None:
-        for library in (it for it in closure.TABLE if not it.is_compiled):
-            for host in closure.HOSTS:
-                version = closure.version_for(library, host)
-                wheel = f"{library.name.replace('-', '_')}-{version}-py3-none-any.whl"
-                with self.subTest(library.name, host=host):
-                    found = [
-                        (it["url"], it["platforms"]) for it in self.releases(library.name, host)
-                    ]
-                    wanted = [(f"https://files.example/{wheel}", ["*"])] if version else []
-                    self.assertEqual(found, wanted)
-
-    def test_each_wheel_is_offered_once_with_its_own_digest_and_date(self) -> None:
-        releases = [it for library in self.content["libraries"] for it in library["releases"]]
+    def test_each_wheel_is_offered_once_with_its_own_digest(self) -> None:
+        releases = [it for library in self.plain["libraries"] for it in library["releases"]]
         self.assertEqual(len({it["url"] for it in releases}), len(releases))
         for release in releases:
             name = release["url"].rpartition("/")[2]
             self.assertEqual(release["sha256"], hashlib.sha256(name.encode()).hexdigest())
-            self.assertEqual(release["date"], "2029-01-02 03:04:05")
 
-    def test_what_the_index_has_not_as_expected_stops_the_release(self) -> None:
-        def changed(**values: Any) -> wheels.Ask:
-            def ask(name: str, version: str) -> dict[str, Any]:
-                answer = listed(name, version)
-                for file in answer["urls"]:
-                    file.update(values)
-                return answer
+    def test_a_wheel_that_is_missing_stops_the_release(self) -> None:
+        def lacking(versions: Mapping[str, str], host: str, name: str) -> dict[str, wheels.Wheel]:
+            if (host, name) == ("3.8", "windows-x64"):
+                raise wheels.Missing("no wheel")
+            return choose(versions, host, name)
 
-            return ask
+        with self.assertRaises(wheels.Missing):
+            closure.plain_repository(lacking, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
 
-        def offline(_name: str, _version: str) -> dict[str, Any]:
-            raise OSError("no network")
-
-        for ask, words in (
-            (changed(yanked=True), "has no wheel"),
-            (changed(filename="other.whl"), "has no wheel"),
-            (changed(url="http://files.example/a.whl"), "not list"),
-            (changed(digests={}), "not list"),
-            (changed(digests={"sha256": "abc"}), "not list"),
-            (lambda name, version: {}, "not list"),
-            (offline, "no network"),
+    def test_what_pip_does_not_report_as_expected_stops_it(self) -> None:
+        good = {
+            "download_info": {
+                "url": FILES + "a-1-py3-none-any.whl",
+                "archive_info": {"hashes": {"sha256": "0" * 64}},
+            },
+            "metadata": {"name": "A", "version": "1"},
+        }
+        self.assertEqual(list(wheels._read({"install": [good]}, {"a": "1"})), ["a"])
+        for bad in (
+            {},
+            {"install": []},
+            {"install": [{}]},
+            {"install": [{**good, "download_info": {}}]},
+            {"install": [{**good, "download_info": {"url": "http://a/b.whl"}}]},
+            {"install": [{**good, "metadata": {"name": "b", "version": "1"}}]},
         ):
-            with self.subTest(words), self.assertRaisesRegex(wheels.Missing, words):
-                closure.repository(ask, PAGE, URL, "1.2.3", "2030-01-02 03:04:05")
+            with self.subTest(bad), self.assertRaises(wheels.Missing):
+                wheels._read(bad, {"a": "1"})
 
-    def test_all_addresses_come_from_the_command_line_or_the_index(self) -> None:
-        addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps(self.content)))
-        names = ("index", "downloads", "files", "pages")
-        self.assertEqual(addresses, {f"{it}.example" for it in names})
+    def test_all_addresses_come_from_the_command_line_or_from_pip(self) -> None:
+        addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps([self.whole, self.plain])))
+        self.assertEqual(addresses, {f"{it}.example" for it in ("downloads", "files", "pages")})
 
 
 class Release(unittest.TestCase):
-    """The command, with an index that answers from here."""
+    """The command."""
 
     def setUp(self) -> None:
-        folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, folder)
-        self.path = os.path.join(folder, "dist", "repository.json")
-        self.asked: list[str] = []
-        patched = unittest.mock.patch.object(wheels.urllib.request, "urlopen", self.open)
-        for patch in (patched, unittest.mock.patch.object(closure, "REPOSITORY", self.path)):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        dist = unittest.mock.patch.object(closure, "DIST", os.path.join(self.folder, "dist"))
+        chosen = unittest.mock.patch.object(wheels, "choose", choose)
+        for patch in (dist, chosen):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def open(self, address: str, timeout: float) -> io.BytesIO:
-        self.asked.append(address)
-        name, version, last = address[len(INDEX) :].split("/")
-        self.assertEqual((address[: len(INDEX)], last), (INDEX, "json"))
-        return io.BytesIO(json.dumps(listed(name, version)).encode())
+    def written(self, name: str) -> Any:
+        with open(os.path.join(self.folder, "dist", name), encoding="utf-8") as file:
+            return json.load(file)
 
-    def test_it_writes_the_file_with_the_version_of_the_package(self) -> None:
-        self.assertEqual(closure.main("repository", INDEX, PAGE, URL), 0)
-        with open(self.path, encoding="utf-8") as file:
-            written = json.load(file)
-        for release in written["packages"][0]["releases"]:
-            self.assertEqual(release["version"], companion.__version__)
-            self.assertRegex(release["date"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
-        wanted = closure.repository(listed, PAGE, URL, "", "")["libraries"]
-        self.assertEqual(written["libraries"], wanted)
-        self.assertEqual(len(self.asked), len(set(self.asked)))
+    def test_it_writes_each_file_with_the_version_of_the_package(self) -> None:
+        for command, name in (
+            ("repository", closure.REPOSITORY),
+            ("plain", closure.REPOSITORY_PLAIN),
+        ):
+            self.assertEqual(closure.main(command, PAGE, URL), 0)
+            for release in self.written(name)["packages"][0]["releases"]:
+                self.assertEqual(release["version"], companion.__version__)
+                self.assertRegex(release["date"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+        wanted = closure.plain_repository(choose, PAGE, URL, "", "")["libraries"]
+        self.assertEqual(self.written(closure.REPOSITORY_PLAIN)["libraries"], wanted)
 
-    def test_an_index_that_answers_with_a_page_for_people_stops_it_with_a_sentence(self) -> None:
+    def test_what_the_channel_is_proposed_names_the_asset_and_no_library(self) -> None:
+        self.assertEqual(closure.main("channel", PAGE), 0)
+        content = self.written(closure.CHANNEL)
+        self.assertEqual((content["name"], content["details"]), ("GeminiCompanion", PAGE))
+        self.assertEqual(
+            content["releases"],
+            [{"sublime_text": ">=4107", "asset": "GeminiCompanion.sublime-package"}],
+        )
+
+    def test_a_missing_wheel_stops_it_with_a_sentence_and_writes_nothing(self) -> None:
         said = io.StringIO()
-        self.open = lambda address, timeout: io.BytesIO(b"<html>")  # type: ignore[method-assign]
-        with unittest.mock.patch.object(wheels.urllib.request, "urlopen", self.open):
+        error = wheels.Missing("pip found not all wheels")
+        with unittest.mock.patch.object(wheels, "choose", side_effect=error):
             with contextlib.redirect_stderr(said):
-                self.assertEqual(closure.main("repository", INDEX, PAGE, URL), 1)
-        self.assertIn("The index does not list aiohappyeyeballs", said.getvalue())
-        self.assertFalse(os.path.exists(self.path))
-
-
-class Channel(unittest.TestCase):
-    """The entries for a proposal: the channel finds each wheel by the pattern of its name."""
-
-    def setUp(self) -> None:
-        self.content = closure.channel(PROJECTS, PAGE)
-        self.libraries = {library["name"]: library for library in self.content["libraries"]}
-
-    def test_it_has_all_libraries_but_those_that_the_channel_has_from_elsewhere(self) -> None:
-        names = {library.name for library in closure.TABLE}
-        self.assertEqual(set(self.libraries), names - set(closure.IN_CHANNEL))
-        self.assertLessEqual(set(closure.IN_CHANNEL), names)
-
-    def test_each_wheel_is_found_for_its_platform_and_python_alone(self) -> None:
-        for library in (it for it in closure.TABLE if it.name in self.libraries):
-            for host in closure.HOSTS:
-                version = closure.version_for(library, host)
-                names = [it["filename"] for it in listed(library.name, version or "0")["urls"]]
-                with self.subTest(library.name, host=host):
-                    found = self.fitting(library.name, host, names)
-                    platforms = set(WHEELS) if library.is_compiled else {"*"}
-                    self.assertEqual(set(found.values()), platforms if version else set())
-                    ends = "|".join([r"-cp\d+t-.*", *OTHER_WHEELS])
-                    strange = [it for it in found if re.search(f"({ends})\\.whl$", it)]
-                    self.assertEqual(strange, [])
-
-    def fitting(self, name: str, host: str, files: list[str]) -> dict[str, str]:
-        return {
-            file: platform
-            for release in self.libraries[name]["releases"]
-            if host in release["python_versions"]
-            for file in files
-            if fnmatch.fnmatchcase(file, release["asset"])
-            for platform in release["platforms"]
-        }
-
-    def test_it_is_written_below_the_addresses_of_the_command_line(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "channel.json")
-            with unittest.mock.patch.object(closure, "CHANNEL", path):
-                self.assertEqual(closure.main("channel", PROJECTS, PAGE), 0)
-            with open(path, encoding="utf-8") as file:
-                self.assertEqual(json.load(file), self.content)
-        addresses = set(re.findall(r"https?://([^/\"]+)", json.dumps(self.content)))
-        self.assertEqual(addresses, {"index.example", "pages.example"})
+                self.assertEqual(closure.main("plain", PAGE, URL), 1)
+        self.assertIn("pip found not all wheels\nNothing was written", said.getvalue())
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class CommandLine(unittest.TestCase):
     def test_what_it_does_not_know_is_answered_with_what_it_does(self) -> None:
-        usage = "python -m tools.closure repository INDEX PAGE URL"
+        usage = "python -m tools.closure repository PAGE URL"
         for arguments in (
             (),
             ("packages",),
-            ("dependencies", INDEX),
-            ("repository", INDEX, URL),
-            ("other", INDEX, PAGE, URL),
+            ("dependencies", PAGE),
+            ("repository", URL),
+            ("other", PAGE, URL),
         ):
             said = io.StringIO()
             with self.subTest(arguments), contextlib.redirect_stderr(said):

@@ -229,20 +229,18 @@ class Reproducible(Built):
 class NoCheckout(unittest.TestCase):
     """What is downloaded as an archive of the sources, and a machine without git."""
 
-    maxDiff = None
-
-    def said(self, **patched: str) -> str:
+    def said(self, root: str = ROOT) -> str:
         with tempfile.TemporaryDirectory() as folder:
-            with mock.patch.multiple(package, **patched), redirect_stdout(io.StringIO()) as said:
+            with mock.patch.object(package, "ROOT", root), redirect_stdout(io.StringIO()) as said:
                 self.assertEqual(package.main(folder), 1)
                 self.assertEqual(os.listdir(folder), [])
         return said.getvalue()
 
     def test_a_folder_that_is_no_checkout_is_answered_with_a_sentence(self) -> None:
         with tempfile.TemporaryDirectory() as root:
-            self.assertIn("this is no checkout of git", self.said(ROOT=root))
+            self.assertIn("this is no checkout of git", self.said(root))
             os.mkdir(os.path.join(root, ".git"))
-            self.assertRegex(self.said(ROOT=root), "not a git repository|git was not found")
+            self.assertRegex(self.said(root), "not a git repository|git was not found")
 
     @unittest.skipUnless(os.path.isdir(os.path.join(ROOT, ".git")), "only a checkout needs git")
     def test_a_machine_without_git_is_answered_with_a_sentence(self) -> None:

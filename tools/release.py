@@ -1,0 +1,183 @@
+"""`make release-check`: all files of a release in dist/, each one checked; publishes nothing.
+
+    python -m tools.release [PAGE]
+
+PAGE is the page of our project, where a release's files lie below releases/download/VERSION/. The
+packages are built twice, in processes that differ in what must not count, and compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from typing import Any, Callable, Dict, List, Tuple
+
+from . import closure, package
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DIST = os.path.join(ROOT, "dist")
+SUMS = "SHA256SUMS"
+# For a rehearsal.
+SOME_PAGE = "https://example.org/GeminiCompanion"
+PACKAGES = (package.WHOLE, package.PLAIN)
+FILES = (*PACKAGES, closure.REPOSITORY, closure.REPOSITORY_PLAIN, closure.CHANNEL)
+# What differs between the two builds.
+SURROUNDINGS = (
+    {"TZ": "UTC", "PYTHONHASHSEED": "1", "LC_ALL": "C"},
+    {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8"},
+)
+
+
+class Wrong(Exception):
+    """What keeps this from being a release: a sentence."""
+
+
+def main(page: str = SOME_PAGE) -> int:
+    """The exit status."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    try:
+        build(DIST)
+        tell(page)
+        write_sums(DIST)
+        check(DIST, page, closure.version())
+    except Wrong as error:
+        print("No release: %s" % error)
+        return 1
+    for name in (*FILES, SUMS):
+        print("%9d  %s" % (os.path.getsize(os.path.join(DIST, name)), name))
+    return 0
+
+
+def build(folder: str) -> None:
+    """Both packages, twice, the second time elsewhere. Raises Wrong."""
+    with tempfile.TemporaryDirectory() as again:
+        for target, surroundings in zip((folder, again), SURROUNDINGS):
+            command = [sys.executable, "-m", "tools.package", target]
+            done = subprocess.run(
+                command, cwd=ROOT, env={**os.environ, **surroundings}, capture_output=True
+            )
+            if done.returncode:
+                raise Wrong((done.stdout + done.stderr).decode().strip())
+        for name in PACKAGES:
+            if _content(folder, name) != _content(again, name):
+                raise Wrong("two builds of %s are not the same" % name)
+
+
+def tell(page: str) -> None:
+    """What Package Control reads of the release. Raises Wrong."""
+    files = "%s/releases/download/%s/" % (page.rstrip("/"), closure.version())
+    for arguments in (
+        ("repository", page, files + package.WHOLE),
+        ("plain", page, files + package.PLAIN),
+        ("channel", page),
+    ):
+        if closure.main(*arguments):
+            raise Wrong("python -m tools.closure %s failed" % arguments[0])
+
+
+def write_sums(folder: str) -> None:
+    """In the form of sha256sum."""
+    lines = ["%s  %s\n" % (_digest(_content(folder, name)), name) for name in FILES]
+    closure.write(os.path.join(folder, SUMS), "".join(lines))
+
+
+def check(folder: str, page: str, version: str) -> None:
+    """Read what stands there, as who downloads it would. Raises Wrong."""
+    for name in (*FILES, SUMS):
+        if not os.path.isfile(os.path.join(folder, name)):
+            raise Wrong("%s is missing" % name)
+    strange = sorted(set(os.listdir(folder)) - {*FILES, SUMS})
+    if strange:
+        raise Wrong("%s does not belong to a release" % ", ".join(strange))
+    checks: Tuple[Callable[[], None], ...] = (
+        lambda: _check_sums(folder),
+        lambda: _check_package(_content(folder, package.WHOLE), version, is_plain=False),
+        lambda: _check_package(_content(folder, package.PLAIN), version, is_plain=True),
+        lambda: _check_repositories(folder, page, version),
+    )
+    for each in checks:
+        try:
+            each()
+        except (ValueError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile) as error:
+            raise Wrong("a file is not as expected: %r" % error) from error
+
+
+def _check_sums(folder: str) -> None:
+    for line in _content(folder, SUMS).decode("ascii").splitlines():
+        digest, name = line.split("  ")
+        if _digest(_content(folder, name)) != digest:
+            raise Wrong("%s is not what %s says" % (name, SUMS))
+
+
+def _check_package(data: bytes, version: str, *, is_plain: bool) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        damaged = archive.testzip()
+        files = {name: archive.read(name) for name in archive.namelist()}
+    if damaged:
+        raise Wrong("%s in a package is damaged" % damaged)
+    if ('__version__ = "%s"' % version).encode() not in files["companion/__init__.py"]:
+        raise Wrong("a package is not of version %s" % version)
+    if ("dependencies.json" in files) != is_plain:
+        raise Wrong("only the plain package may ask Package Control for libraries")
+    for path, text in files.items():
+        if path.endswith(".py"):
+            ast.parse(text, path)
+    for host, folder in package.SETS.items():
+        wanted = closure.WITH_JSONSCHEMA if is_plain else None
+        for requirement in closure.carried(host):
+            name = requirement.split("==")[0].replace("-", "_").lower()
+            if wanted and name not in wanted:
+                continue
+            start = "carried/%s/licenses/%s-" % (folder, name)
+            if not any(path.lower().startswith(start) for path in files):
+                raise Wrong("%s is not in the package for %s" % (requirement, host))
+
+
+def _check_repositories(folder: str, page: str, version: str) -> None:
+    files = "%s/releases/download/%s/" % (page.rstrip("/"), version)
+    for name, built in (
+        (closure.REPOSITORY, package.WHOLE),
+        (closure.REPOSITORY_PLAIN, package.PLAIN),
+    ):
+        content = json.loads(_content(folder, name))
+        offered = [it for entry in content["packages"] for it in entry["releases"]]
+        if {it["url"] for it in offered} != {files + built}:
+            raise Wrong("%s does not offer %s" % (name, built))
+        if {it["version"] for it in offered} != {version}:
+            raise Wrong("%s is not of version %s" % (name, version))
+        _check_libraries(content, offered)
+    (asset,) = {it["asset"] for it in json.loads(_content(folder, closure.CHANNEL))["releases"]}
+    if asset != package.WHOLE:
+        raise Wrong("%s does not name %s" % (closure.CHANNEL, package.WHOLE))
+
+
+def _check_libraries(content: Dict[str, Any], offered: List[Dict[str, Any]]) -> None:
+    """Each library that a release asks for is there for each host and platform."""
+    known = {it["name"]: it["releases"] for it in content["libraries"]}
+    for name in {name for release in offered for name in release.get("libraries", ())}:
+        hosts = [it for it in closure.HOSTS if name in closure.names(it)]
+        for host in hosts:
+            fitting = [it["platforms"] for it in known[name] if host in it["python_versions"]]
+            if not fitting:
+                raise Wrong("%s is there for no platform with %s" % (name, host))
+
+
+def _content(folder: str, name: str) -> bytes:
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
