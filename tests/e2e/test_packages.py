@@ -1,13 +1,20 @@
-"""The built packages alone in an otherwise empty data folder, with the real Gemini CLI."""
+"""The built packages alone in an otherwise empty data folder, with the real Gemini CLI.
+
+The package that carries its libraries is tried on this Python and on those of the plugin hosts that
+this machine has: `HOST_PYTHONS`, paths that are separated as in PATH, or what is found on the PATH
+and below ~/.pyenv.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -17,28 +24,57 @@ from served import STOP, Served, set_up, until  # noqa: E402
 from session import ACCEPT  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DIST = os.path.join(ROOT, "dist")
-NAME = "GeminiCompanion.sublime-package"
+sys.path.insert(0, ROOT)
+
+from tools import package  # noqa: E402
+
+BUILT: list[str] = []
+# What says no to whoever would ask an index or any other machine.
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+
+
+def built() -> str:
+    """The folder with both packages, made once."""
+    if not BUILT:
+        folder = tempfile.mkdtemp()
+        unittest.addModuleCleanup(shutil.rmtree, folder)
+        command = [sys.executable, "-m", "tools.package", folder]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
+        if done.returncode:
+            raise AssertionError(done.stdout.decode())
+        BUILT.append(folder)
+    return BUILT[0]
+
+
+def python_of(version: str) -> str:
+    """The path of a Python of that version; "" where this machine has none."""
+    given = os.environ.get("HOST_PYTHONS", "").split(os.pathsep)
+    pyenv = os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python")
+    found = shutil.which("python" + version) or ""
+    for path in filter(None, [*given, *sorted(glob.glob(pyenv)), found]):
+        code = "import sys; print('%d.%d' % sys.version_info[:2])"
+        done = subprocess.run([path, "-I", "-c", code], capture_output=True)
+        if done.stdout.decode().strip() == version:
+            return path
+    return ""
 
 
 @unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "only a checkout is packed")
 class Built(session.Session):
-    """`built` is one of the packages of `make package`."""
+    """`name` is one of the packages of `make package`."""
 
     installed: str
-    built = NAME
-    kind = "plain"
+    name = package.WHOLE
 
     @classmethod
     def setUpClass(cls) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "tools.package", cls.kind], cwd=ROOT, stdout=subprocess.PIPE
-        )
-        if done.returncode:
-            raise AssertionError(done.stdout.decode())
         folder = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, folder)
         cls.prepare(folder)
+        built()
+        offline = unittest.mock.patch.dict(os.environ, OFFLINE)
+        offline.start()
+        cls.addClassCleanup(offline.stop)
         super().setUpClass()
 
     @classmethod
@@ -48,9 +84,9 @@ class Built(session.Session):
     @classmethod
     def new_editor(cls, temp: str = "") -> Editor:
         data = os.path.join(cls.root, "data")
-        cls.installed = os.path.join(data, "Installed Packages", NAME)
+        cls.installed = os.path.join(data, "Installed Packages", package.WHOLE)
         os.mkdir(os.path.dirname(cls.installed))
-        shutil.copy(os.path.join(DIST, cls.built), cls.installed)
+        shutil.copy(os.path.join(built(), cls.name), cls.installed)
         with set_up(cls.root, data, cls.model.url):
             return super().new_editor(temp)
 
@@ -75,6 +111,10 @@ class Built(session.Session):
 
 
 class Plain(Built):
+    """With the libraries that this Python has, in the place of Package Control's."""
+
+    name = package.PLAIN
+
     def test_it_serves_the_cli_through_an_accepted_diff(self) -> None:
         self.accept_an_edit()
 
@@ -82,16 +122,17 @@ class Plain(Built):
         self.serve_the_api()
 
 
-class Standalone(Built):
-    """On a Python that has no libraries at all."""
+class OnBarePython(Built):
+    """On a Python that has no libraries at all; `version` is which, "" for this one."""
 
-    built = "GeminiCompanion-standalone.sublime-package"
-    kind = "both"
+    version = ""
 
     @classmethod
     def prepare(cls, folder: str) -> None:
+        base = python_of(cls.version) if cls.version else os.path.realpath(sys.executable)
+        if not base:
+            raise unittest.SkipTest("this machine has no Python " + cls.version)
         bare = os.path.join(folder, "bare")
-        base = os.path.realpath(sys.executable)
         subprocess.check_call([base, "-m", "venv", "--without-pip", bare])
         cls.python = os.path.join(bare, "bin", "python")
 
@@ -99,9 +140,23 @@ class Standalone(Built):
         self.accept_an_edit()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
+
+class Whole(OnBarePython):
     def test_it_serves_the_api_with_the_libraries_that_it_carries(self) -> None:
         self.serve_the_api()
         self.assertEqual(self.editor.do("importable", ["aiohttp", "jsonschema", "attr"]), [])
 
 
-del Built
+class On38(OnBarePython):
+    version = "3.8"
+
+
+class On313(OnBarePython):
+    version = "3.13"
+
+
+class On314(OnBarePython):
+    version = "3.14"
+
+
+del Built, OnBarePython
