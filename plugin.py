@@ -16,7 +16,8 @@ import sublime_plugin
 # Sublime reloads this file alone (docs/sublime.md 1.6); without this a new plugin.py would run on
 # old modules.
 # A copy first: the worker may import modules of the last load at this moment.
-_forgotten = [name for name in list(sys.modules) if name.startswith(f"{__package__}.companion")]
+_companion = __name__.rpartition(".")[0] + ".companion"
+_forgotten = [name for name in list(sys.modules) if name.startswith(_companion)]
 for _name in _forgotten:
     sys.modules.pop(_name, None)
 

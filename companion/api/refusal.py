@@ -106,6 +106,7 @@ def of_server(refused: http_server.Refused, max_body: int) -> Refusal:
         http_server.BAD_ENCODING: (UNSUPPORTED_MEDIA_TYPE, ""),
         http_server.BAD_BODY: (failure.VALIDATION_ERROR, "no_http"),
         http_server.MANY_VALUES: (TOO_LARGE, "many_values"),
+        http_server.CHUNKS: (TOO_LARGE, "small_chunks"),
         http_server.CROWDED: (TOO_MANY, ""),
         http_server.BUSY: (TOO_MANY, "busy"),
     }[reason]

@@ -125,6 +125,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求体中的值过多",
         "Expected a body with fewer values beside its long texts.",
     ),
+    "small_chunks": (
+        "请求体的分块过小或尾部字段过多",
+        "Expected a body in larger chunks, with few trailers.",
+    ),
     "busy": (
         "正在处理的大型请求过多，请稍后重试",
         "Too many large requests are under way; try again later.",

@@ -7,13 +7,23 @@ Source: RFC 9110 and 9112; MCP's security warning for local servers.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import itertools
 import logging
 import math
 import socket
 from http import HTTPStatus
-from typing import AbstractSet, Any, Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import (
+    AbstractSet,
+    Any,
+    Awaitable,
+    Callable,
+    ContextManager,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 
 # Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
 from aiohttp.abc import AbstractStreamWriter
@@ -42,6 +52,11 @@ IDLE = 75.0
 # a few megabytes, is reported in large steps only.
 STALLED = 60.0
 JSON = "application/json"
+# Bytes that the HTTP parser gets at a time: one in Python copies all that is left for each chunk.
+PARSED_AT_ONCE = 16 * 1024
+# What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
+# of 64 bytes stay below a fifth.
+CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
 # Statuses after which the rest of a body may still be on its way, so that what comes next on the
 # connection could be anything.
 CLOSING = (408, 413, 503)
@@ -50,11 +65,11 @@ CLOSING = (408, 413, 503)
 BAD_HOST, BAD_ORIGIN, BAD_TOKEN = "host", "origin", "token"
 BAD_ENCODING, BAD_BODY, LATE_BODY = "encoding", "body", "late body"
 LARGE_BODY, MANY_VALUES = "large body", "many values"
-CROWDED, BUSY = "connections", "memory"
+CROWDED, BUSY, CHUNKS = "connections", "memory", "chunks"
 STATUSES = {
     BAD_HOST: 403, BAD_ORIGIN: 403, BAD_TOKEN: 401,
     BAD_ENCODING: 415, BAD_BODY: 400, LATE_BODY: 408,
-    LARGE_BODY: 413, MANY_VALUES: 413,
+    LARGE_BODY: 413, MANY_VALUES: 413, CHUNKS: 413,
     CROWDED: 503, BUSY: 503,
 }  # fmt: skip
 
@@ -68,10 +83,14 @@ class Refused(Exception):
         self.status = STATUSES[reason]
 
 
+class _TooManyChunks(RequestPayloadError):
+    """A body whose chunks are small beyond all use, or whose trailers do not end."""
+
+
 def _is_our_failure(record: logging.LogRecord) -> bool:
     """What is no HTTP is its sender's fault; the library would quote it, with any token in it."""
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError)
+    return not isinstance(error, (HttpProcessingError, RequestPayloadError))
 
 
 _http_logger = logger.getChild("http")
@@ -134,9 +153,46 @@ class Connection(RequestHandler):
         self._not_http = not_http
         self._stall_timer: asyncio.TimerHandle | None = None
         self._must_resume = False
+        self._unparsed = b""
+        # The chunked body that is being read, and the bytes parsed of it.
+        self._body: StreamReader | None = None
+        self._parsed = 0
         self.must_drain = False
         # The handler that is cancelled where the client leaves, if it is one of those.
         self.ends_with_client: asyncio.Task[Any] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        if not data:
+            # The library's own call: to go on with what it has.
+            super().data_received(data)
+        self._unparsed += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """As much of what was received as the reader of the body wants now."""
+        while self._unparsed and not self._must_resume:
+            piece = self._unparsed[:PARSED_AT_ONCE]
+            self._unparsed = self._unparsed[PARSED_AT_ONCE:]
+            self._parsed += len(piece)
+            super().data_received(piece)
+            if self._body is not None and self._has_too_many_chunks(self._body):
+                self._body.set_exception(_TooManyChunks())
+                # What else comes is not read.
+                self.close()
+
+    def _has_too_many_chunks(self, body: StreamReader) -> bool:
+        beside = self._parsed - body.total_bytes
+        return not body.is_eof() and beside > CHUNKS_BESIDE + CHUNKS_SHARE * body.total_bytes
+
+    @contextlib.contextmanager
+    def limits_chunks(self, body: StreamReader) -> Iterator[None]:
+        """While a chunked body is read: what is beside its data ends the connection where it is
+        beyond the limit."""
+        self._body, self._parsed = body, body.total_bytes
+        try:
+            yield
+        finally:
+            self._body = None
 
     def pause_reading(self) -> None:
         self._must_resume = True
@@ -148,6 +204,7 @@ class Connection(RequestHandler):
         if self._must_resume:
             self._must_resume = False
             super().resume_reading(*args, **options)
+            self._parse()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -303,15 +360,24 @@ async def read_json(
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
-        return await asyncio.wait_for(_value(request.content, limit, whole), BODY_TIME)
+        with _limited_chunks(request):
+            return await asyncio.wait_for(_value(request.content, limit, whole), BODY_TIME)
     except asyncio.TimeoutError:
         raise Refused(LATE_BODY) from None
+    except _TooManyChunks:
+        raise Refused(CHUNKS) from None
     except TooManyValues:
         raise Refused(MANY_VALUES) from None
     except (ConnectionError, HttpProcessingError, RequestPayloadError):
         # The client left, which is no failure of ours, and nobody reads this; or its body was not
         # in the form that its headers said.
         raise Refused(BAD_BODY) from None
+
+
+def _limited_chunks(request: BaseRequest) -> ContextManager[None]:
+    if request.content_length is None and isinstance(request.protocol, Connection):
+        return request.protocol.limits_chunks(request.content)
+    return contextlib.nullcontext()
 
 
 async def _value(content: StreamReader, limit: int, whole: float) -> Any:

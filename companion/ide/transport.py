@@ -98,6 +98,7 @@ def _sentence(reason: str) -> str:
         f" {http_server.BODY_TIME:.0f} seconds.",
         http_server.LARGE_BODY: f"Expected at most {MAX_BODY} bytes.",
         http_server.MANY_VALUES: "Expected fewer values beside the text of a file.",
+        http_server.CHUNKS: "Expected a body in larger chunks, with few trailers.",
         http_server.CROWDED: f"Expected at most {http_server.MAX_CONNECTIONS} connections"
         " at a time.",
         http_server.BUSY: "Expected fewer large requests at a time.",

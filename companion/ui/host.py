@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .running import Running
 
 
-PACKAGE = __package__.rpartition(".")[0]
+# Not by __package__: in a zip, some importers of Python 3.8 give it to a module only afterwards.
+PACKAGE = __name__.rsplit(".", 2)[0]
 # The modules in it that plugin.py imports, on the UI thread.
 FIRST = ("ui", "ui.commands", "ui.host", "ui.prompt", "ui.prompt.commands", "ui.queues")
 
