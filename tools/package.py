@@ -107,9 +107,9 @@ def _with(
             found[path] = text.encode("utf-8")
     for host, folder in SETS.items():
         wanted = [it for it in closure.TABLE if names is None or it.name in names]
-        modules = frozenset(name for it in wanted for name in it.modules)
+        tops = frozenset(name for it in wanted for name in it.modules)
         found[f"{FOLDER}/{folder}/__init__.py"] = NOTE
-        for path, data in carry(_of(unpacked[host], wanted), modules).items():
+        for path, data in carry(_of(unpacked[host], wanted), tops).items():
             found[f"{FOLDER}/{folder}/{path}"] = data
     return found
 

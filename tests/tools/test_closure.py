@@ -216,7 +216,8 @@ class RealNames(unittest.TestCase):
             for platform in wheels.PLATFORMS:
                 for requirement in libraries.beside_the_plain(host):
                     with self.subTest(requirement, host=host, platform=platform):
-                        self.assertTrue(fitting(*requirement.split("=="), host, platform))
+                        name, version = requirement.split("==")
+                        self.assertTrue(fitting(name, version, host, platform))
 
     def test_pip_is_told_of_each_platform_what_this_test_takes_for_it(self) -> None:
         self.assertEqual(set(wheels.PLATFORMS), set(TAGS))
@@ -314,7 +315,8 @@ class Repository(unittest.TestCase):
                     for release in self.releases(library.name, host)
                     for platform in release["platforms"]
                 ]
-                platforms = ["*"] if ("*" in dict(map(reversed, found))) else list(wheels.PLATFORMS)
+                is_pure = any(platform == "*" for _version, platform in found)
+                platforms = ["*"] if is_pure else list(wheels.PLATFORMS)
                 with self.subTest(library.name, host=host):
                     wanted = [(version, it) for it in platforms] if is_offered else []
                     self.assertEqual(sorted(found), sorted(wanted))
@@ -344,14 +346,15 @@ class Repository(unittest.TestCase):
             "metadata": {"name": "A", "version": "1"},
         }
         self.assertEqual(list(wheels._read({"install": [good]}, {"a": "1"})), ["a"])
-        for bad in (
+        wrong: list[dict[str, Any]] = [
             {},
             {"install": []},
             {"install": [{}]},
             {"install": [{**good, "download_info": {}}]},
             {"install": [{**good, "download_info": {"url": "http://a/b.whl"}}]},
             {"install": [{**good, "metadata": {"name": "b", "version": "1"}}]},
-        ):
+        ]
+        for bad in wrong:
             with self.subTest(bad), self.assertRaises(wheels.Missing):
                 wheels._read(bad, {"a": "1"})
 

@@ -1,0 +1,73 @@
+"""`make advisories`: what is known against the libraries that the packages carry.
+
+No network: the table is requirements/advisories.json, which says when it was read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Dict, List, NamedTuple, Tuple
+
+from . import closure, package
+
+TABLE = os.path.join(package.ROOT, "requirements", "advisories.json")
+
+
+class Advisory(NamedTuple):
+    """`fixed` is the first version that it does not concern."""
+
+    library: str
+    identifier: str
+    fixed: str
+    about: str
+
+
+def read() -> Tuple[str, List[Advisory]]:
+    """The day on which it was read, and all that it has."""
+    with open(TABLE, encoding="utf-8") as file:
+        content = json.load(file)
+    return content["read"], [Advisory(*row) for row in content["advisories"]]
+
+
+def concerning(host: str) -> Dict[str, List[Advisory]]:
+    """By the requirement of a carried library for that host."""
+    _, advisories = read()
+    found: Dict[str, List[Advisory]] = {}
+    for requirement in closure.carried(host):
+        name, version = requirement.split("==")
+        hits = [
+            it for it in advisories if it.library == name and _numbers(version) < _numbers(it.fixed)
+        ]
+        if hits:
+            found[requirement] = hits
+    return found
+
+
+def _numbers(version: str) -> Tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))
+
+
+def main() -> int:
+    """The exit status: they are listed, and that is no failure."""
+    day, advisories = read()
+    print(
+        "%d advisories, as they were read on %s; docs/threat-model.md says" % (len(advisories), day)
+    )
+    print("what each means here.")
+    for host in package.SETS:
+        count = len(closure.carried(host))
+        print("\nFor the plugin host %s and the next: %d libraries" % (host, count))
+        for requirement, hits in concerning(host).items():
+            print("  %s: %d" % (requirement, len(hits)))
+            for it in hits:
+                print("    %-15s fixed in %-8s %s" % (it.identifier, it.fixed, it.about))
+        if not concerning(host):
+            print("  none")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
