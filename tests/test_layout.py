@@ -152,15 +152,16 @@ class Layout(unittest.TestCase):
     def test_each_library_has_few_importers(self) -> None:
         importers = {
             library: {name for name, tree in modules().items() if library in outside(tree)}
-            for library in ("aiohttp", "jsonschema")
+            for library in ("aiohttp", "jsonschema", "prometheus_client")
         }
         known = (
-            "chat_handlers dispatch handler_types openai_handlers routes server session_handlers"
-            " static_files stream"
+            "chat_handlers dispatch handler_types openai_handlers operation_handlers routes server"
+            " session_handlers static_files stream"
         )
         api = {f"api/{name}" for name in known.split()}
         self.assertEqual(importers["aiohttp"], api | {"base/http_server", "ide/transport"})
         self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/validation"})
+        self.assertEqual(importers["prometheus_client"], {"api/metrics"})
 
     def test_imports_within_the_package_are_relative(self) -> None:
         for name, tree in modules().items():

@@ -16,7 +16,9 @@ from typing import List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-REQUIREMENTS = [os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "dev.txt")]
+REQUIREMENTS = [
+    os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "api.txt", "dev.txt")
+]
 # Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
 # server that is measured against.
 NODE_FOLDERS = [

@@ -23,6 +23,7 @@ from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import state
 from .guard import ANY
+from .json_log import JsonLines
 from .server import Server, Settings, options
 from .texts import CHINESE, ENGLISH
 
@@ -31,28 +32,25 @@ PORT = 8080
 MAX_SECONDS = 86_400
 # Seconds for running turns to end by themselves.
 DRAINING = 30
+TEXT, JSON = "text", "json"
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    _start_log(asked.log_format)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The workspace's name may have letters that a terminal has not.
         sys.stdout.reconfigure(errors="replace")
     try:
         return asyncio.run(_serve(asked))
     except AgentError as error:
-        return _fail(error.message)
+        return _fail(error.message, asked.log_format)
     except NotPrivate as error:
-        return _fail(str(error))
+        return _fail(str(error), asked.log_format)
     except OSError as error:
-        return _fail(f"The server cannot be started: {error}.")
+        return _fail(f"The server cannot be started: {error}.", asked.log_format)
     except KeyboardInterrupt:
         # Windows, where a loop hears of no signal.
         return 0
@@ -64,15 +62,35 @@ async def _serve(asked: argparse.Namespace) -> int:
     signals = _Signals()
     await server.start()
     try:
-        print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
-        print(f"Its token is in {server.token_file}.")
-        # Behind the "#", which no browser sends to a server.
-        print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
+        _greet(server, asked)
         await signals.told.wait()
         await _drain(server, asked.drain_time, signals)
     finally:
         await server.stop()
     return 0
+
+
+def _start_log(format: str) -> None:
+    handler = logging.StreamHandler()
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
+    handler.setFormatter(JsonLines() if format == JSON else plain)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    if format == JSON:
+        # What libraries say, too.
+        logging.getLogger().addHandler(handler)
+
+
+def _greet(server: Server, asked: argparse.Namespace) -> None:
+    if asked.log_format == JSON:
+        # Such a log is kept and sent around, so it gets no token.
+        logger.info("the server listens at %s", server.url)
+        return
+    print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
+    print(f"Its token is in {server.token_file}.")
+    # Behind the "#", which no browser sends to a server.
+    print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
 
 
 def _settings(asked: argparse.Namespace, folder: str) -> Settings:
@@ -134,8 +152,11 @@ async def _drain(server: Server, seconds: float, signals: _Signals) -> None:
         each.cancel()
 
 
-def _fail(sentence: str) -> int:
-    print(sentence, file=sys.stderr)
+def _fail(sentence: str, format: str) -> int:
+    if format == JSON:
+        logger.error("%s", sentence)
+    else:
+        print(sentence, file=sys.stderr)
     return FAILED
 
 
@@ -166,6 +187,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
     drain_help = f"seconds for running turns once SIGTERM came; default {DRAINING}"
     add("--drain-time", metavar="N", type=_seconds, default=float(DRAINING), help=drain_help)
+    formats = (TEXT, JSON)
+    format_help = "of the log on standard error: lines of text, or of JSON for programs"
+    add("--log-format", choices=formats, default=TEXT, help=format_help)
     add("--cli", metavar="PATH", default="", help="Gemini CLI; default: the one in PATH")
     add("--model", metavar="NAME", default="", help="the model of new conversations")
     url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"

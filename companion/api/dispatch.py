@@ -13,6 +13,7 @@ from ..base.jsonrpc import RpcError
 from ..base.large_json import pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
+from . import json_log
 from .guard import Guard
 from .handler_types import Inputs, Route, Services, refused, refused_as_openai
 from .refusal import (
@@ -55,15 +56,20 @@ class Dispatcher:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
-        headers = {**PLAIN, **self._guard.cors(request.headers)}
+        id = json_log.begin(request.headers.get(json_log.HEADER, ""))
+        headers = {**PLAIN, json_log.HEADER: id, **self._guard.cors(request.headers)}
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
         try:
             with MemoryShare(self._memory) as memory:
-                return await self._answer_or_refuse(request, memory, language, headers)
+                answer = await self._answer_or_refuse(request, memory, language, headers)
         except Exception:
             logger.exception("a request failed")
-            return await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+            answer = await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+        if self._services.metrics is not None:
+            route = self._table.name_of(request.method, request.path)
+            self._services.metrics.answered(*route, answer.status)
+        return answer
 
     async def _answer_or_refuse(
         self,

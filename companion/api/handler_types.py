@@ -16,6 +16,7 @@ from ..base.memory_budget import MemoryShare
 from .admission import Admission
 from .files import Roots
 from .listeners import Listeners
+from .metrics import Metrics
 from .refusal import Refusal
 from .schemas import Schema
 from .texts import say
@@ -26,12 +27,13 @@ from .validation import Form
 class Services:
     """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
     `allows_commands` and `allows_tools` (those that want a decision, for clients that cannot
-    decide) are the operator's word."""
+    decide) are the operator's word. `metrics` are None where their library is not installed."""
 
     agent: Agent
     roots: Roots
     listeners: Listeners
     admission: Admission
+    metrics: Metrics | None
     page: Mapping[str, bytes]
     allows_commands: bool
     allows_tools: bool
@@ -77,7 +79,8 @@ class Route:
     """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
     the envelope; `refusals` are the statuses that it may have instead, beside those of all.
     `is_openai` says that errors are those of OpenAI's API, and nothing has an envelope. `links`
-    are OpenAPI's links from the answer to what can be asked next, by their names."""
+    are OpenAPI's links from the answer to what can be asked next, by their names. `media_type` is
+    that of an answer which is no JSON."""
 
     method: str
     path: str
@@ -90,6 +93,7 @@ class Route:
     streams: bool = False
     is_openai: bool = False
     links: Mapping[str, Any] = field(default_factory=dict)
+    media_type: str = ""
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:

@@ -14,6 +14,8 @@ class Listeners:
     """All methods are called on one loop. `grace` is in seconds."""
 
     def __init__(self, grace: float) -> None:
+        # Event streams that are open.
+        self.streams = 0
         self._grace = grace
         self._listeners: dict[str, int] = {}
         self._leaving: dict[str, asyncio.TimerHandle] = {}
@@ -30,6 +32,15 @@ class Listeners:
             if not self._listeners[turn.id]:
                 del self._listeners[turn.id]
                 self._leave(turn, self._grace if may_return else 0.0)
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """For as long as a stream is open."""
+        self.streams += 1
+        try:
+            yield
+        finally:
+            self.streams -= 1
 
     def close(self) -> None:
         """Wait for nobody any more."""

@@ -189,6 +189,8 @@ def _responses(route: Route) -> dict[str, Any]:
 
 
 def _content(route: Route) -> dict[str, Any]:
+    if route.media_type:
+        return {route.media_type: {"schema": {"type": "string"}}}
     content: dict[str, Any] = {}
     if route.answer:
         content[JSON] = {"schema": reference(_response_name(route))}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from aiohttp import web
+
 from .handler_types import Answer, Inputs, Services
-from .refusal import NOT_READY, Refusal
+from .refusal import NOT_FOUND, NOT_READY, Refusal
 
 
 async def healthz(services: Services, inputs: Inputs) -> Answer:
@@ -18,3 +20,12 @@ async def readyz(services: Services, inputs: Inputs) -> Answer:
     if not services.agent.can_start():
         raise Refusal(NOT_READY)
     return Answer("ready", {"status": "ok"})
+
+
+async def metrics(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """Figures in the text format of Prometheus, where its library is installed: requests, turns,
+    tokens, open streams, decisions that wait, and Gemini CLI's starts and memory."""
+    if services.metrics is None:
+        raise Refusal(NOT_FOUND, "metrics_missing")
+    headers = {**inputs.headers, "Content-Type": services.metrics.content_type}
+    return web.Response(body=services.metrics.text(), headers=headers)

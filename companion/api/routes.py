@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Mapping, Sequence
 
 from aiohttp import web
@@ -19,6 +20,7 @@ from . import (
     static_files,
 )
 from .handler_types import Answer, Inputs, Route, Services
+from .metrics import OTHER
 from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
 from .schemas import many, record, reference
 from .validation import Form
@@ -53,6 +55,8 @@ API = (
           "Does the server live?", is_open=True),
     Route("GET", "/readyz", operation_handlers.readyz, NOTHING, schemas.HEALTH,
           "Does the server take messages?", is_open=True),
+    Route("GET", "/metrics", operation_handlers.metrics, NOTHING, {},
+          "Figures for Prometheus.", (404,), media_type="text/plain"),
     Route("POST", "/auth/config", auth_handlers.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
           "Configure the credentials; they are kept.", (400, 409, 500)),
     Route("POST", "/auth/google-login", auth_handlers.google_login, Form(schemas.GOOGLE_LOGIN),
@@ -160,6 +164,14 @@ class Table:
         if fitting:
             raise _wrong_method([route.method for route, _fields in fitting])
         raise Refusal(NOT_FOUND, path=path[:200])
+
+    def name_of(self, method: str, path: str) -> tuple[str, str]:
+        """Method and path of a request's route as the table has them; OTHER for both where there
+        is none."""
+        with suppress(Refusal):
+            route = self.find(method, path)[0]
+            return route.method, route.path
+        return OTHER, OTHER
 
     def allowed(self, path: str) -> str:
         """The methods of a path, for the header Allow."""

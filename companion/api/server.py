@@ -8,6 +8,7 @@ await server.stop()
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
@@ -17,13 +18,14 @@ from aiohttp import web
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
 from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer, end_with_client
-from . import state, static_files
+from . import metrics, state, static_files
 from .admission import Admission
 from .dispatch import Dispatcher
 from .files import Roots
 from .guard import Guard
 from .handler_types import Services, encoded, refused
 from .listeners import Listeners
+from .metrics import Metrics
 from .refusal import NOT_HTTP
 from .routes import Table
 from .texts import CHINESE
@@ -88,6 +90,9 @@ class Server:
         self.agent = Agent(settings.agent)
         await self.agent.load()
         self._listeners = Listeners(settings.grace)
+        self._metrics = Metrics(self.agent, self._listeners) if metrics.IS_THERE else None
+        if self._metrics is not None:
+            self._counting = asyncio.ensure_future(self._metrics.follow())
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
         self.port = await self._http.start(settings.port, SHUTDOWN)
@@ -110,6 +115,8 @@ class Server:
         self._http.stop_accepting()
         self._listeners.close()
         await self.agent.stop()
+        if self._metrics is not None:
+            self._counting.cancel()
         await self._http.stop()
 
     def _make_dispatcher(self) -> Dispatcher:
@@ -120,6 +127,7 @@ class Server:
             Roots(settings.roots),
             self._listeners,
             self._admission,
+            self._metrics,
             page,
             settings.allows_commands,
             settings.allows_tools,

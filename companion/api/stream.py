@@ -109,12 +109,13 @@ async def _send_blocks(
     )
     beating = None
     try:
-        await response.prepare(inputs.request)
-        if kind == SSE:
-            beating = asyncio.ensure_future(_beat(response, services.heartbeat))
-        async for block in blocks:
-            await _write(response, block)
-        await response.write_eof()
+        with services.listeners.streaming():
+            await response.prepare(inputs.request)
+            if kind == SSE:
+                beating = asyncio.ensure_future(_beat(response, services.heartbeat))
+            async for block in blocks:
+                await _write(response, block)
+            await response.write_eof()
     except asyncio.TimeoutError:
         # One that reads nothing would be waited for again, at the end of the answer.
         if inputs.request.transport is not None:

@@ -107,6 +107,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Expected no Origin header, or one that this server was started with.",
     ),
     "NOT_FOUND": ("资源不存在：{path}", "There is nothing at {path}."),
+    "metrics_missing": (
+        "未安装 prometheus_client，因此没有指标",
+        "There are no figures: the server's Python lacks the library prometheus_client.",
+    ),
     "METHOD_NOT_ALLOWED": (
         "不支持的请求方法，允许的方法：{allowed}",
         "Expected one of the methods {allowed}.",

@@ -432,6 +432,10 @@ class Answer(StreamResponse):
         self._to: BaseRequest | None = None
 
     @property
+    def status(self) -> int:
+        return int(self._head[len(b"HTTP/1.1 ") :][:3])
+
+    @property
     def keep_alive(self) -> bool:
         return not self._closes
 

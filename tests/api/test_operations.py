@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import logging
 import os
 import unittest
+from datetime import datetime, timedelta, timezone
+from unittest import mock
 
+from GeminiCompanion.companion.agent import events
+from GeminiCompanion.companion.api import metrics
+from GeminiCompanion.companion.api.json_log import JsonLines
+from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.base.log import logger
+
+from ..support import wait_for
 from .support import ApiTest
 
 
@@ -46,6 +58,129 @@ class Health(ApiTest):
         self.assertEqual((reply.status, reply["error"]["code"]), (503, "DRAINING"))
         for path in ("/healthz", "/status", "/sessions"):
             self.assertEqual(self.ask("GET", path, server=server).status, 200)
+
+
+@unittest.skipUnless(metrics.IS_THERE, "prometheus_client is not installed")
+class Figures(ApiTest):
+    def figures(self, server: Server | None = None) -> dict[str, float]:
+        """By name and labels, as they are written."""
+        reply = self.ask("GET", "/metrics", server=server)
+        self.assertEqual(reply.status, 200, reply)
+        self.assertRegex(reply.headers["Content-Type"], "^text/plain; version=")
+        lines = [it for it in reply.data.decode().splitlines() if not it.startswith("#")]
+        return {name: float(value) for name, _blank, value in (it.rpartition(" ") for it in lines)}
+
+    def test_requests_are_counted_by_route_and_status(self) -> None:
+        server = self.another_server()
+        name = 'gemini_api_requests_total{{method="{}",route="{}",status="{}"}}'
+        self.ask("GET", "/status", server=server)
+        self.ask("HEAD", "/status", server=server)
+        self.ask("GET", "/sessions/one/messages", server=server)
+        self.ask("GET", "/sessions/two/messages", server=server)
+        self.ask("POST", "/chat", {}, server=server)
+        self.ask("GET", "/sessions", headers={"Authorization": ""}, server=server)
+        found = self.figures(server)
+        self.assertEqual(found[name.format("GET", "/status", 200)], 2)
+        self.assertEqual(found[name.format("GET", "/sessions/{sessionId}/messages", 404)], 2)
+        self.assertEqual(found[name.format("POST", "/chat", 400)], 1)
+        self.assertEqual(found[name.format("GET", "/sessions", 401)], 1)
+
+    def test_nobody_can_make_up_labels(self) -> None:
+        server = self.another_server()
+        for method, path in (("GET", "/made-up"), ("BREW", "/status"), ("GET", "/a/b/c")):
+            self.ask(method, path, server=server)
+        known = [it for it in self.figures(server) if 'status="40' in it]
+        self.assertEqual(len(known), 2, known)
+        self.assertTrue(all('method="other",route="other"' in it for it in known), known)
+
+    def test_turns_and_tokens_are_counted_from_their_events(self) -> None:
+        server = self.another_server()
+        begun = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        bodies: dict[str, events.Body] = {
+            "a": events.Complete(events.END_TURN, events.Usage(30, 4)),
+            "b": events.Complete(events.CANCELLED, events.Usage(1, 1)),
+            "c": events.Error("TIMED_OUT", "It took too long."),
+        }
+
+        async def tell() -> None:
+            for id, last in bodies.items():
+                story: list[tuple[int, events.Body]] = [(0, events.Message("hello", ())), (7, last)]
+                for seconds, body in story:
+                    time = begun + timedelta(seconds=seconds)
+                    server.agent.feed.publish(events.Event(seconds, time, "session", id, body))
+
+        self.on_loop(tell())
+        wait_for(lambda: self.figures(server)["gemini_api_turn_seconds_count"] == 3)
+        found = self.figures(server)
+        for outcome in ("end_turn", "cancelled", "TIMED_OUT"):
+            self.assertEqual(found[f'gemini_api_turns_total{{outcome="{outcome}"}}'], 1)
+        self.assertEqual(found["gemini_api_turn_seconds_sum"], 21)
+        self.assertEqual(found['gemini_api_tokens_total{direction="input"}'], 31)
+        self.assertEqual(found['gemini_api_tokens_total{direction="output"}'], 5)
+
+    def test_streams_count_while_they_are_open(self) -> None:
+        client = self.connect()
+        head = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+        client.sendall(f"{head}Authorization: Bearer {self.server.token}\r\n\r\n".encode())
+        wait_for(lambda: self.figures()["gemini_api_open_streams"] == 1)
+        client.close()
+        wait_for(lambda: self.figures()["gemini_api_open_streams"] == 0)
+
+    def test_what_is_there_now_is_told(self) -> None:
+        found = self.figures()
+        for name in (
+            "gemini_api_waiting_decisions",
+            "gemini_cli_running",
+            "gemini_cli_starts_total",
+        ):
+            self.assertEqual(found[name], 0)
+        self.assertEqual(found["gemini_cli_memory_bytes"], 0)
+
+    def test_without_the_token_nothing_is_told(self) -> None:
+        reply = self.ask("GET", "/metrics", headers={"Authorization": ""})
+        self.refused(reply, 401, "UNAUTHORIZED")
+
+
+class WithoutFigures(ApiTest):
+    def test_where_the_library_is_missing_a_sentence_says_so(self) -> None:
+        with mock.patch.object(metrics, "IS_THERE", False):
+            server = self.another_server()
+        self.assertEqual(self.ask("GET", "/status", server=server).status, 200)
+        reply = self.ask("GET", "/metrics", server=server)
+        self.refused(reply, 404, "NOT_FOUND")
+        self.assertIn("prometheus_client", reply["message"])
+
+
+class Log(ApiTest):
+    def test_each_line_is_an_object_and_tells_the_request_that_led_to_it(self) -> None:
+        written = io.StringIO()
+        handler = logging.StreamHandler(written)
+        handler.setFormatter(JsonLines())
+        logger.addHandler(handler)
+        self.addCleanup(logger.removeHandler, handler)
+        logger.warning("nobody's \ud800\nline")
+        with mock.patch.object(self.server.agent, "sessions", side_effect=RuntimeError("a bug")):
+            headers = {"X-Request-Id": "mine-1"}
+            reply = self.ask("GET", "/sessions", headers=headers)
+        self.assertEqual((reply.status, reply.headers["X-Request-Id"]), (500, "mine-1"))
+        first, second = (json.loads(line) for line in written.getvalue().splitlines())
+        self.assertEqual(set(first), {"time", "level", "message"})
+        self.assertRegex(first["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual((first["level"], first["message"]), ("warning", "nobody's \ud800\nline"))
+        told = (second["level"], second["message"], second["requestId"])
+        self.assertEqual(told, ("error", "a request failed", "mine-1"))
+        self.assertIn("RuntimeError: a bug", second["traceback"])
+        self.assertNotIn(self.server.token, written.getvalue())
+
+    def test_an_id_that_is_none_is_not_taken_over(self) -> None:
+        ids = []
+        for given in ("", "x" * 65, "two words", "a", "\u00e4"):
+            ids.append(self.ask("GET", "/status", headers={"X-Request-Id": given}).headers)
+        told = [it["X-Request-Id"] for it in ids]
+        self.assertEqual(told[3], "a")
+        self.assertEqual(len(set(told)), len(told))
+        for id in (*told[:3], told[4]):
+            self.assertRegex(id, "^[0-9a-f]{16}$")
 
 
 if __name__ == "__main__":

@@ -153,6 +153,31 @@ class Serving(ProgramCase):
             process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0)
 
+    def test_a_log_of_json_has_an_object_in_each_line_and_no_token(self) -> None:
+        arguments = ("--workspace", self.workspace, "--port", "0", "--log-format", "json")
+        process = self.start(*arguments)
+        if process.stderr is None:
+            raise AssertionError("there is no log")
+        first = json.loads(process.stderr.readline())
+        self.assertEqual(first["level"], "info")
+        self.port = int(first["message"].rpartition(":")[2])
+        with open(os.path.join(self.state, "token"), encoding="ascii") as file:
+            self.token = file.read().strip()
+        self.assertTrue(self.ask("GET", "/models")["success"])
+        process.terminate()
+        output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, output), (0, ""))
+        lines = [json.loads(line) for line in errors.splitlines()]
+        (started,) = [it for it in lines if "runs as process" in it["message"]]
+        self.assertRegex(started["requestId"], "^[0-9a-f]{16}$")
+        self.assertNotIn(self.token, errors)
+
+    def test_why_it_cannot_start_is_a_line_of_json_too(self) -> None:
+        process = self.start("--workspace", self.root, "--log-format", "json")
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(json.loads(errors)["level"], "error")
+
     def test_an_interrupt_ends_it_too(self) -> None:
         process = self.serve("--language", "en")
         self.assertEqual(self.ask("GET", "/status")["message"], "The server is running.")
