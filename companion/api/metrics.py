@@ -68,12 +68,14 @@ class Metrics:
 
     async def follow(self) -> None:
         """Count the turns of all conversations, until cancelled."""
-        coming = self._agent.feed.follow(None, None)
-        try:
-            async for event in coming:
-                self._hear(event)
-        finally:
-            await coming.aclose()
+        while True:
+            # It ends where an event came that is too large to be remembered for us.
+            coming = self._agent.feed.follow(None, None)
+            try:
+                async for event in coming:
+                    self._hear(event)
+            finally:
+                await coming.aclose()
 
     def answered(self, method: str, route: str, status: int) -> None:
         """A request had its answer; `route` is the path as the table has it."""
