@@ -201,6 +201,7 @@ class Conversation:
             session = opened.session
             self._reminder = opened.reminder
             self._recording = Recording(self._home, session.id)
+            self._recording.skip()
             self._models = _models(opened.result.get("models"))
             self._modes = _modes(opened.result.get("modes"))
             # The agent forgets what was approved, and so do we.

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping
 
@@ -50,6 +51,13 @@ class Recording:
         self._rest = b""
         self._records: dict[str, Record] = {}
 
+    def skip(self) -> None:
+        """Pass over what is there already, which may be all of a long conversation that was loaded
+        and would be read at the first call of a tool, with everybody waiting."""
+        self._open()
+        with suppress(OSError):
+            self._read_to = os.path.getsize(self._path) if self._path else 0
+
     async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
         """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
         loop = asyncio.get_running_loop()
@@ -61,13 +69,17 @@ class Recording:
                 return found
             await asyncio.sleep(INTERVAL)
 
+    def _open(self) -> None:
+        """See whether the file is there by now."""
+        if not self._path:
+            self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
+
     def _look(self) -> None:
         """Take in what was appended since the last look."""
+        self._open()
+        if not self._path:
+            return
         try:
-            if not self._path:
-                self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
-                if not self._path:
-                    return
             with open(self._path, "rb") as file:
                 file.seek(self._read_to)
                 data = file.read()
