@@ -106,7 +106,9 @@ async def _pieces(services: Services, turn: Turn) -> AsyncIterator[events.Body]:
     """The turn's bodies; what wants a decision gets one, where it waits for it at all."""
     async for event in turn.events():
         if isinstance(event.body, events.ToolConfirmation):
-            services.agent.confirm(event.body.call_id, ONCE, turn.session_id)
+            # Somebody else may have decided, or the turn have ended.
+            with suppress(AgentError):
+                services.agent.confirm(event.body.call_id, ONCE, turn.session_id)
         yield event.body
 
 
