@@ -32,6 +32,7 @@ LABELS = {
     "sweep": "Remove it",
     "run_cli": "Run Gemini CLI",
 }
+FAILED = 'Looking failed; "Gemini Companion: Show Log" tells more.'
 STYLE = """<style>
     body { padding: 1rem; }
     .ok { color: var(--greenish); }
@@ -56,8 +57,6 @@ class Checkups:
         self._draw = draw
         self._sheets: dict[int, sublime.HtmlSheet] = {}
         self._contents: dict[int, str] = {}
-        # Of the last examination of each window.
-        self.found: dict[int, Examinations] = {}
         # The windows that are being examined, and whether they are to be once more.
         self._asked: dict[int, bool] = {}
         self._looks = 0
@@ -107,10 +106,10 @@ class Checkups:
         if self._asked.pop(window_id, False) and window_id in self._sheets:
             self._ask(sublime.Window(window_id))
         sheet = self._sheets.get(window_id)
-        if sheet is None or not found:
+        if sheet is None:
             return
-        self.found[window_id] = found
-        contents = f'<body id="gemini-companion">{STYLE}{self._draw(found)}</body>'
+        page = self._draw(found) if found else f"<p>{escape(FAILED)}</p>"
+        contents = f'<body id="gemini-companion">{STYLE}{page}</body>'
         # Drawn anew it would lose its place.
         if self._contents.get(window_id) != contents:
             self._contents[window_id] = contents

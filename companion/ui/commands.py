@@ -306,8 +306,11 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
         checkups.examine(host.running.companion, self.window, self._copy)
 
     def _copy(self, found: tuple[Examination, ...]) -> None:
-        from . import doctor
+        from . import checkups, doctor
 
+        if not found:
+            host.tell(checkups.FAILED)
+            return
         sublime.set_clipboard(doctor.report(found))
         host.tell("The report is on the clipboard.")
 

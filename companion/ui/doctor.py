@@ -56,7 +56,7 @@ def report(found: tuple[Examination, ...]) -> str:
         f"Gemini Companion {__version__}",
         f"Sublime Text {sublime.version()}, {sublime.platform()} {sublime.arch()},"
         f" Python {sys.version.split()[0]}",
-        f"Connected to this window: {found[0].facts.window.connected}" if found else "",
+        f"Connected to this window: {found[0].facts.window.connected}",
         "",
     ]
     whole = "\n".join(lines) + "".join(each.text() for each in found)

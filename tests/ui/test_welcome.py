@@ -227,6 +227,19 @@ class Doctor(Pages):
                 yield lambda: os.path.exists(path)
         self.assertFalse(os.path.exists(os.path.join(self.home, ".gemini")))
 
+    def test_an_examination_that_fails_says_so(self) -> Steps:
+        told: list[str] = []
+        with mock.patch.object(gathering, "gather", side_effect=RuntimeError), mock.patch.object(
+            plugin._host, "tell", told.append
+        ):
+            sublime.set_clipboard("as it was")
+            self.window.run_command("gemini_companion_doctor")
+            yield lambda: "Looking failed" in self.page(self.running.doctor)
+            self.window.run_command("gemini_companion_doctor", {"copy": True})
+            yield lambda: told
+        self.assertIn("Looking failed", told[0])
+        self.assertEqual(sublime.get_clipboard(), "as it was")
+
     def test_a_folder_is_added_to_the_window(self) -> Steps:
         before = self.window.project_data()
         self.addCleanup(self.window.set_project_data, before)
