@@ -5,7 +5,7 @@ The first line is `{"type": "conversation", "version": 1, "id", "workspace", "cr
 
     {"type": "message", "turn", "time", "text", "files": [paths]}    what the user said
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
-    {"type": "change", "title" | "model" | "mode" | "session"}       what was set
+    {"type": "change", "title" | "model" | "mode" | "session" | "owned"}   what was set
 
 Times are ISO 8601 in UTC. A line that is damaged, as the last one is after a crash, costs itself.
 """
