@@ -39,6 +39,7 @@ class Proposal:
     # When its window vanished without a word of the editor's; when its CLI closed it.
     vanished: list[float] = field(default_factory=list)
     closed: list[float] = field(default_factory=list)
+    shown: float = float("inf")
     given_up: bool = False
     in_terminal: bool = False
     notified: bool = False
@@ -126,6 +127,8 @@ class Ledger:
             self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
             if waiter is not None and self._is_for_another_session(note, proposal):
                 self.counts["mixed up by the CLI"] += 1
+            elif waiter is not None and _is_overtaken(waiter.proposal, proposal, content):
+                self.counts["overtaken"] += 1
             elif waiter is not None and self._was_told_to_another(cli, waiter.proposal):
                 self.counts["nobody knows whose"] += 1
             elif waiter is not None and not self._is_same(waiter.proposal, proposal):
@@ -346,6 +349,13 @@ def _may_be_lost(wire: Any, then: str) -> bool:
     """Whether nobody knows that the event arrived. While its stream lives, it has to be taken for
     told: a text in an answer is then one too many."""
     return bool(wire.is_cut or (wire.is_unsure and then != "closeDiff"))
+
+
+def _is_overtaken(proposal: Proposal, older: Proposal, text: str) -> bool:
+    """Whether the user accepted the text of an older one of the same session before they could see
+    this one, which is closed then: its CLI takes that for the decision on it."""
+    moments = [at for at, each in older.decisions if each == text]
+    return older.session_id == proposal.session_id and min(moments, default=0.0) <= proposal.shown
 
 
 def _is_open(world: World, proposal: Proposal) -> bool:

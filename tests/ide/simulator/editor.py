@@ -266,6 +266,8 @@ class Scene:
         )
         self._next_diff += 1
         window.diffs.append(diff)
+        asked = self.world.ledger.origin[proposal.content]
+        asked.shown = min(asked.shown, self.world.loop.now)
         self.world.note("diff {} opened in window {}: {!r}", diff.number, window_id, diff.text)
 
     def _find(self, window_id: int, session_id: str, path: str) -> Diff | None:
