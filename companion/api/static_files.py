@@ -29,6 +29,8 @@ POLICY = "; ".join(
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
+        # The one way from a text to markup, through which all of it is cleaned.
+        "trusted-types dompurify",
     )
 )
 HEADERS = {
@@ -43,12 +45,14 @@ HEADERS = {
 
 
 def read() -> dict[str, bytes]:
-    """The page's files beside this module, by name. Raises OSError."""
+    """The page's files beside this module, by their paths with "/". Raises OSError."""
     found = {}
-    for name in sorted(os.listdir(FOLDER)):
-        if os.path.splitext(name)[1] in TYPES:
-            with open(os.path.join(FOLDER, name), "rb") as file:
-                found[name] = file.read()
+    for folder, _, names in os.walk(FOLDER):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if os.path.splitext(name)[1] in TYPES:
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, FOLDER).replace(os.sep, "/")] = file.read()
     return found
 
 

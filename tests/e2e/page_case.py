@@ -104,9 +104,9 @@ class PageCase(ApiCase):
         await expect(page.locator("article:last-of-type .usage")).to_be_attached()
 
     async def prose(self, page: Page, text: str) -> None:
-        """Wait until the first answer is this text, to the letter. Of one that goes on, the last
-        character comes with what follows."""
-        await expect(page.locator(".prose").first).to_have_js_property("textContent", text)
+        """Wait until the first answer is this text; blanks at its ends are not drawn. Of one that
+        goes on, the last character comes with what follows."""
+        await expect(page.locator(".prose").first).to_have_text(text)
 
     async def text(self, page: Page, selector: str) -> str:
         return await page.locator(selector).first.inner_text()

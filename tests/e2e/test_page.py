@@ -88,6 +88,233 @@ class Chat(PageCase):
         self.assertEqual(await self.count(page, "#send"), 1)
 
 
+LONG = "\n\n".join(f"Paragraph {number}" for number in range(60))
+HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
+
+
+class InSight(PageCase):
+    @on_loop
+    async def test_the_end_of_an_answer_stays_in_sight_until_one_scrolls_up(self) -> None:
+        gate = Gate()
+        self.model.will_play("explain", [LONG, gate, "\n\n" + LONG + "\n\nThe end."])
+        page = await self.page()
+        await self.say(page, "explain")
+        await expect(page.locator(".prose p").nth(58)).to_be_in_viewport()
+        await page.hover("#scroller")
+        await page.mouse.wheel(0, -600)
+        await expect(page.locator("#to-end")).to_be_visible()
+        gate.set()
+        await self.answered(page)
+        self.assertGreater(await page.evaluate(HEIGHT), 1000)
+        for fixed in ("header", "#composer"):
+            await expect(page.locator(fixed)).to_be_in_viewport(ratio=1)
+        await page.click("#to-end")
+        await expect(page.locator(".prose p").last).to_be_in_viewport(ratio=1)
+        await expect(page.locator("#to-end")).to_be_hidden()
+        await page.mouse.wheel(0, 5000)
+        self.assertEqual(await page.evaluate("document.scrollingElement.scrollTop"), 0)
+
+    @on_loop
+    async def test_decisions_are_in_sight_below_a_long_diff_on_a_phone_and_with_keys(self) -> None:
+        path = self.write("a.txt", "old\n" * 300)
+        written = call("write_file", file_path=path, content="new\n" * 300)
+        self.model.will_play("change it", [LONG, written], ["Done."])
+        page = await self.page()
+        await page.set_viewport_size({"width": 390, "height": 600})
+        await self.say(page, "change it")
+        buttons = page.locator(".choices button")
+        await expect(buttons.first).to_be_visible()
+        for index in range(await buttons.count()):
+            await expect(buttons.nth(index)).to_be_in_viewport(ratio=1)
+        await expect(page.locator("#composer")).to_be_in_viewport(ratio=1)
+        # In the message a digit is a digit.
+        await page.keyboard.press("1")
+        self.assertEqual(await page.locator("#message").input_value(), "1")
+        self.assertEqual(self.read("a.txt"), "old\n" * 300)
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#decisions")).to_be_focused()
+        await page.keyboard.press("1")
+        await self.answered(page)
+        self.assertEqual(self.read("a.txt"), "new\n" * 300)
+        await expect(page.locator("#message")).to_be_focused()
+        await self.assert_calm(page)
+
+
+class Editing(PageCase):
+    @on_loop
+    async def test_an_edit_is_changed_before_it_is_written(self) -> None:
+        path = self.write("a.txt", "one\r\ntwo\r\n")
+        written = call("write_file", file_path=path, content="one\r\n2\r\n")
+        self.model.will_play("change it", [written], ["Done."])
+        page = await self.page()
+        await self.say(page, "change it")
+        await page.click(".question .edit")
+        await expect(page.locator(".editor")).to_have_value("one\n2\n")
+        await page.click(".question .back")
+        self.assertIn("+ 2", await self.text(page, ".diff"))
+        await page.click(".question .edit")
+        await page.fill(".editor", "one\nzwei\n")
+        await page.click(".question .main")
+        await self.answered(page)
+        with open(path, newline="") as file:
+            self.assertEqual(file.read(), "one\r\nzwei\r\n")
+        self.assertIn("+ zwei", await self.text(page, ".diff"))
+        await self.assert_calm(page)
+
+    @on_loop
+    async def test_what_a_field_would_hide_or_change_is_not_edited(self) -> None:
+        path = self.write("a.txt", "old\n")
+        content = "a\u202eb\n"
+        self.model.will_play("no", [call("write_file", file_path=path, content=content)], ["Well."])
+        page = await self.page()
+        await self.say(page, "no")
+        await expect(page.locator(".question .no")).to_be_visible()
+        self.assertEqual(await self.count(page, ".question .edit"), 0)
+
+    @on_loop
+    async def test_a_command_is_asked_about_with_all_its_arguments(self) -> None:
+        run = call("run_shell_command", command="touch greeting", description="Greets nobody")
+        self.model.will_play("run it", [run], ["Done."])
+        page = await self.page()
+        await self.say(page, "run it")
+        await expect(page.locator(".question .no")).to_be_visible()
+        self.assertIn("Greets nobody", await self.text(page, ".args pre"))
+        self.assertEqual(await self.text(page, ".asked code"), "touch greeting")
+        await page.click(".question .no")
+        await self.answered(page)
+
+
+class Markdown(PageCase):
+    @on_loop
+    async def test_an_answer_is_drawn_as_markdown_with_colours_and_copy_buttons(self) -> None:
+        code = "def f():\n    return 1\n"
+        said = (
+            f"# Plan\n\n1. **one**\n2. [two](https://example.org)\n\n```python\n{code}```\n\nEnd."
+        )
+        self.model.will_play("explain", [said[:9], said[9:40], said[40:]])
+        page = await self.page()
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await self.say(page, "explain")
+        await self.answered(page)
+        self.assertEqual(await self.text(page, ".prose h3"), "Plan")
+        self.assertEqual(await self.text(page, ".prose li strong"), "one")
+        link = page.locator(".prose a")
+        self.assertEqual(
+            [await link.get_attribute(name) for name in ("href", "target", "rel")],
+            ["https://example.org", "_blank", "noopener noreferrer"],
+        )
+        self.assertEqual(await page.locator(".code code").text_content(), code)
+        self.assertEqual(await self.text(page, ".hljs-keyword"), "def")
+        await page.click(".copy")
+        await expect(page.locator(".copy")).to_have_text("Copied")
+        self.assertEqual(await page.evaluate("navigator.clipboard.readText()"), code)
+        await self.assert_calm(page)
+
+
+class Listed(PageCase):
+    @on_loop
+    async def test_conversations_are_found_renamed_opened_and_deleted(self) -> None:
+        self.model.will_play("apples", ["Red."])
+        self.model.will_play("pears", ["Green."])
+        page = await self.page()
+        await self.say(page, "apples")
+        await self.answered(page)
+        await page.click("#new")
+        await expect(page.locator("article")).to_have_count(0)
+        await self.say(page, "pears")
+        await self.answered(page)
+        titles = page.locator("#conversations .open span")
+        await expect(titles).to_have_text(["pears", "apples"])
+        await page.fill("#search", "APP")
+        await expect(titles).to_have_text(["apples"])
+        await page.click("#conversations .rename")
+        await page.keyboard.insert_text("fruit")
+        await page.keyboard.press("Enter")
+        await page.fill("#search", "")
+        await expect(titles).to_have_text(["pears", "fruit"])
+        await page.click("text=fruit")
+        await expect(page.locator(".prose")).to_have_text("Red.")
+        await page.reload()
+        await expect(page.locator(".prose")).to_have_text("Red.")
+        await expect(page.locator("[aria-current] span")).to_have_text("fruit")
+        await page.click("[aria-label='Delete “pears”']")
+        await page.click("#remove-yes")
+        await expect(titles).to_have_text(["fruit"])
+        await page.click("[aria-label='Delete “fruit”']")
+        await page.click("#remove-yes")
+        await expect(page.locator("article")).to_have_count(0)
+        await self.assert_calm(page)
+
+
+class Many(PageCase):
+    @on_loop
+    async def test_a_turn_goes_on_while_another_conversation_is_looked_at(self) -> None:
+        gate = Gate()
+        self.model.will_play("slowly", ["One. ", gate, "Two."])
+        page = await self.page()
+        await self.say(page, "slowly")
+        await self.prose(page, "One.")
+        await page.click("#new")
+        await expect(page.locator("article")).to_have_count(0)
+        gate.set()
+        await page.click("text=slowly")
+        await self.answered(page)
+        self.assertEqual(await self.text(page, ".prose"), "One. Two.")
+
+    @on_loop
+    async def test_earlier_messages_are_shown_on_demand_where_they_belong(self) -> None:
+        self.model.will_play("", ["Yes."])
+        page = await self.page()
+        for number in range(22):
+            await self.say(page, f"question {number}")
+            await expect(page.locator(".usage")).to_have_count(number + 1)
+            await expect(page.locator("#send")).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".mine")).to_have_count(20)
+        await page.click("#earlier-button")
+        await expect(page.locator(".mine")).to_have_text([f"question {n}" for n in range(22)])
+        await expect(page.locator("#earlier-button")).to_be_hidden()
+
+    @on_loop
+    async def test_a_refused_folder_leaves_models_and_a_mode_is_chosen(self) -> None:
+        page = await self.page()
+        before = await page.locator("#workspace").input_value()
+        await page.fill("#workspace", "/")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".trouble").first).to_be_visible()
+        await expect(page.locator("#workspace")).to_have_value(before)
+        await expect(page.locator("#model option")).not_to_have_count(0)
+        await page.evaluate("sessionStorage.setItem('workspace', '/')")
+        await page.evaluate("sessionStorage.removeItem('session')")
+        await page.reload()
+        await expect(page.locator("#model option")).not_to_have_count(0)
+        # The CLI lets nothing run unasked in a folder that it does not trust.
+        await page.select_option("#mode", "autoEdit")
+        await expect(page.locator(".trouble").first).to_be_visible()
+        await expect(page.locator("#mode")).to_have_value("default")
+        await page.select_option("#mode", "plan")
+        await self.say(page, "plan it")
+        await self.answered(page)
+        await page.reload()
+        await self.answered(page)
+        await expect(page.locator("#mode")).to_have_value("plan")
+
+    @on_loop
+    async def test_each_control_has_a_name_for_those_who_do_not_see_it(self) -> None:
+        page = await self.page()
+        for width in (1280, 390):
+            await page.set_viewport_size({"width": width, "height": 700})
+            tree = await page.locator("body").aria_snapshot()
+            nameless = [
+                line
+                for line in tree.splitlines()
+                if line.split('"')[0].strip(" -:") in ("button", "combobox", "textbox", "searchbox")
+            ]
+            self.assertEqual([line for line in nameless if '"' not in line], [], tree)
+            self.assertIn('log "Conversation"', tree)
+            self.assertIn("- status", tree)
+
+
 class Hostile(PageCase):
     @on_loop
     async def test_what_a_model_says_is_text_and_nothing_else(self) -> None:

@@ -34,6 +34,7 @@ PACKAGE = (
     "companion/agent/*.py",
     "companion/api/*.py",
     "companion/api/page/*",
+    "companion/api/page/vendor/*",
     "companion/base/*.py",
     "companion/ide/*.py",
     "companion/ide/doctor/*.py",

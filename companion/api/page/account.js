@@ -2,7 +2,7 @@
 
 import { find } from "./dom.js";
 import { say } from "./texts.js";
-import { trouble } from "./turn.js";
+import { trouble } from "./trouble.js";
 import { get, post } from "./wire.js";
 
 const KINDS = {

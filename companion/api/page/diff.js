@@ -1,13 +1,15 @@
 // The difference of two texts as lines to look at: what goes, what comes, and a little around it.
 
 import { say } from "./texts.js";
+// It is no module: it brings a global one.
+import "./vendor/diff.js";
 
 // Lines of context on each side, lines that are shown at most, and characters of each.
 const AROUND = 3;
 const MAX_LINES = 1500;
 const MAX_LINE = 1000;
-// Pairs of lines that are compared at most; beyond, what is replaced is shown as one block.
-const MAX_PAIRS = 4_000_000;
+// Milliseconds for the comparison; beyond, what is replaced is shown as one block.
+const MAX_TIME = 1000;
 // What a reader would not see, or would see as something else: control characters, and those
 // that turn the direction of writing around.
 const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -20,21 +22,13 @@ const number = (it) => it.codePointAt(0).toString(16).toUpperCase().padStart(4, 
 /** `[{sign, text}]`, sign one of "-", "+", " ", and "@" for a remark. */
 export function difference(before, after) {
   const [old, now] = both(before, after);
-  let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
-  let tail = 0;
-  const most = Math.min(old.length, now.length) - head;
-  while (tail < most && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
-  const gone = old.slice(head, old.length - tail);
-  const come = now.slice(head, now.length - tail);
-  const isCoarse = gone.length * come.length > MAX_PAIRS;
-  const middle = isCoarse ? [...marked("-", gone), ...marked("+", come)] : common(gone, come);
-  const all = [
-    ...marked(" ", old.slice(0, head)), ...middle, ...marked(" ", old.slice(old.length - tail)),
-  ];
-  if (!middle.length) return [remark(say("nothing"))];
+  const parts = globalThis.Diff.diffArrays(old, now, { timeout: MAX_TIME });
+  const all = parts
+    ? parts.flatMap(({ added, removed, value }) => marked(added ? "+" : removed ? "-" : " ", value))
+    : [...marked("-", old), ...marked("+", now)];
+  if (all.every(({ sign }) => sign === " ")) return [remark(say("nothing"))];
   const shown = cut(folded(all));
-  return isCoarse ? [remark(say("diffCoarse")), ...shown] : shown;
+  return parts ? shown : [remark(say("diffCoarse")), ...shown];
 }
 
 const remark = (text) => ({ sign: "@", text });
@@ -50,42 +44,6 @@ function lines(text) {
   const found = text.split("\n");
   const last = found.pop();
   if (last) found.push(`${last} ${say("noEnd")}`);
-  return found;
-}
-
-/** The longest common subsequence, by the table of its lengths. */
-function common(old, now) {
-  const width = now.length + 1;
-  const lengths = new Uint32Array((old.length + 1) * width);
-  for (let i = old.length - 1; i >= 0; i -= 1) {
-    for (let j = now.length - 1; j >= 0; j -= 1) {
-      const at = i * width + j;
-      lengths[at] = old[i] === now[j]
-        ? lengths[at + width + 1] + 1
-        : Math.max(lengths[at + width], lengths[at + 1]);
-    }
-  }
-  return walked(old, now, lengths, width);
-}
-
-function walked(old, now, lengths, width) {
-  const found = [];
-  let i = 0;
-  let j = 0;
-  while (i < old.length || j < now.length) {
-    const at = i * width + j;
-    if (i < old.length && j < now.length && old[i] === now[j]) {
-      found.push({ sign: " ", text: old[i] });
-      i += 1;
-      j += 1;
-    } else if (i < old.length && (j === now.length || lengths[at + width] >= lengths[at + 1])) {
-      found.push({ sign: "-", text: old[i] });
-      i += 1;
-    } else {
-      found.push({ sign: "+", text: now[j] });
-      j += 1;
-    }
-  }
   return found;
 }
 

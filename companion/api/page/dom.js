@@ -1,5 +1,4 @@
-// Elements made by hand. Texts go in as texts: nothing of what a model or a file says is ever read
-// as HTML, and the page's policy would not let it be.
+// Elements made by hand. Texts go in as texts; markdown.js alone makes elements of what a model says.
 
 /** `make("button", {class: "plain"}, "text", child, ...)` */
 export function make(name, attributes = {}, ...children) {

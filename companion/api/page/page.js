@@ -1,242 +1,234 @@
-// The page: a conversation with the Gemini CLI, through the server that the page came from.
+// The page: conversations with the Gemini CLI, through the server that the page came from.
 
 import { Account } from "./account.js";
+import { Chat } from "./chat.js";
+import { listenForKeys } from "./decisions.js";
 import { find, make } from "./dom.js";
+import { List } from "./list.js";
+import { Scroll } from "./scroll.js";
 import { label, say } from "./texts.js";
-import { Turn, notice, trouble } from "./turn.js";
+import { trouble } from "./trouble.js";
 import * as wire from "./wire.js";
 
-// Pixels from the end within which the reader counts as reading the newest.
-const NEAR = 60;
-// Characters of a message that a reload brings back.
-const KEPT = 10_000;
 const TITLE = document.title;
+const MODES = {
+  default: "modeDefault", plan: "modePlan", autoEdit: "modeAutoEdit", yolo: "modeYolo",
+};
 
-const kept = sessionStorage;
-const log = find("log");
-const account = new Account(changed);
-// The conversation on the server, or a promise of it: `{sessionId, workspacePath, turns}`.
-let session = null;
-// While the models are asked for, the server takes no message for the conversation.
-let asking = Promise.resolve();
-let isFollowing = true;
+const stored = sessionStorage;
+const scroll = new Scroll();
+const account = new Account(changedLogin);
+const list = new List({ open, renamed, removed, attempt });
+// Those that were opened in this tab by their ids, and the one that is looked at.
+const chats = new Map();
+let chat = null;
+const begun = () => attempt(refresh);
 
-/** In a few words, for the eye and for screen readers; `isUrgent` shows in the tab, too. */
-function note(text, isUrgent = false) {
-  find("state").textContent = text;
-  document.title = isUrgent ? `● ${TITLE}` : TITLE;
+/** What is to be seen of a conversation beside its messages. */
+function update(which) {
+  if (which !== chat) return;
+  const { info, isBusy, state, isUrgent, first } = chat;
+  find("state").textContent = state;
+  document.title = `${isUrgent ? "● " : ""}${info.title ? `${info.title} – ` : ""}${TITLE}`;
+  find("send").hidden = isBusy;
+  find("stop").hidden = !isBusy;
+  find("stop").disabled = false;
+  find("workspace").disabled = isBusy;
+  find("workspace").value = find("workspace").title = info.workspacePath;
+  find("model").disabled = isBusy || !find("model").options.length;
+  find("mode").disabled = isBusy;
+  find("mode").value = info.mode || "default";
+  find("earlier-button").hidden = !first;
 }
 
-// Scrolling goes along with what comes, but only for a reader who is at the end.
-function followEnd() {
-  log.addEventListener("scroll", () => {
-    isFollowing = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
-  });
-  const toEnd = () => {
-    if (isFollowing) log.scrollTop = log.scrollHeight;
-  };
-  new MutationObserver(() => requestAnimationFrame(toEnd))
-    .observe(log, { childList: true, subtree: true, characterData: true });
-}
-
-function fail(error) {
-  note("");
-  if (error instanceof wire.Lost) {
-    log.append(trouble({ message: say("lost") }));
-  } else if (!(error instanceof wire.Refused)) {
+/** Where what was refused belongs to: the conversation that is looked at, or another one. */
+function fail(error, where = chat) {
+  const shown = error instanceof wire.Lost ? { message: say("lost") } : error;
+  if (shown === error && !(error instanceof wire.Refused)) {
     throw error;
   } else if (error.code === "UNAUTHORIZED") {
     wire.forgetToken();
     wantToken(say("tokenRefused"));
+  } else if (where) {
+    where.fail(shown);
   } else {
-    log.append(trouble(error));
+    find("log").replaceChildren(trouble(shown));
+    find("state").textContent = "";
   }
 }
 
-/** The conversation that this tab had, if the server still has it. */
-async function known() {
-  const id = kept.getItem("session");
-  if (!id) return undefined;
-  const { sessions } = await wire.get("/sessions");
-  return sessions.find((each) => each.sessionId === id);
+/** Makes a conversation the one that is looked at. */
+function show(which) {
+  const before = chat;
+  chat = which;
+  chats.set(chat.info.sessionId, chat);
+  stored.setItem("session", chat.info.sessionId);
+  stored.setItem("workspace", chat.info.workspacePath);
+  find("log").replaceChildren(chat.log);
+  chat.decisions.show();
+  list.mark(chat.info.sessionId);
+  update(chat);
+  scroll.toEnd();
+  // One in which nothing was said is of no use to anybody.
+  if (before && before !== chat && !before.info.turns) drop(before);
 }
 
-/** A new one; in the first folder of the server where none is named. */
-function begun(workspacePath) {
-  return wire.post("/sessions", workspacePath ? { workspacePath } : {});
+function drop({ info, path }) {
+  chats.delete(info.sessionId);
+  wire.remove(path).catch(() => {});
 }
 
-/** Opens the conversation once, for all who need it. */
-async function opened() {
-  session ??= known().then((found) => found || begun(kept.getItem("workspace")));
+/** Opens one of the list. */
+async function open(info) {
+  const known = chats.get(info.sessionId);
+  if (known) {
+    show(known);
+    await showModels();
+    return;
+  }
+  const opened = new Chat(info, update, begun);
+  show(opened);
+  const loaded = opened.load();
+  // Where a turn runs, it is over only with that turn.
+  if (!info.isBusy) await loaded;
+  await Promise.all([showModels(), loaded]);
+}
+
+/** Begins one; in the first folder of the server where none is named, or the named one is refused
+ * though nobody typed it. */
+async function begin(workspacePath, isTyped = false) {
   try {
-    return show(await session);
+    const info = await wire.post("/sessions", workspacePath ? { workspacePath } : {});
+    show(new Chat(info, update, begun));
   } catch (error) {
-    session = null;
-    throw error;
+    if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
+    stored.removeItem("workspace");
+    await begin("");
+    return;
   }
-}
-
-function show(found) {
-  kept.setItem("session", found.sessionId);
-  kept.setItem("workspace", found.workspacePath);
-  find("workspace").value = found.workspacePath;
-  find("workspace").title = found.workspacePath;
-  find("workspace").disabled = isBusy();
-  return found;
+  await Promise.all([showModels(), list.refresh()]);
 }
 
 async function showModels() {
-  const { sessionId } = await opened();
-  asking = wire.get(`/models?sessionId=${encodeURIComponent(sessionId)}`);
-  const { current, models } = await asking;
+  const asked = chat;
+  const { model } = asked.info;
+  fillModels(model, model ? [{ id: model }] : []);
+  if (asked.isBusy) return;
+  const { current, models } = await asked.models();
+  if (asked === chat) fillModels(current, models);
+}
+
+function fillModels(current, models) {
   const isListed = !current || models.some(({ id }) => id === current);
   const all = isListed ? models : [{ id: current }, ...models];
   find("model").replaceChildren(...all.map(({ id, name, description }) =>
     make("option", { value: id, title: description || "" }, name || id)));
   find("model").value = current;
-  find("model").disabled = isBusy() || !all.length;
+  update(chat);
 }
 
-async function chooseModel() {
-  const { sessionId } = await opened();
-  asking = wire.post("/model", { model: find("model").value, sessionId });
+async function choose(what) {
+  const asked = chat;
   try {
-    await asking;
+    await asked.set({ [what]: find(what).value });
   } catch (error) {
-    await showModels();
+    update(asked);
+    await showModels().catch(() => {});
     throw error;
   }
 }
-
-function setBusy(isOn) {
-  find("send").hidden = isOn;
-  find("stop").hidden = !isOn;
-  find("stop").disabled = false;
-  for (const id of ["new", "model", "workspace"]) find(id).disabled = isOn;
-  if (!find("model").options.length) find("model").disabled = true;
-}
-
-const isBusy = () => find("send").hidden;
-
-/** Shows a stream of events as a turn, to its end. */
-async function play(message, stream) {
-  const turn = new Turn(log, message, note);
-  let id = "";
-  setBusy(true);
-  note(say("works"));
-  try {
-    for await (const event of stream) {
-      if (!id) {
-        id = event.data.turnId;
-        kept.setItem("turn", JSON.stringify({ id, message: message.slice(0, KEPT) }));
-      }
-      if (isLost()) note(say("works"));
-      turn.show(event);
-    }
-  } finally {
-    if (!turn.isOver) turn.end();
-    setBusy(false);
-  }
-}
-
-const noteLost = () => note(say("comesBack"));
-const isLost = () => find("state").textContent === say("comesBack");
 
 async function send() {
   const field = find("message");
   const message = field.value;
-  if (!message.trim() || isBusy()) return;
-  setBusy(true);
-  isFollowing = true;
-  note(say("starts"));
+  if (!message.trim() || !chat || chat.isBusy) return;
+  const asked = chat;
+  field.value = "";
+  scroll.toEnd();
   try {
-    const { sessionId } = await opened();
-    await asking.catch(() => {});
-    field.value = "";
-    await play(message, wire.chat({ message, sessionId }, noteLost));
+    await asked.send(message);
   } catch (error) {
-    sendFailed(error, message);
-  } finally {
-    setBusy(false);
+    // What was refused as a whole can be sent once more without being typed again.
+    if (error instanceof wire.Refused && !field.value) field.value = message;
+    if (error.code === "SESSION_NOT_FOUND") {
+      chats.delete(asked.info.sessionId);
+      await begin(asked.info.workspacePath);
+      chat.fail(error);
+    } else {
+      fail(error, asked);
+    }
   }
-  await account.refresh();
+  await Promise.all([account.refresh(), refresh()]);
 }
 
-function sendFailed(error, message) {
-  // What was refused as a whole can be sent once more without being typed again.
-  if (error instanceof wire.Refused && !find("message").value) find("message").value = message;
-  if (error.code !== "SESSION_NOT_FOUND") {
-    fail(error);
-    return;
+async function refresh() {
+  for (const info of await list.refresh()) {
+    const known = chats.get(info.sessionId);
+    if (known) {
+      known.info = info;
+      update(known);
+    }
   }
-  forgetSession();
-  note("");
-  log.append(notice(say("forgotten")));
-}
-
-function forgetSession() {
-  session = null;
-  kept.removeItem("session");
-  kept.removeItem("turn");
 }
 
 async function stop() {
   find("stop").disabled = true;
-  const { sessionId } = await opened();
-  const { cancelled } = await wire.post("/cancel", { sessionId });
   // The turn may not have begun yet; then it can be tried again.
-  find("stop").disabled = cancelled > 0;
+  find("stop").disabled = await chat.stop();
 }
 
 /** What was said stays where it is until the server has the new one. */
-async function beginAnew() {
+async function beginAnew(isTyped) {
   try {
-    const found = await begun(find("workspace").value.trim());
-    forgetSession();
-    session = Promise.resolve(found);
+    await begin(find("workspace").value.trim(), isTyped);
   } catch (error) {
-    find("workspace").value = kept.getItem("workspace") || "";
+    if (chat) update(chat);
     throw error;
   }
-  log.replaceChildren();
-  note("");
   find("message").focus();
-  await showModels();
 }
 
-/** After a reload: the turn that runs, or the last one. */
-async function takeUp() {
-  const turn = JSON.parse(kept.getItem("turn") || "null");
-  const found = turn && await known();
-  if (!found) {
-    kept.removeItem("turn");
-    return;
-  }
-  session = Promise.resolve(show(found));
-  if (found.turns > 1) log.append(notice(say("earlier")));
-  try {
-    await play(turn.message, wire.replay(turn.id, noteLost));
-  } catch (error) {
-    if (error.code !== "TURN_NOT_FOUND") throw error;
-    // Another program spoke in the conversation since.
-    kept.removeItem("turn");
-    log.replaceChildren(notice(say("earlier")));
-  }
-  note("");
+function renamed(info) {
+  const known = chats.get(info.sessionId);
+  if (known) known.info = info;
+  update(known);
 }
 
-async function changed(isLoggedIn) {
-  session = null;
+async function removed({ sessionId }) {
+  const known = chats.get(sessionId);
+  chats.delete(sessionId);
+  if (!known || known !== chat) return;
+  chat = null;
+  await begin(known.info.workspacePath);
+}
+
+async function showEarlier() {
+  const add = await chat.earlier();
+  scroll.hold(add);
+  update(chat);
+}
+
+async function changedLogin(isLoggedIn) {
   find("model").disabled = true;
-  if (isLoggedIn) await showModels();
+  if (!isLoggedIn) return;
+  if (chat) await showModels();
+  else await takeUp();
+}
+
+/** After a reload: the conversation that this tab had, if the server still has it. */
+async function takeUp() {
+  const all = await list.refresh();
+  const found = all.find(({ sessionId }) => sessionId === stored.getItem("session"));
+  if (found) await open(found);
+  else await begin(stored.getItem("workspace"));
 }
 
 function wantToken(why = "") {
-  find("composer").hidden = true;
+  for (const id of ["composer", "account-button", "new", "list", "list-button"]) {
+    find(id).hidden = true;
+  }
   find("token-form").hidden = false;
   find("token-form").querySelector("p").textContent = `${why} ${say("tokenWanted")}`.trim();
-  find("account-button").hidden = find("new").hidden = true;
   find("token").focus();
 }
 
@@ -247,16 +239,17 @@ async function start() {
   }
   for (const id of ["composer", "account-button", "new"]) find(id).hidden = false;
   find("token-form").hidden = true;
+  list.start();
   find("message").focus();
   const { isAuthenticated, authType } = await account.refresh();
-  await takeUp();
   if (isAuthenticated) {
-    note(say("starts"));
-    await showModels();
-    note("");
-  } else if (!authType) {
-    account.open();
+    find("state").textContent = say("starts");
+    await takeUp();
+    if (find("state").textContent === say("starts")) update(chat);
+    return;
   }
+  await list.refresh();
+  if (!authType) account.open();
 }
 
 function takeTyped() {
@@ -289,20 +282,24 @@ function listen() {
   on("composer", "submit", () => attempt(send));
   on("token-form", "submit", takeTyped);
   on("stop", "click", () => attempt(stop));
-  on("new", "click", () => attempt(beginAnew));
-  on("model", "change", () => attempt(chooseModel));
-  on("workspace", "change", () => attempt(beginAnew));
+  on("new", "click", () => attempt(() => beginAnew(false)));
+  on("model", "change", () => attempt(() => choose("model")));
+  on("mode", "change", () => attempt(() => choose("mode")));
+  on("workspace", "change", () => attempt(() => beginAnew(true)));
+  on("earlier-button", "click", () => attempt(showEarlier));
   find("message").addEventListener("keydown", (event) => {
     if (!isSending(event)) return;
     event.preventDefault();
     attempt(send);
   });
+  find("mode").append(...Object.entries(MODES).map(([value, name]) =>
+    make("option", { value }, say(name))));
+  listenForKeys();
   // A link with another token, opened in a tab where the page is open already.
   addEventListener("hashchange", () => wire.takeToken() && location.reload());
 }
 
 wire.takeToken();
 label(document);
-followEnd();
 listen();
 attempt(start);

@@ -1,77 +1,10 @@
 // One turn as the reader sees it: what was said, and what came of it, event by event.
 
-import { difference, visible } from "./diff.js";
-import { button, folded, make } from "./dom.js";
+import { Call } from "./call.js";
+import { folded, make } from "./dom.js";
+import { Prose } from "./markdown.js";
 import { say } from "./texts.js";
-import { post } from "./wire.js";
-
-// Characters of a result that are shown at most.
-const MAX_TEXT = 100_000;
-const OPENS = /^\s*(```|~~~)/;
-const CLOSES = /^\s*(```|~~~)\s*$/;
-
-/** What went wrong, as a box: the server's sentence, what to do, and what else is known. */
-export function trouble(error) {
-  const { code = "", details = "", message } = error;
-  const box = make("div", { class: "trouble", role: "alert" }, make("p", {}, message));
-  if (say(code)) box.append(make("p", {}, say(code)));
-  if (details && details !== message) box.append(folded("more", say("details"), block(details)));
-  return box;
-}
-
-export const notice = (text) => make("p", { class: "notice" }, text);
-
-function block(text) {
-  const rest = text.length - MAX_TEXT;
-  const shown = rest > 0 ? `${text.slice(0, MAX_TEXT)}\n${say("textCut", rest)}` : text;
-  return make("pre", { tabindex: "0" }, visible(shown));
-}
-
-/** A run of the answer's text, with its fenced code in blocks; nothing else is markup in it. */
-class Prose {
-  constructor(parent) {
-    this.parent = parent;
-    this.isCode = false;
-    this.begin();
-  }
-
-  begin() {
-    this.line = document.createTextNode("");
-    const kind = this.isCode ? ["pre", { tabindex: "0" }] : ["p", { class: "prose" }];
-    this.block = make(...kind, this.line);
-    this.parent.append(this.block);
-  }
-
-  add(text) {
-    // Only the last line is ever touched, so that long answers do not become slow.
-    const [first, ...others] = text.split("\n");
-    this.line.appendData(first);
-    for (const next of others) {
-      this.end();
-      this.line.appendData(next);
-    }
-  }
-
-  end() {
-    const isFence = (this.isCode ? CLOSES : OPENS).test(this.line.data);
-    if (isFence) {
-      this.line.remove();
-      if (!this.block.textContent.trim()) this.block.remove();
-      this.isCode = !this.isCode;
-      this.begin();
-    } else {
-      this.line.appendData("\n");
-      this.line = document.createTextNode("");
-      this.block.append(this.line);
-    }
-  }
-
-  /** Nothing more comes: a last line that is a fence is not text either. */
-  close() {
-    if (this.isCode && CLOSES.test(this.line.data)) this.line.remove();
-    if (!this.block.textContent.trim()) this.block.remove();
-  }
-}
+import { notice, trouble } from "./trouble.js";
 
 /** Consecutive thoughts of the model, folded; the newest names them. */
 class Thoughts {
@@ -89,94 +22,11 @@ class Thoughts {
   }
 }
 
-// What allows least comes first, and rejecting last, where it is always found.
-const REACH = { proceed_once: 0, cancel: 2 };
-const byReach = (one, other) => (REACH[one.outcome] ?? 1) - (REACH[other.outcome] ?? 1);
-
-/** One call of a tool. */
-class Call {
-  constructor(parent, { displayName, name, description, args }) {
-    this.status = make("span", { class: "status" }, say("called"));
-    const title = make("strong", {}, displayName || name);
-    const what = make("span", { class: "what" }, visible(description));
-    this.args = folded("args", say("args"));
-    this.box = make("section", { class: "call", "aria-label": displayName || name },
-      make("p", { class: "title" }, title, " ", what, " ", this.status), this.args);
-    this.showArgs(args);
-    parent.append(this.box);
-  }
-
-  showArgs(args) {
-    const hasAny = Object.keys(args || {}).length > 0;
-    this.args.hidden = !hasAny;
-    if (hasAny) this.args.replaceChildren(this.args.firstChild, block(JSON.stringify(args, null, 2)));
-  }
-
-  stand(status, message) {
-    this.status.textContent = say(status) || status;
-    this.status.title = message;
-    this.box.dataset.status = status;
-    if (status !== "pending") this.settle();
-  }
-
-  ask({ command, diff, options, description, callId, sessionId }) {
-    this.settle();
-    this.box.dataset.status = "pending";
-    this.status.textContent = say("pending");
-    if (diff) this.showDiff(diff);
-    else this.box.append(make("pre", { class: "command", tabindex: "0" }, visible(command)));
-    const choices = [...options].sort(byReach).map(({ outcome, label }) => {
-      const kind = { proceed_once: "main", cancel: "no" }[outcome] || "";
-      return button(label || outcome, () => this.decide({ callId, sessionId, outcome }), kind);
-    });
-    this.question = make("div", { class: "question", role: "group", "aria-label": description },
-      ...choices);
-    this.box.append(this.question);
-  }
-
-  async decide(decision) {
-    const { question } = this;
-    const buttons = [...question.querySelectorAll("button")];
-    for (const each of buttons) each.disabled = true;
-    try {
-      await post("/tool-confirmation", decision);
-      this.settle();
-      // The button that had the focus is gone.
-      document.getElementById("message").focus();
-    } catch (error) {
-      question.querySelector(".trouble")?.remove();
-      question.append(trouble(error));
-      for (const each of buttons) each.disabled = false;
-    }
-  }
-
-  settle() {
-    this.question?.remove();
-    this.question = null;
-  }
-
-  showDiff({ path, oldText, newText }) {
-    const rows = difference(oldText, newText).map(({ sign, text }) =>
-      make("span", { class: { "+": "come", "-": "gone", "@": "remark" }[sign] || "same" },
-        sign === "@" ? text : `${sign} ${text}`));
-    const lines = make("pre", { class: "diff", tabindex: "0" }, ...rows);
-    this.box.append(make("figure", { "aria-label": say("change") },
-      make("figcaption", {}, visible(path)), lines));
-  }
-
-  finish({ args, result, displayResult, success, error }) {
-    this.settle();
-    this.showArgs(args);
-    this.stand(success ? "completed" : "failed", error || "");
-    if (!success && error) this.box.append(make("p", { class: "why" }, visible(error)));
-    const text = displayResult || result;
-    if (text && text !== error) this.box.append(folded("result", say("result"), block(text)));
-  }
-}
-
-/** A message and its answer. `note` is told in a few words what is going on. */
+/** A message and its answer, put at the end of `log`. Calls that wait for a decision go to
+ * `decisions`; `note` is told in a few words what is going on. */
 export class Turn {
-  constructor(log, message, note) {
+  constructor(log, message, decisions, note) {
+    this.decisions = decisions;
     this.note = note;
     this.calls = new Map();
     this.run = null;
@@ -192,7 +42,7 @@ export class Turn {
     const known = {
       content: () => this.prose().add(data.text),
       thought: () => this.think(data),
-      tool_call: () => this.calls.set(data.callId, new Call(this.fresh(), data)),
+      tool_call: () => this.calls.set(data.callId, new Call(this.fresh(), this.decisions, data)),
       tool_execution: () => this.call(data).stand(data.status, data.message),
       tool_confirmation: () => this.ask(data),
       tool_result: () => this.call(data).finish(data),
@@ -230,7 +80,7 @@ export class Turn {
   call(data) {
     const known = this.calls.get(data.callId);
     if (known) return known;
-    const made = new Call(this.fresh(), { description: "", ...data });
+    const made = new Call(this.fresh(), this.decisions, { description: "", ...data });
     this.calls.set(data.callId, made);
     return made;
   }

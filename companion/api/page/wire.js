@@ -86,6 +86,8 @@ export async function ask(method, path, body) {
 }
 
 export const get = (path) => ask("GET", path);
+export const patch = (path, body) => ask("PATCH", path, body);
+export const remove = (path) => ask("DELETE", path);
 export const post = (path, body = {}) => ask("POST", path, body);
 
 /** The events of a message, to their last one. Throws what `ask` does. */

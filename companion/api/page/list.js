@@ -1,0 +1,135 @@
+// The list of the server's conversations: found by their titles, opened, renamed and deleted.
+
+import { button, find, make } from "./dom.js";
+import { language, say } from "./texts.js";
+import * as wire from "./wire.js";
+
+const WIDE = matchMedia("(min-width: 56rem)");
+const MAX_TITLE = 200;
+const path = ({ sessionId }) => `/sessions/${encodeURIComponent(sessionId)}`;
+const titleOf = ({ title }) => title || say("newConversation");
+
+export class List {
+  /** `open(info)` and `removed(info)` are called for what the user did, `attempt` runs what can
+   * fail. */
+  constructor({ open, renamed, removed, attempt }) {
+    Object.assign(this, { open, renamed, removed, attempt });
+    this.all = [];
+    this.current = "";
+    find("search").addEventListener("input", () => this.draw());
+    find("list-button").addEventListener("click", () => this.unfold(find("list").hidden));
+    WIDE.addEventListener("change", () => this.unfold(WIDE.matches));
+    find("list").addEventListener("keydown", ({ key }) => {
+      if (key === "Escape" && !WIDE.matches) this.fold();
+    });
+    find("remove-no").addEventListener("click", () => find("remove").close());
+    find("remove-yes").addEventListener("click", () => this.attempt(() => this.remove()));
+  }
+
+  start() {
+    find("list-button").hidden = false;
+    this.unfold(WIDE.matches);
+  }
+
+  unfold(isOn) {
+    find("list").hidden = !isOn;
+    find("list-button").setAttribute("aria-expanded", String(isOn));
+    if (isOn && !WIDE.matches) find("search").focus();
+  }
+
+  fold() {
+    this.unfold(false);
+    find("list-button").focus();
+  }
+
+  /** As the server has them, the last used one first. */
+  async refresh() {
+    const { sessions } = await wire.get("/sessions");
+    this.all = sessions.reverse();
+    this.draw();
+    return this.all;
+  }
+
+  mark(sessionId) {
+    this.current = sessionId;
+    this.draw();
+  }
+
+  draw() {
+    // Somebody is typing a title.
+    if (find("conversations").querySelector("form")) return;
+    const words = find("search").value.trim().toLowerCase();
+    const shown = this.all.filter((info) => (info.turns || info.sessionId === this.current)
+      && titleOf(info).toLowerCase().includes(words));
+    const focus = document.activeElement?.id;
+    find("conversations").replaceChildren(...shown.map((info) => this.item(info)));
+    if (focus?.startsWith("open-")) find(focus)?.focus();
+    find("nothing-found").textContent = shown.length || !words ? "" : say("nothingFound");
+  }
+
+  item(info) {
+    const title = titleOf(info);
+    const time = new Date(info.lastUsed).toLocaleString(language,
+      { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+    const small = make("small", {}, info.isBusy ? `${time} · ${say("atWork")}` : time);
+    const open = button("", () => {
+      if (!WIDE.matches) this.fold();
+      this.attempt(() => this.open(info));
+    }, "open");
+    open.id = `open-${info.sessionId}`;
+    open.append(make("span", {}, title), small);
+    if (info.sessionId === this.current) open.setAttribute("aria-current", "true");
+    const item = make("li", {}, open);
+    const rename = button("✎", () => this.ask(item, info), "small rename");
+    const remove = button("✕", () => this.confirm(info), "small remove");
+    rename.setAttribute("aria-label", say("rename", title));
+    remove.setAttribute("aria-label", say("removeThis", title));
+    item.append(rename, remove);
+    return item;
+  }
+
+  ask(item, info) {
+    const field = make("input", { "aria-label": say("newTitle"), maxlength: MAX_TITLE });
+    field.value = titleOf(info);
+    const form = make("form", {}, field);
+    let isOver = false;
+    const end = (title) => {
+      if (isOver) return;
+      isOver = true;
+      form.remove();
+      this.draw();
+      find(`open-${info.sessionId}`)?.focus();
+      if (title && title !== titleOf(info)) this.attempt(() => this.rename(info, title));
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      end(field.value.trim());
+    });
+    field.addEventListener("blur", () => end(field.value.trim()));
+    field.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") end("");
+    });
+    item.replaceChildren(form);
+    field.select();
+  }
+
+  async rename(info, title) {
+    this.renamed(await wire.patch(path(info), { title }));
+    await this.refresh();
+  }
+
+  confirm(info) {
+    this.doomed = info;
+    find("remove-what").textContent = titleOf(info);
+    find("remove").showModal();
+  }
+
+  async remove() {
+    find("remove").close();
+    await wire.remove(path(this.doomed));
+    await this.refresh();
+    await this.removed(this.doomed);
+    find("message").focus();
+  }
+}
