@@ -14,7 +14,7 @@ from hypothesis import settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
-TIME_LIMIT = 300 * int(os.environ.get("FUZZ", "1"))
+TIME_LIMIT = 600 * int(os.environ.get("FUZZ", "1"))
 # Begins a line about tests that did not run; tools/run_tests.py puts those of all parts together.
 SKIPPED = "skipped: "
 

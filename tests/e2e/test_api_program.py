@@ -290,6 +290,9 @@ class Serving(ProgramCase):
                     key = {"authType": "gemini-api-key", "apiKey": "the-key"}
                     self.ask("POST", "/auth/config", key)
                     self.assertTrue(self.ask("POST", "/chat", {"message": "hello"})["success"])
+                    if is_started:
+                        # In the background, once the CLI is there.
+                        self.until(lambda: os.path.exists(marker))
                     self.assertEqual(os.path.exists(marker), is_started)
                     process.send_signal(signal.SIGTERM)
                     process.communicate(timeout=PATIENCE)

@@ -30,7 +30,7 @@ ROUNDS = int(os.environ.get("FUZZ", "1"))
 # Requests at random to each route, and sequences of several; what can be listed comes beside them.
 EXAMPLES = 10 * ROUNDS
 # Seconds for one run on a busy machine.
-PATIENCE = 120 * ROUNDS
+PATIENCE = 500 * ROUNDS
 CONFIGURATION = ("schemathesis.toml", "schema_checks.py")
 CREDENTIALS = "^/auth/(config|clear|logout)$"
 KEY = {"authType": "gemini-api-key", "apiKey": "the-key"}
