@@ -100,6 +100,7 @@ def _with(
     """`names` are the libraries that are carried, None for all; `redirected` the modules that ours
     import from there."""
     found = {**files, f"{FOLDER}/__init__.py": NOTE}
+    found["README.md"] = without_links(files["README.md"].decode("utf-8")).encode("utf-8")
     folders = (f"{FOLDER}.{SETS['3.8']}", f"{FOLDER}.{SETS['3.13']}")
     for path, modules in USERS.items():
         if modules[0] in redirected:
@@ -112,6 +113,12 @@ def _with(
         for path, data in carry(_of(unpacked[host], wanted), tops).items():
             found[f"{FOLDER}/{folder}/{path}"] = data
     return found
+
+
+def without_links(text: str) -> str:
+    """A page without pictures and links to files that are in the repository only."""
+    text = re.sub(r"(?m)^!\[[^]]*\]\((?!https?:)[^)]*\)\n\n?", "", text)
+    return re.sub(r"\[([^]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
 
 
 def _of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:

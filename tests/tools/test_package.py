@@ -276,8 +276,18 @@ class Contents(Built):
             own = {path for path in files if not path.startswith("carried/")}
             changed = {path for path in own if files[path] != committed[path]}
             wanted = {path for path, modules in package.USERS.items() if tops & set(modules)}
+            wanted.add("README.md")
             with self.subTest(name):
                 self.assertEqual(changed, wanted)
+
+    def test_the_readme_links_to_nothing_that_is_not_in_the_package(self) -> None:
+        files = self.content(WHOLE)
+        text = files["README.md"].decode()
+        links = [
+            it for it in re.findall(r"\]\(([^)]+)\)", text) if "://" not in it and it[0] != "#"
+        ]
+        self.assertEqual(links, [])
+        self.assertIn("## Settings", text)
 
     def test_nothing_carried_is_compiled_or_a_test_or_without_its_license(self) -> None:
         for name, limit in ((WHOLE, None), (PLAIN, closure.WITH_JSONSCHEMA)):
@@ -551,6 +561,14 @@ class Rewriting(unittest.TestCase):
                 "a/__init__.py": b"from .. import b\n",
                 "licenses/a-1/licenses/LICENSE.txt": b"free",
             },
+        )
+
+
+class Readme(unittest.TestCase):
+    def test_links_to_the_repository_become_words_and_pictures_go(self) -> None:
+        text = "A [page](docs/a.md), [b](#b), [c](https://c.example/d).\n\n![D](docs/d.png)\n\nE\n"
+        self.assertEqual(
+            package.without_links(text), "A page, [b](#b), [c](https://c.example/d).\n\nE\n"
         )
 
 
