@@ -57,12 +57,17 @@ class Workflows(unittest.TestCase):
         for module in modules:
             self.assertTrue(os.path.isfile(os.path.join(ROOT, *module.split(".")) + ".py"), module)
 
-    def test_each_action_is_of_a_version_and_few_are_strangers(self) -> None:
+    def test_each_action_is_of_one_commit_and_few_are_strangers(self) -> None:
         used = [step["uses"] for _name, step in self.steps() if "uses" in step]
         for action in used:
             self.assertRegex(
-                action, r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@v\d+$"
+                action, r"^(actions/[\w-]+|SublimeText/UnitTesting/actions/[\w-]+)@[0-9a-f]{40}$"
             )
+
+    def test_no_checkout_leaves_a_token_behind(self) -> None:
+        for _name, step in self.steps():
+            if step.get("uses", "").startswith("actions/checkout@"):
+                self.assertIs(step["with"]["persist-credentials"], False)
 
     def test_all_three_systems_are_tested_on_the_oldest_and_the_newest_python(self) -> None:
         rows = self.flows["test.yml"]["jobs"]["everywhere"]["strategy"]["matrix"]["include"]
@@ -80,6 +85,10 @@ class Workflows(unittest.TestCase):
 
     def test_only_a_release_may_write(self) -> None:
         self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})
+        self.assertEqual(self.flows["release.yml"]["permissions"], {})
+        self.assertEqual(
+            self.flows["release.yml"]["jobs"]["release"]["permissions"], {"contents": "write"}
+        )
 
     def test_the_notes_of_a_release_are_the_message_that_the_package_shows(self) -> None:
         command = next(line for line in self.commands() if line.startswith("gh release"))
