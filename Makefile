@@ -22,6 +22,7 @@ help:
 	@echo "make api [FOLDER=path]   Gemini CLI as an HTTP server"
 	@echo "make test                all tests          make check    lint, format, types"
 	@echo "make install             put it into your Sublime Text    make uninstall   and away again"
+	@echo "make release-check       all files of a release    make advisories   known against libraries"
 	@echo "make bench               measure            make format   rewrite the format"
 	@echo "make fuzz                many more of the random tests"
 	@echo "make soak MINUTES=n      hours of use, with memory and latencies over time"

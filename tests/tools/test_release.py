@@ -1,0 +1,145 @@
+"""The check of a release's files: what is wrong with one of them stops it, with a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import unittest
+from typing import Any, Callable
+from unittest import mock
+
+from GeminiCompanion.tools import closure, package, release, wheels
+
+PAGE = "https://pages.example/ann/GeminiCompanion"
+VERSION = "1.2.3"
+
+
+def contents(*, is_plain: bool) -> dict[str, bytes]:
+    """The least of a package."""
+    files = {"companion/__init__.py": f'__version__ = "{VERSION}"\n'.encode()}
+    if is_plain:
+        files["dependencies.json"] = b"{}"
+    for host, folder in package.SETS.items():
+        for requirement in closure.carried(host):
+            name = requirement.replace("==", "-").replace("async-t", "async_t")
+            files[f"carried/{folder}/licenses/{name}/LICENSE"] = b""
+    return files
+
+
+def choose(versions: Any, host: str, platform: str) -> dict[str, wheels.Wheel]:
+    return {
+        name: wheels.Wheel(f"https://files.example/{name}-{version}.whl", version, "0" * 64)
+        for name, version in versions.items()
+    }
+
+
+class Check(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        given = (VERSION, "2030-01-02 03:04:05")
+        files = f"{PAGE}/releases/download/{VERSION}/"
+        self.write(package.WHOLE, package.zipped(contents(is_plain=False)))
+        self.write(package.PLAIN, package.zipped(contents(is_plain=True)))
+        self.tell(closure.REPOSITORY, closure.repository(PAGE, files + package.WHOLE, *given))
+        plain = closure.plain_repository(choose, PAGE, files + package.PLAIN, *given)
+        self.tell(closure.REPOSITORY_PLAIN, plain)
+        self.tell(closure.CHANNEL, closure.channel(PAGE))
+        release.write_sums(self.folder)
+
+    def write(self, name: str, data: bytes) -> None:
+        with open(os.path.join(self.folder, name), "wb") as file:
+            file.write(data)
+
+    def tell(self, name: str, content: Any) -> None:
+        self.write(name, json.dumps(content).encode())
+
+    def read(self, name: str) -> Any:
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def wrong(self, words: str, version: str = VERSION) -> None:
+        with self.assertRaisesRegex(release.Wrong, words):
+            release.check(self.folder, PAGE, version)
+
+    def test_all_files_that_belong_together_pass(self) -> None:
+        release.check(self.folder, PAGE, VERSION)
+
+    def test_each_file_has_to_be_there_and_no_other(self) -> None:
+        for name in (*release.FILES, release.SUMS):
+            with self.subTest(name):
+                path = os.path.join(self.folder, name)
+                os.rename(path, path + ".away")
+                self.wrong(f"{name} is missing")
+                os.rename(path + ".away", path)
+        self.write("leftover.json", b"{}")
+        self.wrong("leftover.json does not belong to a release")
+
+    def test_a_file_that_is_not_what_the_sums_say_stops_it(self) -> None:
+        self.write(package.WHOLE, package.zipped({**contents(is_plain=False), "more": b""}))
+        self.wrong(f"{package.WHOLE} is not what SHA256SUMS says")
+
+    def test_what_is_wrong_in_a_package_stops_it(self) -> None:
+        whole = contents(is_plain=False)
+        lacking = {path: data for path, data in whole.items() if "/aiohttp-3.14" not in path}
+        for files, words in (
+            ({**whole, "dependencies.json": b"{}"}, "only the plain package may ask"),
+            ({**whole, "companion/__init__.py": b""}, "a package is not of version 1.2.3"),
+            ({**whole, "companion/a.py": b"def f(:\n"}, "a file is not as expected"),
+            (lacking, r"aiohttp==3\.14\.5 is not in the package for 3\.13"),
+        ):
+            with self.subTest(words):
+                self.write(package.WHOLE, package.zipped(files))
+                release.write_sums(self.folder)
+                self.wrong(words)
+
+    def test_what_is_wrong_in_a_repository_stops_it(self) -> None:
+        def change(name: str, changed: Callable[[Any], object], words: str) -> None:
+            content = self.read(name)
+            before = json.dumps(content)
+            changed(content)
+            self.tell(name, content)
+            release.write_sums(self.folder)
+            with self.subTest(words):
+                self.wrong(words)
+            self.write(name, before.encode())
+
+        change(
+            closure.REPOSITORY,
+            lambda it: it["packages"][0]["releases"][0].update(url="https://other.example/a"),
+            "repository.json does not offer GeminiCompanion.sublime-package",
+        )
+        change(
+            closure.REPOSITORY_PLAIN,
+            lambda it: it["packages"][0]["releases"][0].update(version="1.2.2"),
+            "repository-plain.json is not of version 1.2.3",
+        )
+        change(
+            closure.REPOSITORY_PLAIN,
+            lambda it: [library["releases"].clear() for library in it["libraries"]],
+            "is there for no platform",
+        )
+        change(
+            closure.CHANNEL,
+            lambda it: it["releases"][0].update(asset="other"),
+            "channel.json does not name",
+        )
+
+
+class Build(unittest.TestCase):
+    def test_two_builds_that_differ_stop_it(self) -> None:
+        count = [0]
+
+        def build(command: list[str], **_options: Any) -> Any:
+            count[0] += 1
+            for name in release.PACKAGES:
+                with open(os.path.join(command[-1], name), "wb") as file:
+                    file.write(b"%d" % count[0])
+            return mock.Mock(returncode=0)
+
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch.object(release.subprocess, "run", build):
+                with self.assertRaisesRegex(release.Wrong, "two builds of .* are not the same"):
+                    release.build(folder)
