@@ -30,7 +30,7 @@ def contents(*, is_plain: bool) -> dict[str, bytes]:
 
 def choose(versions: Any, host: str, platform: str) -> dict[str, wheels.Wheel]:
     return {
-        name: wheels.Wheel(f"https://files.example/{name}-{version}.whl", version, "0" * 64)
+        name: wheels.Wheel(f"{PAGE}/{name}-{version}", version, "0" * 64)
         for name, version in versions.items()
     }
 
