@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from html import escape
 
 import sublime
@@ -55,8 +54,7 @@ def report(found: tuple[Examination, ...]) -> str:
     """The same as text, for the report of a bug: no token, no text of a file, ~ for the home."""
     lines = [
         f"Gemini Companion {__version__}",
-        f"Sublime Text {sublime.version()}, {sysconfig.get_platform()},"
-        f" Python {sys.version.split()[0]}",
+        f"Sublime Text {sublime.version()}, {sys.platform}, Python {sys.version.split()[0]}",
         f"Connected to this window: {found[0].facts.window.connected}",
         "",
     ]
