@@ -118,26 +118,7 @@ class Ledger:
         elif note.accepted and not content:
             self.violate("accepted without a text", f"{cli}: {note.path}")
         elif content:
-            proposal = self.origin.get(content)
-            if proposal is None or proposal.path != note.path:
-                self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
-                return
-            if content not in [text for _, text in proposal.decisions]:
-                self.violate("accepted by nobody", f"{cli} got {content!r}")
-            self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
-            if waiter is not None and self._is_for_another_session(note, proposal):
-                self.counts["mixed up by the CLI"] += 1
-            elif waiter is not None and _is_overtaken(waiter.proposal, proposal, content):
-                self.counts["overtaken"] += 1
-            elif waiter is not None and self._was_told_to_another(cli, waiter.proposal):
-                self.counts["nobody knows whose"] += 1
-            elif waiter is not None and not self._is_same(waiter.proposal, proposal):
-                self.violate(
-                    "a decision on another proposal",
-                    f"{cli} waits on {waiter.proposal.text!r} and got {content!r}",
-                )
-            if waiter is None and proposal.cli is not cli:
-                self.counts["stray"] += 1
+            self._accepted(note, content)
         elif waiter is not None:
             if any(self._is_for_another_session(note, it) for it in self.proposals):
                 self.counts["mixed up by the CLI"] += 1
@@ -146,6 +127,35 @@ class Ledger:
         if waiter is not None:
             waiter.proposal.notified = True
             self.counts["delivered"] += 1
+
+    def _accepted(self, note: Notified, content: str) -> None:
+        cli, waiter, proposal = note.cli, note.waiter, self.origin.get(content)
+        if proposal is None or proposal.path != note.path:
+            self.violate("a text from nowhere", f"{cli} got {content!r} for {note.path}")
+            return
+        if content not in [text for _, text in proposal.decisions]:
+            self.violate("accepted by nobody", f"{cli} got {content!r}")
+        self._handed_out(cli, content, f"{note.session_id} {note.event_id}", note)
+        if waiter is None:
+            self.counts["stray"] += proposal.cli is not cli
+        elif not self._is_same(waiter.proposal, proposal):
+            self._mixed_up(note, waiter.proposal, proposal, content)
+
+    def _mixed_up(self, note: Notified, awaited: Proposal, proposal: Proposal, text: str) -> None:
+        """The text of another proposal than the one that the CLI awaits."""
+        if self._is_for_another_session(note, proposal):
+            self.counts["mixed up by the CLI"] += 1
+        elif _is_overtaken(awaited, proposal, text) or self._is_of_before(
+            awaited, proposal, note.wire
+        ):
+            self.counts["overtaken"] += 1
+        elif self._was_told_to_another(note.cli, awaited):
+            self.counts["nobody knows whose"] += 1
+        else:
+            self.violate(
+                "a decision on another proposal",
+                f"{note.cli} waits on {awaited.text!r} and got {text!r}",
+            )
 
     def _is_same(self, proposal: Proposal, other: Proposal) -> bool:
         """Whether they are one, or a kill made the companion forget that they are not."""
@@ -186,6 +196,8 @@ class Ledger:
         """The same, whatever was decided: for the companion, nobody waits for it any more. Nor for
         one whose window was closed: it was rejected, and the last words of a stream may be lost."""
         if proposal.token in self.closed:
+            return True
+        if self._went_elsewhere(cli, [text for _, text in proposal.decisions if text]):
             return True
         told = self._told.get((proposal.session_id, proposal.path), [])
         return any(at > proposal.at and number != cli.number for at, number in told)
@@ -228,6 +240,11 @@ class Ledger:
         if wire is None or wire.endpoint.sessions.find(proposal.session_id) is not None:
             return False
         return any(at < kill for kill in self.kills)
+
+    def _is_of_before(self, proposal: Proposal, older: Proposal, wire: Any) -> bool:
+        """The same for a diff of which that session has a newer one by now."""
+        is_one = older.session_id == proposal.session_id
+        return is_one and self._came_back(older, proposal.at, wire)
 
     # ----- what must be true in the end
 
