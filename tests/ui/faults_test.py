@@ -148,6 +148,8 @@ class Faults(RuleBasedStateMachine):
         self.clis.append(Cli(plugin._host.environment(self.window)))
         # What belongs to a CLI that may come back any moment goes on waiting for it.
         if not self.offline():
+            # Where another diff is open on a file, a decision on it waits for that.
+            self.contested |= {lookup.path_of(view) for view in self.diffs()}
             held = self.uncontested(self.held)
             until(lambda: held <= self.told(), f"a new CLI is told what was held: {held}")
             self.held.clear()

@@ -143,7 +143,7 @@ class Ledger:
 
     def _mixed_up(self, note: Notified, awaited: Proposal, proposal: Proposal, text: str) -> None:
         """The text of another proposal than the one that the CLI awaits."""
-        if self._is_for_another_session(note, proposal):
+        if note.is_again or self._is_for_another_session(note, proposal):
             self.counts["mixed up by the CLI"] += 1
         elif _is_overtaken(awaited, proposal, text) or self._is_of_before(
             awaited, proposal, note.wire
@@ -173,6 +173,9 @@ class Ledger:
         )
 
     def _rejected(self, cli: Any, proposal: Proposal) -> None:
+        if any(_is_overtaken(proposal, older, None) for older in self.proposals):
+            self.counts["overtaken"] += 1
+            return
         if _is_open(self.world, proposal) and not self._is_excused(proposal.at):
             if None in [text for _, text in proposal.decisions]:
                 # After a restart, a window with the folders of before has shown it again, while it
@@ -182,7 +185,7 @@ class Ledger:
                 self.violate("rejected while open", f"{cli}: {proposal.text!r}")
         texts = [text for at, text in proposal.decisions if not self._is_excused(at)]
         if texts and None not in texts and not self.discarded & set(texts):
-            if self._went_elsewhere(cli, texts):
+            if self._was_told_to_another(cli, proposal):
                 self.counts["nobody knows whose"] += 1
             else:
                 self.violate("rejected though accepted", f"{cli}: {texts!r}")
@@ -267,6 +270,9 @@ class Ledger:
         if others and not is_same:
             # Which of several CLIs has come back, nobody can know.
             self.counts["nobody knows whose"] += 1
+        elif not proposal.decisions and proposal.token in self.closed:
+            # It was rejected with its window, and the last words of a stream may be lost.
+            self.counts["excused"] += 1
         elif not proposal.decisions:
             self.violate("waits for nothing", f"{detail}; nobody decided and no diff is open")
         elif is_same:
@@ -368,11 +374,12 @@ def _may_be_lost(wire: Any, then: str) -> bool:
     return bool(wire.is_cut or (wire.is_unsure and then != "closeDiff"))
 
 
-def _is_overtaken(proposal: Proposal, older: Proposal, text: str) -> bool:
-    """Whether the user accepted the text of an older one of the same session before they could see
-    this one, which is closed then: its CLI takes that for the decision on it."""
+def _is_overtaken(proposal: Proposal, older: Proposal, text: str | None) -> bool:
+    """Whether the user decided so on an older one of the same session before they could see this
+    one, which is closed then: its CLI takes that for the decision on it."""
+    is_one = (older.session_id, older.path) == (proposal.session_id, proposal.path)
     moments = [at for at, each in older.decisions if each == text]
-    return older.session_id == proposal.session_id and min(moments, default=0.0) <= proposal.shown
+    return is_one and any(older.at < proposal.at < at <= proposal.shown for at in moments)
 
 
 def _is_open(world: World, proposal: Proposal) -> bool:
