@@ -148,9 +148,7 @@ class GeminiCli:
         """Wait until nothing runs and the next prompt can be typed."""
 
         def is_ready(screen: str) -> bool:
-            # A line that is sent while it starts would be taken for a prompt.
-            busy = ("esc to cancel", "Initializing...")
-            return EMPTY_INPUT in self.input_area(screen) and not any(it in screen for it in busy)
+            return EMPTY_INPUT in self.input_area(screen) and "esc to cancel" not in screen
 
         end = time.monotonic() + timeout
         while time.monotonic() < end - STUCK:
