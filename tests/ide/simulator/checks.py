@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # Seconds before a kill in which what was typed or decided may be lost: 2 s until it is told, 0.2 s
 # until it is saved, the rest for a slow disk.
 TOLERANCE = 4.0
+# Seconds that a decision may take from the editor to the companion.
+CROSSING = 0.1
 
 
 @dataclass
@@ -379,7 +381,8 @@ def _is_overtaken(proposal: Proposal, older: Proposal, text: str | None) -> bool
     one, which is closed then: its CLI takes that for the decision on it."""
     is_one = (older.session_id, older.path) == (proposal.session_id, proposal.path)
     moments = [at for at, each in older.decisions if each == text]
-    return is_one and any(older.at < proposal.at < at <= proposal.shown for at in moments)
+    is_late = [proposal.at - CROSSING < at <= proposal.shown for at in moments]
+    return is_one and older.at < proposal.at and any(is_late)
 
 
 def _is_open(world: World, proposal: Proposal) -> bool:
