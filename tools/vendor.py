@@ -15,11 +15,16 @@ NEW = (3, 11)
 LEFT_OUT = re.compile(
     r"(^|/)(tests|benchmarks|__pycache__|\.hash)/|^jsonschema/(cli|__main__)\.py$"
     r"|^aiohttp/(test_utils|pytest_plugin|worker)\.py$|^idna/(__main__|cli)\.py$"
+    # aiohttp's client: a third of the memory that the library takes.
+    r"|^aiohttp/(client(?!_exceptions)\w*|connector|cookiejar|formdata|payload_streamer|resolver"
+    r"|tracing)\.py$"
 )
 LICENSE = re.compile(r"\.dist-info/(.*/)?(LICEN[CS]E|COPYING|NOTICE)[^/]*$", re.IGNORECASE)
 # jsonschema reads these out of its own folder, which is none inside of a package.
 SCHEMAS = re.compile(r"^jsonschema/schemas/(.+?)(?:\.json)?$")
 _LOADER = re.compile(r"^def load_schema\(name\):.*?(?=^\S)", re.MULTILINE | re.DOTALL)
+# What aiohttp offers by that name is its client; its server's modules ask for the version alone.
+_CLIENT = re.compile(r'\A(__version__ = "[^"\n]+"\n).*', re.DOTALL)
 _RESOURCES = re.compile(
     r"^if sys\.version_info >= \(3, 9\):.*?import importlib_resources as resources[^\n]*\n",
     re.MULTILINE | re.DOTALL,
@@ -71,6 +76,7 @@ def _literal(schemas: Dict[str, str]) -> bytes:
 def _adapt(path: str, text: str) -> str:
     """Read no file: the importers of older editors know only modules."""
     changes = {
+        "aiohttp/__init__.py": ((_CLIENT, r"\1"),),
         "attr/_make.py": ((_OWN_NAME, "__import__(\" + repr(__name__) + \", fromlist=['_'])."),),
         "jsonschema/_utils.py": ((_RESOURCES, ""), (_LOADER, NEW_LOADER)),
         "jsonschema/validators.py": ((_VOCABULARIES, NEW_VOCABULARIES),),
