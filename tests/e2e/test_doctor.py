@@ -15,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cli import BINARY, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
+from cli import BINARY, EMPTY_INPUT, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 
