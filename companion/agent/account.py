@@ -13,6 +13,7 @@ from .conversations import Conversations
 from .failure import AgentError
 from .login import GoogleLogin, Login
 from .runner import Runner
+from .sentence import sentence
 
 
 class Account:
@@ -41,7 +42,7 @@ class Account:
     def credentials(self) -> Credentials:
         """Those in use. Raises AgentError, code AUTH_NOT_SET."""
         if self._credentials is None:
-            raise AgentError(failure.AUTH_NOT_SET, "No credentials are configured.")
+            raise AgentError(failure.AUTH_NOT_SET, sentence("No credentials are configured."))
         return self._credentials
 
     def status(self) -> AuthStatus:
@@ -72,7 +73,9 @@ class Account:
             except OSError as error:
                 raise AgentError(
                     failure.AUTH_CONFIG_FAILED,
-                    f"The credentials cannot be saved: {error.strerror}.",
+                    sentence(
+                        "The credentials cannot be saved: {reason}.", reason=error.strerror or error
+                    ),
                 ) from error
             await self._use(credentials)
 
@@ -87,7 +90,8 @@ class Account:
             credentials = self._credentials
             if credentials is None or credentials.kind != GOOGLE:
                 raise AgentError(
-                    failure.VALIDATION_ERROR, f"Configure the kind of login {GOOGLE!r} first."
+                    failure.VALIDATION_ERROR,
+                    sentence("Configure the kind of login {kind} first.", kind=repr(GOOGLE)),
                 )
             self._conversations.refuse_if_busy()
             if self._login is not None and not self._login.is_over:
@@ -106,7 +110,7 @@ class Account:
         """
         async with self._changing:
             if self._login is None or self._login.is_over:
-                raise AgentError(failure.VALIDATION_ERROR, "No login waits for a code.")
+                raise AgentError(failure.VALIDATION_ERROR, sentence("No login waits for a code."))
             await self._login.finish(code)
             await self._use(self._credentials)
 

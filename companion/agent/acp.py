@@ -17,6 +17,7 @@ from ..base import jsonrpc
 from ..base.log import logger
 from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
+from .sentence import sentence
 from .surrogates import clean
 
 PROTOCOL_VERSION = 1
@@ -101,7 +102,11 @@ class Client:
             await self.give_up()
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
-                f"The Gemini CLI did not answer within {timeout:g} seconds ({method}).",
+                sentence(
+                    "The Gemini CLI did not answer within {seconds} seconds ({method}).",
+                    seconds=f"{timeout:g}",
+                    method=method,
+                ),
             ) from None
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
@@ -134,8 +139,12 @@ class Client:
         if result.get("protocolVersion") != PROTOCOL_VERSION:
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
-                f"Expected version {PROTOCOL_VERSION} of the Agent Client Protocol; the Gemini CLI"
-                f" has {result.get('protocolVersion')!r}.",
+                sentence(
+                    "Expected version {expected} of the Agent Client Protocol; the Gemini CLI has"
+                    " {got}.",
+                    expected=PROTOCOL_VERSION,
+                    got=repr(result.get("protocolVersion")),
+                ),
             )
         info = result.get("agentInfo")
         self.version = str(info.get("version", "")) if isinstance(info, dict) else ""
@@ -233,9 +242,8 @@ class Client:
         self.process.write(error.encode() + b"\n")
 
     def _gone(self) -> AgentError:
-        return AgentError(
-            STREAM_ERROR, "The Gemini CLI ended unexpectedly.", self.process.last_errors
-        )
+        told = sentence("The Gemini CLI ended unexpectedly.")
+        return AgentError(STREAM_ERROR, told, self.process.last_errors)
 
 
 class Session:

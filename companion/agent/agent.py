@@ -186,10 +186,7 @@ class Agent(Listener):
         then goes on waiting.
         """
         if outcome not in outcomes.OUTCOMES:
-            expected = ", ".join(outcomes.OUTCOMES)
-            raise AgentError(
-                failure.VALIDATION_ERROR, f"Expected one of {expected}; got {outcome!r}."
-            )
+            raise failure.not_among(outcomes.OUTCOMES, outcome)
         self._conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
 
     def confirmations(self) -> tuple[events.Event, ...]:

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Mapping
 
 from ..base import private_files
-from .failure import VALIDATION_ERROR, AgentError
+from .failure import VALIDATION_ERROR, AgentError, not_among
+from .sentence import sentence
 
 API_KEY, GOOGLE, VERTEX = "gemini-api-key", "oauth-personal", "vertex-ai"
 KINDS = (API_KEY, GOOGLE, VERTEX)
@@ -29,18 +30,17 @@ class Credentials:
     def check(self) -> None:
         """Raises AgentError where something is missing or could not be handed on."""
         if self.kind not in KINDS:
-            raise AgentError(
-                VALIDATION_ERROR, f"Expected one of {', '.join(KINDS)}; got {self.kind!r}."
-            )
+            raise not_among(KINDS, self.kind)
         for text in (self.api_key, self.project, self.location):
             if any(not letter.isprintable() for letter in text):
-                raise AgentError(VALIDATION_ERROR, "Expected text without control characters.")
+                told = sentence("Expected text without control characters.")
+                raise AgentError(VALIDATION_ERROR, told)
         if self.kind == API_KEY and not self.api_key.strip():
-            raise AgentError(VALIDATION_ERROR, "An API key is needed for this kind of login.")
+            told = sentence("An API key is needed for this kind of login.")
+            raise AgentError(VALIDATION_ERROR, told)
         if self.kind == VERTEX and not (self.api_key or (self.project and self.location)):
-            raise AgentError(
-                VALIDATION_ERROR, "Vertex AI needs an API key, or a project and a location."
-            )
+            told = sentence("Vertex AI needs an API key, or a project and a location.")
+            raise AgentError(VALIDATION_ERROR, told)
 
     @property
     def has_google_cloud(self) -> bool:

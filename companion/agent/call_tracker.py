@@ -19,13 +19,14 @@ from .failure import AgentError
 from .file_writes import FileWrites
 from .outcomes import CANCEL, MODIFY, ONCE, Approvals, Question
 from .recording import Record, Recording
+from .sentence import Words, sentence
 from .tool_call import Call
 
 # What a call's result says where the agent says nothing.
-REJECTED = "Rejected by the user."
-UNANSWERED = "Nobody decided on it in time, so it was rejected."
-UNATTENDED = "It wants to be confirmed and nobody could be asked, so it was rejected."
-STOPPED = "The turn ended before the tool did."
+REJECTED = sentence("Rejected by the user.")
+UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
+UNATTENDED = sentence("It wants to be confirmed and nobody could be asked, so it was rejected.")
+STOPPED = sentence("The turn ended before the tool did.")
 
 
 class CallTracker:
@@ -70,7 +71,8 @@ class CallTracker:
         option = question.option(outcome)
         if (outcome == MODIFY) != (new_text is not None):
             raise AgentError(
-                failure.VALIDATION_ERROR, f"Expected newContent with {MODIFY}, and only with it."
+                failure.VALIDATION_ERROR,
+                sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
         if option != CANCEL:
             self.writes.decide(question.call, new_text)
@@ -103,9 +105,12 @@ class CallTracker:
             success = written.success
             # The CLI takes it for an error, and shows that.
             call = replace(call, text="", diff=None)
-            record = Record(output=written.told, args=record.args if record else {})
+            record = Record(output=str(written.told), args=record.args if record else {})
         self._tell_status(call, COMPLETED if success else FAILED)
-        self._log.add(tool_call.result(call, known, record, success))
+        result = tool_call.result(call, known, record, success)
+        if written is not None and not success:
+            result = replace(result, error=written.told)
+        self._log.add(result)
         self._calls.pop(call.id, None)
 
     def ask(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
@@ -179,7 +184,7 @@ class CallTracker:
             self._log.add(tool_call.result(call, None, None, True))
             del self._calls[call.id]
 
-    def _reject(self, call: Call, reason: str) -> None:
+    def _reject(self, call: Call, reason: Words) -> None:
         self._tell_status(call, FAILED)
         self._log.add(tool_call.rejected(call, reason))
         self._calls.pop(call.id, None)

@@ -7,6 +7,7 @@ import shutil
 from typing import Sequence
 
 from .failure import CLIENT_NOT_INITIALIZED, AgentError
+from .sentence import sentence
 
 # The CLI's program within the npm package, and the package beside the script that starts it.
 PROGRAM = os.path.join("bundle", "gemini.js")
@@ -21,13 +22,17 @@ def find(path: str = "") -> tuple[str, ...]:
     """
     node = shutil.which("node")
     if node is None:
-        raise AgentError(CLIENT_NOT_INITIALIZED, "Node.js 20 or newer is needed and not found.")
+        raise AgentError(
+            CLIENT_NOT_INITIALIZED, sentence("Node.js 20 or newer is needed and not found.")
+        )
     start = path or shutil.which("gemini") or ""
     for candidate in _candidates(start):
         if candidate.endswith(".js") and os.path.isfile(candidate):
             return (node, candidate)
-    where = path or "PATH"
-    raise AgentError(CLIENT_NOT_INITIALIZED, f"The Gemini CLI is not found in {where}.")
+    raise AgentError(
+        CLIENT_NOT_INITIALIZED,
+        sentence("The Gemini CLI is not found in {place}.", place=path or "PATH"),
+    )
 
 
 def is_there(command: Sequence[str]) -> bool:

@@ -21,11 +21,13 @@ from .failure import (
     VALIDATION_ERROR,
     AgentError,
     no_session,
+    not_among,
 )
 from .outcomes import Approvals
 from .prompt import Message
 from .recording import Recording
 from .resumption import as_resource, remove_recordings
+from .sentence import Words, sentence
 from .session_opener import SessionOpener
 from .transcripts import History, Summary, Transcript, sum_of, title_of
 from .turn import Limits, Turn
@@ -34,14 +36,19 @@ from .turn import Limits, Turn
 READING = 60.0
 # Seconds for the choice of a model, which takes none.
 CHOOSING = 10.0
-REMINDED = (
+REMINDED = sentence(
     "The agent was started anew and could not take up this conversation; it was given its text to"
     " read instead."
 )
 # How a turn ends during which the server ended.
-BROKEN_OFF = events.Error(STREAM_ERROR, "The server ended before this turn did.")
-NOT_AGAIN = "The {} {} is not in use any more, for the agent refused it: {}"
-UNSAVED = "The disk does not take what is said here: after a restart it will be missing."
+BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
+NOT_AGAIN = {
+    "model": sentence(
+        "The model {name} is not in use any more, for the agent refused it: {reason}"
+    ),
+    "mode": sentence("The mode {name} is not in use any more, for the agent refused it: {reason}"),
+}
+UNSAVED = sentence("The disk does not take what is said here: after a restart it will be missing.")
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ class Conversation:
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
         # What was chosen and is given up, in sentences.
-        self._refused: tuple[str, ...] = ()
+        self._refused: tuple[Words, ...] = ()
         self._is_reserved = self._is_cancelled = self._is_removed = False
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
@@ -161,7 +168,8 @@ class Conversation:
         try:
             history = await in_thread(self._transcript.read, READING)
         except (OSError, asyncio.TimeoutError) as error:
-            raise AgentError(INTERNAL_ERROR, "The conversation cannot be read.") from error
+            told = sentence("The conversation cannot be read.")
+            raise AgentError(INTERNAL_ERROR, told) from error
         for turn in history.turns if history is not None else ():
             if turn.id in self._unfinished and not turn.is_over:
                 # Not written down: another server with the same folder may be at work on it.
@@ -239,9 +247,10 @@ class Conversation:
         """A turn that runs, or one that is over where it was cancelled before; `connect` came
         before, the arguments are the turn's. Raises AgentError."""
         if self._session is None:
-            raise AgentError(VALIDATION_ERROR, "The conversation has no session.")
+            raise AgentError(VALIDATION_ERROR, sentence("The conversation has no session."))
         if self._transcript.is_full:
-            raise AgentError(VALIDATION_ERROR, "The conversation is full; begin a new one.")
+            told = sentence("The conversation is full; begin a new one.")
+            raise AgentError(VALIDATION_ERROR, told)
         if self.turn is not None:
             self._usage = sum_of([self._usage, self.turn.usage])
         log = EventLog(self.id, self._hear)
@@ -255,7 +264,7 @@ class Conversation:
         if self._is_cancelled:
             turn.cancel()
         reminding = [as_resource(self._reminder)] if self._reminder else []
-        turn.start([*reminding, *said.parts], self._warning())
+        turn.start([*reminding, *said.parts], self._warnings())
         if not turn.is_over:
             # One that was cancelled before has reminded nobody.
             self._reminder = ""
@@ -270,10 +279,7 @@ class Conversation:
         known = {"model": models, "mode": self._modes.available}
         for what, name in wanted.items():
             if name not in known[what]:
-                expected = ", ".join(known[what])
-                raise AgentError(
-                    VALIDATION_ERROR, f"Expected one of {expected} as {what}; got {name!r}."
-                )
+                raise not_among(known[what], name)
         for what, name in wanted.items():
             await self._session.choose(what, name, CHOOSING)
         self._change(**wanted)
@@ -306,14 +312,14 @@ class Conversation:
         self._transcript.event(event)
         self._told(event)
 
-    def _warning(self) -> str:
+    def _warnings(self) -> tuple[Words, ...]:
         reminded = (REMINDED,) if self._reminder else ()
         unsaved = () if self._transcript.is_complete else (UNSAVED,)
         refused, self._refused = self._refused, ()
-        return " ".join([*reminded, *unsaved, *refused])
+        return (*reminded, *unsaved, *refused)
 
 
-async def _choose_again(session: Session, what: str, name: str | None) -> str:
+async def _choose_again(session: Session, what: str, name: str | None) -> Words:
     """A sentence where the agent does not take it any more, as a mode in a folder that is not
     trusted now. Raises AgentError where the agent is gone."""
     try:
@@ -322,12 +328,12 @@ async def _choose_again(session: Session, what: str, name: str | None) -> str:
     except AgentError as error:
         if not session.client.is_running:
             raise
-        return NOT_AGAIN.format(what, name, error.message)
+        return NOT_AGAIN[what].filled(name=name, reason=error.message)
     return ""
 
 
 def _busy() -> AgentError:
-    return AgentError(SESSION_BUSY, "The conversation is at work on another message.")
+    return AgentError(SESSION_BUSY, sentence("The conversation is at work on another message."))
 
 
 def _models(value: Any) -> Models:

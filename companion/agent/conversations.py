@@ -14,6 +14,7 @@ from . import events, failure
 from .conversation import Conversation
 from .event_feed import EventFeed
 from .failure import AgentError
+from .sentence import sentence
 from .transcripts import Summary, Transcript, Transcripts
 from .turn import Turn
 
@@ -55,7 +56,8 @@ class Conversations:
     def refuse_if_busy(self) -> None:
         """Raises AgentError, code SESSION_BUSY, while a message is being answered."""
         if self.is_busy:
-            raise AgentError(failure.SESSION_BUSY, "A message is being answered; cancel it first.")
+            told = sentence("A message is being answered; cancel it first.")
+            raise AgentError(failure.SESSION_BUSY, told)
 
     def cancel(self, session_id: str | None = None) -> int:
         """End the turn of one, or all turns; how many there were. Raises AgentError, code
@@ -84,7 +86,10 @@ class Conversations:
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
             raise AgentError(
                 failure.VALIDATION_ERROR,
-                f"Expected the absolute path of a folder as workspace; got {workspace!r}.",
+                sentence(
+                    "Expected the absolute path of a folder as workspace; got {got}.",
+                    got=repr(workspace),
+                ),
             )
         real = os.path.realpath(workspace)
         open_to_all = [each for each in self if each.workspace == real and not each.is_owned]
@@ -93,7 +98,10 @@ class Conversations:
         if len(self._by_id) >= MAX_CONVERSATIONS:
             raise AgentError(
                 failure.VALIDATION_ERROR,
-                f"There are {MAX_CONVERSATIONS} conversations, which is the most; delete some.",
+                sentence(
+                    "There are {count} conversations, which is the most; delete some.",
+                    count=MAX_CONVERSATIONS,
+                ),
             )
         now = datetime.now(timezone.utc)
         summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
@@ -118,9 +126,9 @@ class Conversations:
         try:
             self.known(session_id).remove()
         except OSError as error:
-            raise AgentError(
-                failure.INTERNAL_ERROR, f"The conversation cannot be deleted: {error.strerror}."
-            ) from error
+            reason = error.strerror or error
+            told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
+            raise AgentError(failure.INTERNAL_ERROR, told) from error
         del self._by_id[session_id]
 
     def of_session(self, session: str) -> Conversation | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Mapping, Union
 
+from .sentence import Words
+
 # Where a tool call can stand.
 PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
 
@@ -34,7 +36,7 @@ class Thought:
 
     type: ClassVar[str] = "thought"
     subject: str
-    description: str
+    description: Words
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,9 @@ class ToolResult:
     name: str
     args: Mapping[str, Any]
     result: str
-    display_result: str
+    display_result: Words
     success: bool
-    error: str | None = None
+    error: Words | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Error:
 
     type: ClassVar[str] = "error"
     code: str
-    message: str
+    message: Words
     details: str = ""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
+from .sentence import Words, sentence
 from .surrogates import clean
 
 # The names under which the API's clients know them.
@@ -39,27 +40,35 @@ AUTH_MARKS = (
     "API key is missing",
 )
 NETWORK_MARKS = ("terminated", "fetch failed", "ECONN", "ENOTFOUND", "ETIMEDOUT", "socket hang up")
-UNREACHABLE = "The model cannot be reached, or the connection broke off."
+UNREACHABLE = sentence("The model cannot be reached, or the connection broke off.")
 QUOTA_MARKS = ("RESOURCE_EXHAUSTED", "quota")
 
 
 class AgentError(Exception):
     """Something was asked of the agent that cannot be. `code` is one of the constants above,
-    `message` a sentence for the user, `details` more of it or empty."""
+    `message` a sentence for the user, or the CLI's own words; `details` more of it or empty."""
 
-    def __init__(self, code: str, message: str, details: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, code: str, message: Words, details: str = "") -> None:
+        super().__init__(str(message))
         self.code = code
         self.message = message
         self.details = details
 
 
 def no_call(call_id: str) -> AgentError:
-    return AgentError(TOOL_CALL_NOT_FOUND, f"No call {call_id} waits for a decision.")
+    told = sentence("No call {call} waits for a decision.", call=call_id)
+    return AgentError(TOOL_CALL_NOT_FOUND, told)
 
 
 def no_session(session_id: str) -> AgentError:
-    return AgentError(SESSION_NOT_FOUND, f"There is no conversation {session_id}.")
+    told = sentence("There is no conversation {session}.", session=session_id)
+    return AgentError(SESSION_NOT_FOUND, told)
+
+
+def not_among(expected: Sequence[str], got: str) -> AgentError:
+    known = ", ".join(expected)
+    told = sentence("Expected one of {expected}; got {got}.", expected=known, got=repr(got))
+    return AgentError(VALIDATION_ERROR, told)
 
 
 def from_rpc(error: Mapping[str, Any]) -> AgentError:
@@ -74,9 +83,9 @@ def from_rpc(error: Mapping[str, Any]) -> AgentError:
     if details and raw in ("Internal error", ""):
         raw = details
     code = _code(number, raw + details)
-    message = UNREACHABLE if code == NETWORK_ERROR else innermost(raw)
     # Only now: the escapes of JSON inside of JSON can spell halves, too.
-    return AgentError(code, clean(message), clean(raw))
+    message = UNREACHABLE if code == NETWORK_ERROR else clean(innermost(raw))
+    return AgentError(code, message, clean(raw))
 
 
 def is_network(text: str) -> bool:

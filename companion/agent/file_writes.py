@@ -17,12 +17,13 @@ from ..base.log import logger
 from .acp import Session
 from .events import Diff
 from .failure import TOOL_INVALID_OUTCOME, AgentError
+from .sentence import Sentence, Words, sentence
 from .tool_call import Call
 
 # Seconds for a file to be written.
 WRITING = 60.0
 BOM = "\ufeff"
-CHANGED = (
+CHANGED = sentence(
     "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
     " file again before you edit it."
 )
@@ -31,11 +32,15 @@ NOTE = (
     "This is no failure: the user changed your text before it was written. {path} now holds what"
     " follows. Do not write your own text again.\n{text}"
 )
-CANCELLED = "The turn was cancelled, so nothing was written."
+CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
 
 class NotWritten(Exception):
-    """Nothing was written; the text is a sentence for the model."""
+    """Nothing was written; `told` is for the model and the user."""
+
+    def __init__(self, told: Sentence) -> None:
+        super().__init__(str(told))
+        self.told = told
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Written:
     told of it."""
 
     success: bool
-    told: str
+    told: Words
 
 
 class FileWrites:
@@ -74,30 +79,34 @@ class FileWrites:
         if text is not None and not self._session.writes_through_us(call.diff.path):
             raise AgentError(
                 TOOL_INVALID_OUTCOME,
-                "The CLI itself writes files outside of the workspace, so they cannot be changed.",
+                sentence(
+                    "The CLI itself writes files outside of the workspace, so they cannot be"
+                    " changed."
+                ),
             )
         self._seen[call.id] = Seen(call.diff, text)
 
     async def write(self, request: jsonrpc.Id, path: str, content: str) -> None:
         """The boundary of a write: whatever happens, the agent gets its answer."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
-        success, told = False, ""
+        success = False
+        told: Words = ""
         try:
             if self.is_cancelled:
                 raise NotWritten(CANCELLED)
             told = await in_thread(lambda: write(path, content, seen), WRITING)
             success = True
         except NotWritten as refused:
-            told = str(refused)
+            told = refused.told
         except (OSError, asyncio.TimeoutError) as error:
-            reason = getattr(error, "strerror", None) or "the disk does not answer"
-            told = f"{path} cannot be written: {reason}."
+            reason = getattr(error, "strerror", None) or sentence("the disk does not answer")
+            told = sentence("{path} cannot be written: {reason}.", path=path, reason=reason)
         except Exception:
             logger.exception("a file was not written")
-            told = "Nothing was written; something went wrong."
+            told = sentence("Nothing was written; something went wrong.")
         if told:
             self._written[path] = Written(success, told)
-            self._session.client.refuse(request, told)
+            self._session.client.refuse(request, str(told))
         else:
             self._session.client.answer(request, {})
 
@@ -115,7 +124,7 @@ def write(path: str, content: str, seen: Seen | None) -> str:
         return ""
     is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
     if _plain(content) != _plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
-        raise NotWritten(CHANGED.format(path=path))
+        raise NotWritten(CHANGED.filled(path=path))
     if seen.text is None or not is_changed:
         _write(path, content)
         return ""

@@ -18,6 +18,7 @@ from .acp import Client, Listener
 from .auth import Credentials
 from .failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
 from .runner import Runner
+from .sentence import sentence
 
 # Seconds that the CLI waits for the code.
 LIFETIME = 300.0
@@ -28,7 +29,7 @@ URL = re.compile(r"https://accounts\.google\.com/[!-~]+")
 MAX_CODE = 2000
 # How the CLI's log says why a code did not do.
 FAILED = "Failed to authenticate with authorization code:"
-ABANDONED = "The login was given up."
+ABANDONED = sentence("The login was given up.")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class GoogleLogin(Listener):
         self._expires = datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)
         if not await self._wait(SHOWING):
             await self.abandon()
-            raise AgentError(OAUTH_INIT_FAILED, "The Gemini CLI did not say where to log in.")
+            raise AgentError(
+                OAUTH_INIT_FAILED, sentence("The Gemini CLI did not say where to log in.")
+            )
         if self._request.done():
             await self._finish(OAUTH_INIT_FAILED)
             return None
@@ -90,19 +93,23 @@ class GoogleLogin(Listener):
         code = code.strip()
         # A line feed would end the line, and what follows would be taken for the protocol.
         if not code or not code.isprintable() or len(code) > MAX_CODE:
-            raise AgentError(VALIDATION_ERROR, "Expected the code that Google showed, in one line.")
+            raise AgentError(
+                VALIDATION_ERROR, sentence("Expected the code that Google showed, in one line.")
+            )
         if self.is_over or self._client is None:
-            raise AgentError(VALIDATION_ERROR, "No login waits for a code; begin one first.")
+            raise AgentError(
+                VALIDATION_ERROR, sentence("No login waits for a code; begin one first.")
+            )
         self._shown.clear()
         self._failure = ""
         self._client.type_line(code)
         if not await self._wait(EXCHANGING):
             await self.abandon()
-            raise AgentError(NETWORK_ERROR, "Google did not answer.")
+            raise AgentError(NETWORK_ERROR, sentence("Google did not answer."))
         if not self.is_over and failure.is_network(self._failure):
-            raise AgentError(NETWORK_ERROR, "Google cannot be reached.", self._failure)
+            raise AgentError(NETWORK_ERROR, sentence("Google cannot be reached."), self._failure)
         if not self.is_over:
-            raise AgentError(AUTH_REQUIRED, "Google did not accept the code.", self._url)
+            raise AgentError(AUTH_REQUIRED, sentence("Google did not accept the code."), self._url)
         await self._finish(AUTH_REQUIRED)
 
     async def abandon(self) -> None:

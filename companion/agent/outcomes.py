@@ -12,7 +12,8 @@ from typing import Any, Mapping, Tuple
 
 from ..base import jsonrpc
 from . import events
-from .failure import TOOL_INVALID_OUTCOME, VALIDATION_ERROR, AgentError
+from .failure import TOOL_INVALID_OUTCOME, AgentError, not_among
+from .sentence import sentence
 from .surrogates import clean
 from .tool_call import Call, read
 
@@ -62,12 +63,11 @@ class Question:
     def option(self, outcome: str) -> str:
         """What to tell the agent. Raises AgentError; the call then goes on waiting."""
         if outcome not in OUTCOMES:
-            raise AgentError(
-                VALIDATION_ERROR, f"Expected one of {', '.join(OUTCOMES)}; got {outcome!r}."
-            )
+            raise not_among(OUTCOMES, outcome)
         if outcome == MODIFY:
             if self.call.diff is None:
-                raise AgentError(TOOL_INVALID_OUTCOME, "Only an edit of a file can be changed.")
+                told = sentence("Only an edit of a file can be changed.")
+                raise AgentError(TOOL_INVALID_OUTCOME, told)
             # The agent's own editor opens nowhere; the text is changed as it is written.
             return ONCE
         offered = [option.outcome for option in self.offered]
@@ -75,8 +75,10 @@ class Question:
         for option in (outcome, ALWAYS_TOOL if outcome == ALWAYS else outcome):
             if option in offered or option in (ONCE, CANCEL):
                 return option
+        known = ", ".join(offered)
         raise AgentError(
-            TOOL_INVALID_OUTCOME, f"Expected one of {', '.join(offered)} for this call."
+            TOOL_INVALID_OUTCOME,
+            sentence("Expected one of {expected} for this call.", expected=known),
         )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+from .sentence import sentence
 
 # Commands that only tell something.
 HARMLESS = ("help", "about", "memory show", "memory list")
@@ -46,7 +47,7 @@ def text_for(message: str) -> str:
     """The message in such words that the CLI hands them to the model. Raises AgentError."""
     inner = message.strip(BLANKS)
     if not inner:
-        raise AgentError(VALIDATION_ERROR, "The message is empty.")
+        raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
     if inner[0] not in "/$":
         return message
     words = re.split(r"\s+", inner[1:].strip(BLANKS))
@@ -55,7 +56,10 @@ def text_for(message: str) -> str:
     if words[0].lower() in COMMANDS:
         raise AgentError(
             VALIDATION_ERROR,
-            f"{inner[0]}{words[0]} is a command of the Gemini CLI that would run without asking.",
+            sentence(
+                "{command} is a command of the Gemini CLI that would run without asking.",
+                command=inner[0] + words[0],
+            ),
         )
     return NO_COMMAND + inner
 
@@ -65,9 +69,11 @@ def _link(path: str, workspace: str) -> dict[str, str]:
     try:
         mode = os.stat(whole).st_mode
     except (OSError, ValueError):
-        raise AgentError(FILE_NOT_FOUND, f"There is no file {path}.") from None
+        told = sentence("There is no file {path}.", path=path)
+        raise AgentError(FILE_NOT_FOUND, told) from None
     # The CLI would wait for a pipe's writer, for ever and with one of its four threads.
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise AgentError(VALIDATION_ERROR, f"{path} is neither a file nor a folder.")
+        told = sentence("{path} is neither a file nor a folder.", path=path)
+        raise AgentError(VALIDATION_ERROR, told)
     # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
     return {"type": "resource_link", "uri": "file://" + whole, "name": os.path.basename(whole)}

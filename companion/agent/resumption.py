@@ -119,7 +119,8 @@ def _answer(said: list[str], calls: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _call(body: events.ToolResult, number: int) -> dict[str, Any]:
-    response = {"output": body.result} if body.success else {"error": body.error or body.result}
+    error = str(body.error or body.result)
+    response = {"output": body.result} if body.success else {"error": error}
     id = f"{body.call_id}-{number}"
     return {
         "id": id,

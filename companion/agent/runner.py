@@ -20,6 +20,7 @@ from .failure import (
     AgentError,
 )
 from .process import Process
+from .sentence import sentence
 
 # Seconds for the start, which takes two, and for taking over credentials, which takes none.
 STARTING, AUTHENTICATING = 60.0, 60.0
@@ -63,7 +64,8 @@ class Runner:
             if running is not None:
                 return running
             if credentials.kind == GOOGLE and not self._home.has_google_login:
-                raise AgentError(AUTH_REQUIRED, "Nobody has logged in with Google yet.")
+                told = sentence("Nobody has logged in with Google yet.")
+                raise AgentError(AUTH_REQUIRED, told)
             client = await self.connect(credentials, self._listener)
             try:
                 await self._authenticate(client, credentials)
@@ -82,11 +84,12 @@ class Runner:
             )
             process = await Process.start(self._command, environment, self._home.folder)
         except private_files.NotPrivate as error:
-            raise AgentError(CLIENT_NOT_INITIALIZED, str(error)) from error
+            told = sentence("The folder of the Gemini CLI is not closed to other users.")
+            raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
         except OSError as error:
-            raise AgentError(
-                CLIENT_NOT_INITIALIZED, f"The Gemini CLI cannot be started: {error.strerror}."
-            ) from error
+            reason = error.strerror or error
+            told = sentence("The Gemini CLI cannot be started: {reason}.", reason=reason)
+            raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
         self.starts += 1
         client = Client(process, listener)
         try:
@@ -140,7 +143,7 @@ class Runner:
         try:
             await asyncio.wait({request, asking}, return_when=asyncio.FIRST_COMPLETED)
             if not request.done():
-                raise AgentError(AUTH_REQUIRED, "The login with Google has run out.")
+                raise AgentError(AUTH_REQUIRED, sentence("The login with Google has run out."))
             request.result()
         except AgentError as error:
             code = error.code if error.code == STREAM_ERROR else AUTH_CONFIG_FAILED

@@ -13,6 +13,7 @@ from typing import Any, Mapping
 
 from .events import Diff, ToolResult
 from .recording import Record
+from .sentence import Words, sentence
 from .surrogates import clean
 
 # Ids that do not begin with the tool's name and two underscores.
@@ -93,12 +94,14 @@ class Call:
         return line[:MAX_COMMAND]
 
     @property
-    def summary(self) -> str:
+    def summary(self) -> Words:
         """What came of it, for a person."""
         if self.text or self.diff is None:
             return self.text
         before, after = self.diff.old_text.count("\n"), self.diff.new_text.count("\n")
-        return f"{self.diff.path} ({before} -> {after} lines)"
+        return sentence(
+            "{path} ({before} -> {after} lines)", path=self.diff.path, before=before, after=after
+        )
 
 
 def read(tool: Mapping[str, Any]) -> Call:
@@ -128,12 +131,14 @@ def result(call: Call, before: Call | None, record: Record | None, success: bool
     args = record.args or call.args or (before.args if before else {})
     text = record.output or record.error or call.text
     display = call.summary or record.display
-    error = None if success else (record.error or call.text or record.output or "It failed.")
+    error: Words | None = None
+    if not success:
+        error = record.error or call.text or record.output or sentence("It failed.")
     name = record.name or call.name
     return ToolResult(call.id, name, args, text, display, success, error)
 
 
-def rejected(call: Call, reason: str) -> ToolResult:
+def rejected(call: Call, reason: Words) -> ToolResult:
     """The result that the agent does not tell of."""
     return ToolResult(call.id, call.name, call.args, "", "", False, reason)
 

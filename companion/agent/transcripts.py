@@ -7,7 +7,9 @@ The first line is `{"type": "conversation", "version": 1, "id", "workspace", "cr
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
     {"type": "change", "title" | "model" | "mode" | "session" | "owned"}   what was set
 
-Times are ISO 8601 in UTC. A line that is damaged, as the last one is after a crash, costs itself.
+A sentence of ours in a body is {"template", "values"}, to be told in any language; what the CLI
+said is a text, and so are our sentences in files of earlier releases. Times are ISO 8601 in UTC.
+A line that is damaged, as the last one is after a crash, costs itself.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ..base import private_files
 from ..base.log import logger
 from . import events
 from .events import Body, Event, Usage
+from .sentence import restored
 from .surrogates import clean
 
 VERSION = 1
@@ -34,6 +37,8 @@ MAX_BYTES = 64 << 20
 MAX_TITLE = 80
 # What a line of our own that is damaged may raise as it is read.
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+# The members of bodies that may be sentences of ours.
+SENTENCES = frozenset({"description", "display_result", "error", "message"})
 # How an event's line begins, and what the last one of a turn has in it.
 EVENT = b'{"type":"event",'
 ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
@@ -298,6 +303,8 @@ def _body(value: dict[str, Any]) -> Body:
     kind = BODIES[value["type"]]
     names = {each.name for each in dataclasses.fields(kind)}
     given = {name: value[name] for name in value if name in names}
+    for name in SENTENCES.intersection(given):
+        given[name] = given[name] and restored(given[name])
     if kind is events.ToolConfirmation:
         given["options"] = tuple(events.Option(**each) for each in given["options"])
         given["diff"] = events.Diff(**given["diff"]) if given.get("diff") else None

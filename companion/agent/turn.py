@@ -32,6 +32,7 @@ from .events import (
 from .failure import AgentError
 from .outcomes import Approvals
 from .recording import Recording
+from .sentence import Words, sentence
 from .surrogates import clean
 
 # Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
@@ -129,9 +130,9 @@ class Turn:
 
     # What the agent tells.
 
-    def start(self, parts: Sequence[Mapping[str, Any]], warning: str = "") -> None:
-        """`warning` is something that the user should know first."""
-        if warning:
+    def start(self, parts: Sequence[Mapping[str, Any]], warnings: Sequence[Words] = ()) -> None:
+        """`warnings` are what the user should know first."""
+        for warning in warnings:
             self._log.add(Thought(WARNING, warning))
         if self._calls.is_cancelled:
             self._end(self._complete(CANCELLED))
@@ -152,13 +153,17 @@ class Turn:
     def retried(self, attempt: int, status: str) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""
         if self._task is not None and not self.is_over and self._calls.is_idle:
-            reason = f" (status {status})" if status else ""
-            self._log.add(
-                Thought(
-                    RETRYING,
-                    f"The model did not answer attempt {attempt}{reason}; it is asked again.",
-                )
+            told = sentence(
+                "The model did not answer attempt {attempt}; it is asked again.", attempt=attempt
             )
+            if status:
+                told = sentence(
+                    "The model did not answer attempt {attempt} (status {status}); it is asked"
+                    " again.",
+                    attempt=attempt,
+                    status=status,
+                )
+            self._log.add(Thought(RETRYING, told))
 
     # What comes of it.
 
@@ -176,7 +181,8 @@ class Turn:
         except Exception:
             logger.exception("a turn broke off")
             self._session.cancel()
-            self._end(Error(failure.INTERNAL_ERROR, "Something went wrong; see the log."))
+            told = sentence("Something went wrong; see the log.")
+            self._end(Error(failure.INTERNAL_ERROR, told))
         finally:
             limit.cancel()
             prompt.cancel()
@@ -209,8 +215,10 @@ class Turn:
     # How it ends.
 
     def _time_out(self) -> None:
+        seconds = f"{self._limits.turn:g}"
         self._error = AgentError(
-            failure.TIMED_OUT, f"The turn took longer than {self._limits.turn:g} seconds."
+            failure.TIMED_OUT,
+            sentence("The turn took longer than {seconds} seconds.", seconds=seconds),
         )
         self.cancel()
 

@@ -5,75 +5,51 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Mapping
 
-from . import events
+from . import events, outcomes
 from .events import Event
+from .sentence import CHINESE, ENGLISH, Sentence, said, sentence
 
-CHINESE, ENGLISH = "zh", "en"
-
-# What a tool call's status is called, by language; {} is the tool.
-STATUSES: Mapping[str, Mapping[str, str]] = {
-    CHINESE: {
-        events.PENDING: "等待确认 {}...",
-        events.EXECUTING: "正在执行 {}...",
-        events.COMPLETED: "{} 执行完成",
-        events.FAILED: "{} 执行失败",
-    },
-    ENGLISH: {
-        events.PENDING: "{} waits for a decision...",
-        events.EXECUTING: "Running {}...",
-        events.COMPLETED: "{} is done",
-        events.FAILED: "{} failed",
-    },
+# Where a tool call stands.
+STATUSES: Mapping[str, Sentence] = {
+    events.PENDING: sentence("{tool} waits for a decision..."),
+    events.EXECUTING: sentence("Running {tool}..."),
+    events.COMPLETED: sentence("{tool} is done"),
+    events.FAILED: sentence("{tool} failed"),
 }
-REASONS: Mapping[str, Mapping[str, str]] = {
-    CHINESE: {
-        events.END_TURN: "对话完成",
-        events.CANCELLED: "对话已取消",
-        events.MAX_TOKENS: "已达到最大令牌数",
-        events.MAX_TURN_REQUESTS: "请求次数过多，或检测到循环",
-        events.EMPTY: "模型没有返回内容，可能已被拦截",
-    },
-    ENGLISH: {
-        events.END_TURN: "The turn is complete.",
-        events.CANCELLED: "The turn was cancelled.",
-        events.MAX_TOKENS: "The most tokens that the model takes are reached.",
-        events.MAX_TURN_REQUESTS: "The turn had too many requests, or went in a loop.",
-        events.EMPTY: "The model said nothing; its answer may have been blocked.",
-    },
+REASONS: Mapping[str, Sentence] = {
+    events.END_TURN: sentence("The turn is complete."),
+    events.CANCELLED: sentence("The turn was cancelled."),
+    events.MAX_TOKENS: sentence("The most tokens that the model takes are reached."),
+    events.MAX_TURN_REQUESTS: sentence("The turn had too many requests, or went in a loop."),
+    events.EMPTY: sentence("The model said nothing; its answer may have been blocked."),
 }
-# What a tool did where it shows nothing itself, by its name; {} is what it did that to.
-PHRASES: Mapping[str, Mapping[str, str]] = {
-    CHINESE: {
-        "read_file": "已读取 {}",
-        "read_many_files": "已读取多个文件",
-        "list_directory": "已列出 {}",
-        "glob": "已查找 {}",
-        "grep_search": "已搜索 {}",
-        "write_file": "已写入 {}",
-        "replace": "已修改 {}",
-        "run_shell_command": "已执行 {}，没有输出",
-        "web_fetch": "已获取 {}",
-        "google_web_search": "已在网上搜索 {}",
-        "save_memory": "已记住",
-    },
-    ENGLISH: {
-        "read_file": "Read {}.",
-        "read_many_files": "Read several files.",
-        "list_directory": "Listed {}.",
-        "glob": "Looked for {}.",
-        "grep_search": "Searched for {}.",
-        "write_file": "Wrote {}.",
-        "replace": "Changed {}.",
-        "run_shell_command": "Ran {} without output.",
-        "web_fetch": "Fetched {}.",
-        "google_web_search": "Searched the web for {}.",
-        "save_memory": "Remembered it.",
-    },
+# What a tool did where it shows nothing itself, by its name; {subject} is what it did that to.
+PHRASES: Mapping[str, Sentence] = {
+    "read_file": sentence("Read {subject}."),
+    "read_many_files": sentence("Read several files."),
+    "list_directory": sentence("Listed {subject}."),
+    "glob": sentence("Looked for {subject}."),
+    "grep_search": sentence("Searched for {subject}."),
+    "write_file": sentence("Wrote {subject}."),
+    "replace": sentence("Changed {subject}."),
+    "run_shell_command": sentence("Ran {subject} without output."),
+    "web_fetch": sentence("Fetched {subject}."),
+    "google_web_search": sentence("Searched the web for {subject}."),
+    "save_memory": sentence("Remembered it."),
 }
 # The arguments that say what a tool does something to, the first one that is there.
 SUBJECTS = ("file_path", "dir_path", "path", "pattern", "query", "url", "prompt", "command")
-DESCRIPTIONS = {CHINESE: "需要确认工具调用: {}", ENGLISH: "The tool call {} wants to be confirmed."}
-PROMPTS = {CHINESE: "是否执行工具调用: {}", ENGLISH: "Run the tool {}?"}
+DESCRIPTION = sentence("The tool call {tool} wants to be confirmed.")
+PROMPT = sentence("Run the tool {tool}?")
+# What the outcomes are called, where the CLI's English labels are not what the reader wants.
+LABELS: Mapping[str, Sentence] = {
+    outcomes.ONCE: sentence("Allow once"),
+    outcomes.ALWAYS: sentence("Allow for this conversation"),
+    outcomes.ALWAYS_SERVER: sentence("Allow all tools of the server for this conversation"),
+    outcomes.ALWAYS_TOOL: sentence("Allow the tool for this conversation"),
+    outcomes.MODIFY: sentence("Edit"),
+    outcomes.CANCEL: sentence("Reject"),
+}
 
 
 def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
@@ -82,7 +58,6 @@ def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
     Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,
     `options` and `diff`, a result `args`, a completion `reason` and `usage`.
     """
-    language = language if language in STATUSES else CHINESE
     data = _DATA[event.body.type](event.body, language)
     return {
         "type": event.body.type,
@@ -106,7 +81,7 @@ def _message(body: events.Message, language: str) -> dict[str, Any]:
 
 
 def _thought(body: events.Thought, language: str) -> dict[str, Any]:
-    return {"subject": body.subject, "description": body.description}
+    return {"subject": body.subject, "description": said(body.description, language)}
 
 
 def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
@@ -121,7 +96,7 @@ def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
 
 
 def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]:
-    message = STATUSES[language][body.status].format(body.name)
+    message = said(STATUSES[body.status].filled(tool=body.name), language)
     return {"callId": body.call_id, "status": body.status, "message": message}
 
 
@@ -131,15 +106,21 @@ def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str
         "callId": body.call_id,
         "name": body.name,
         "displayName": body.display_name,
-        "description": body.description or DESCRIPTIONS[language].format(body.name),
-        "prompt": PROMPTS[language].format(body.name),
+        "description": body.description or said(DESCRIPTION.filled(tool=body.name), language),
+        "prompt": said(PROMPT.filled(tool=body.name), language),
         "command": body.command,
         "args": body.args,
-        "options": [{"outcome": it.outcome, "label": it.label} for it in body.options],
+        "options": [_option(it, language) for it in body.options],
         "diff": None
         if diff is None
         else {"path": diff.path, "oldText": diff.old_text, "newText": diff.new_text},
     }
+
+
+def _option(option: events.Option, language: str) -> dict[str, Any]:
+    is_english = language == ENGLISH
+    label = option.label if is_english else said(LABELS[option.outcome], language)
+    return {"outcome": option.outcome, "label": label}
 
 
 def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
@@ -150,25 +131,26 @@ def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
         "result": body.result,
         "displayResult": display_result(body, language),
         "success": body.success,
-        "error": body.error,
+        "error": None if body.error is None else said(body.error, language),
     }
 
 
 def display_result(body: events.ToolResult, language: str) -> str:
     """What a person wants to see of a result, never empty."""
     if body.display_result:
-        return body.display_result
+        return said(body.display_result, language)
+    phrase = PHRASES.get(body.name, STATUSES[events.COMPLETED])
     if not body.success:
-        return STATUSES[language][events.FAILED].format(body.name)
-    phrase = PHRASES[language].get(body.name) or STATUSES[language][events.COMPLETED]
+        phrase = STATUSES[events.FAILED]
     subjects = (body.args.get(name) for name in SUBJECTS)
-    return phrase.format(next((it for it in subjects if isinstance(it, str) and it), body.name))
+    subject = next((it for it in subjects if isinstance(it, str) and it), body.name)
+    return said(phrase.filled(subject=subject, tool=body.name), language)
 
 
 def _complete(body: events.Complete, language: str) -> dict[str, Any]:
     return {
         "success": body.success,
-        "message": REASONS[language][body.reason],
+        "message": said(REASONS[body.reason], language),
         "reason": body.reason,
         "usage": usage(body.usage),
     }
@@ -188,7 +170,7 @@ def usage(value: events.Usage) -> dict[str, Any]:
 
 
 def _error(body: events.Error, language: str) -> dict[str, Any]:
-    return {"message": body.message, "code": body.code, "details": body.details}
+    return {"message": said(body.message, language), "code": body.code, "details": body.details}
 
 
 _DATA: Mapping[str, Any] = {

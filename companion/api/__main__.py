@@ -18,6 +18,7 @@ from ..agent import cli
 from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
+from ..agent.sentence import CHINESE, ENGLISH
 from ..agent.turn import Limits
 from ..base.log import logger
 from ..base.private_files import NotPrivate
@@ -25,7 +26,6 @@ from . import state
 from .guard import ANY
 from .json_log import JsonLines
 from .server import Server, Settings, options
-from .texts import CHINESE, ENGLISH
 
 PORT = 8080
 # A day.
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return asyncio.run(_serve(asked))
     except AgentError as error:
-        return _fail(error.message, asked.log_format)
+        return _fail(str(error), asked.log_format)
     except NotPrivate as error:
         return _fail(str(error), asked.log_format)
     except OSError as error:

@@ -12,6 +12,7 @@ from ..agent.call_tracker import UNATTENDED
 from ..agent.conversation import Models
 from ..agent.failure import AgentError
 from ..agent.outcomes import CANCEL
+from ..agent.sentence import said
 from ..agent.turn import WARNING, Turn
 from . import stream
 from .handler_types import Answer, Inputs, Services
@@ -125,9 +126,9 @@ async def _whole(turn: Turn, language: str) -> Answer:
             refusal.more.update(sessionId=turn.session_id, turnId=turn.id)
             raise refusal
         elif isinstance(body, events.Thought) and body.subject == WARNING:
-            warnings.append(body.description)
+            warnings.append(said(body.description, language))
         elif isinstance(body, events.Complete):
-            return _answer(turn, "".join(told), calls, warnings, body)
+            return _answer(turn, "".join(told), calls, warnings, body, language)
         else:
             _note(calls, body, language)
     raise RuntimeError("a turn ended without its last event")
@@ -155,7 +156,7 @@ def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None
             result=body.result,
             displayResult=wire.display_result(body, language),
             success=body.success,
-            error=body.error,
+            error=body.error and said(body.error, language),
         )
 
 
@@ -169,9 +170,10 @@ def _answer(
     calls: Sequence[Mapping[str, Any]],
     warnings: Sequence[str],
     last: events.Complete,
+    language: str,
 ) -> Answer:
-    key = REASONS[last.reason]
-    if last.success and any(call.get("error") == UNATTENDED for call in calls):
+    key, unattended = REASONS[last.reason], said(UNATTENDED, language)
+    if last.success and any(call.get("error") == unattended for call in calls):
         key = "tools_rejected"
     body = {
         "response": told,

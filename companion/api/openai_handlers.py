@@ -18,6 +18,7 @@ from aiohttp import web
 from ..agent import events
 from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.outcomes import ONCE
+from ..agent.sentence import said
 from ..agent.turn import Turn
 from ..base.http_server import JSON
 from . import stream
@@ -134,7 +135,8 @@ async def _chunks(services: Services, inputs: Inputs, turn: Turn) -> web.StreamR
             if isinstance(body, events.Content):
                 yield _chunk(inputs, turn, {"content": body.text})
             elif isinstance(body, events.Error):
-                yield encoded({"error": {"message": body.message, "code": body.code}})
+                message = said(body.message, inputs.language)
+                yield encoded({"error": {"message": message, "code": body.code}})
             elif isinstance(body, events.Complete):
                 yield _chunk(inputs, turn, {}, REASONS[body.reason])
                 if (inputs.fields.get("stream_options") or {}).get("include_usage"):

@@ -6,6 +6,7 @@ from typing import Any, Mapping
 
 from ..agent import failure
 from ..agent.failure import AgentError
+from ..agent.sentence import Sentence, said
 from ..base import http_server
 from .texts import say
 
@@ -80,6 +81,10 @@ class Refusal(Exception):
         self._values = values
 
     def sentence(self, language: str) -> str:
+        reason = self._values.get("reason")
+        # The CLI's own words are introduced in the client's language.
+        if isinstance(reason, Sentence):
+            return said(reason, language)
         return say(self._key, language, **self._values)
 
 

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
+from ..agent.sentence import CHINESE
 from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import metrics, state, static_files
 from .admission import Admission
@@ -28,7 +29,6 @@ from .listeners import Listeners
 from .metrics import Metrics
 from .refusal import NOT_HTTP
 from .routes import Table
-from .texts import CHINESE
 
 # Connections without the token at a time: as many as with it, for a program may open all of its
 # connections at the same moment.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-CHINESE, ENGLISH = "zh", "en"
+from ..agent.sentence import CHINESE, ENGLISH
 
 # By key, first in Chinese, then in English; {names} are filled in.
 TEXTS: Mapping[str, tuple[str, str]] = {

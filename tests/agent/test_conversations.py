@@ -171,7 +171,7 @@ class WithSessions(OnDisk):
         first = await asyncio.wait_for(turn.events().__anext__(), PATIENCE)
         assert isinstance(first.body, events.Thought)
         self.assertEqual(first.body.subject, "Warning")
-        self.assertIn("The mode yolo is not in use any more", first.body.description)
+        self.assertIn("The mode yolo is not in use any more", str(first.body.description))
 
     async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(
         self,

@@ -8,8 +8,9 @@ import tracemalloc
 import unittest
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent import events
+from GeminiCompanion.companion.agent import events, wire
 from GeminiCompanion.companion.agent.events import END_TURN, Complete, Content, Event, Usage
+from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
 from GeminiCompanion.companion.agent.transcripts import History, Transcript, Transcripts
 
 ID = "a" * 32
@@ -65,6 +66,26 @@ class Files(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual([turn.id for turn in self.history().turns], ["one"])
         self.assertIsNotNone(self.again().summary())
+
+    def test_our_sentences_are_told_in_any_language_and_old_texts_as_they_are(self) -> None:
+        told = sentence("The turn took longer than {seconds} seconds.", seconds="5")
+        self.turn("one", events.Thought("Warning", "as it was"), events.Error("TIMED_OUT", told))
+        thought, error = (event.body for event in self.history().turns[0].events)
+        assert isinstance(thought, events.Thought) and isinstance(error, events.Error)
+        self.assertEqual(said(thought.description, CHINESE), "as it was")
+        self.assertEqual(said(error.message, CHINESE), "对话超过了 5 秒。")
+        self.assertEqual(said(error.message, ENGLISH), "The turn took longer than 5 seconds.")
+
+    def test_a_sentence_that_is_damaged_costs_its_line(self) -> None:
+        self.turn("one", events.Error("TIMED_OUT", sentence("The message is empty.")), OVER)
+        with open(self.transcript.path, "rb") as file:
+            data = file.read()
+        for damaged in (b'"template":7', b'"templatE":"a"', b'"template":"a","values":3'):
+            with open(self.transcript.path, "wb") as file:
+                file.write(data.replace(b'"template":"The message is empty."', damaged))
+            with self.subTest(damaged):
+                for event in self.history().turns[0].events:
+                    wire.as_seed(event, CHINESE)
 
     def test_a_file_that_somebody_removed_is_not_made_anew_without_its_beginning(self) -> None:
         os.unlink(self.transcript.path)

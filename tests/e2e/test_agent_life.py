@@ -175,7 +175,7 @@ class Dying(AgentCase):
             with self.assertRaises(AgentError) as caught:
                 await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
-        self.assertIn("did not answer", caught.exception.message)
+        self.assertIn("did not answer", str(caught.exception))
         with self.assertRaises(ProcessLookupError):
             os.kill(pid, 0)
         self.model.will_play("hello again", ["Here."])

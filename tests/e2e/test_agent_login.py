@@ -171,7 +171,7 @@ class GoogleLogin(AgentCase):
             turn = await agent.chat(self.workspace, "hello")
             await self.rest(turn)
         self.assertEqual(caught.exception.code, failure.AUTH_REQUIRED)
-        self.assertIn("no longer supported", caught.exception.message)
+        self.assertIn("no longer supported", str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+"""What we say to people, in Chinese: by the English template, with the same {names}."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+CHINESE_SENTENCES: Mapping[str, str] = {
+    # Of a turn and its calls of tools.
+    "{tool} waits for a decision...": "等待确认 {tool}...",
+    "Running {tool}...": "正在执行 {tool}...",
+    "{tool} is done": "{tool} 执行完成",
+    "{tool} failed": "{tool} 执行失败",
+    "The turn is complete.": "对话完成",
+    "The turn was cancelled.": "对话已取消",
+    "The most tokens that the model takes are reached.": "已达到最大令牌数",
+    "The turn had too many requests, or went in a loop.": "请求次数过多，或检测到循环",
+    "The model said nothing; its answer may have been blocked.": "模型没有返回内容，可能已被拦截",
+    "Read {subject}.": "已读取 {subject}",
+    "Read several files.": "已读取多个文件",
+    "Listed {subject}.": "已列出 {subject}",
+    "Looked for {subject}.": "已查找 {subject}",
+    "Searched for {subject}.": "已搜索 {subject}",
+    "Wrote {subject}.": "已写入 {subject}",
+    "Changed {subject}.": "已修改 {subject}",
+    "Ran {subject} without output.": "已执行 {subject}，没有输出",
+    "Fetched {subject}.": "已获取 {subject}",
+    "Searched the web for {subject}.": "已在网上搜索 {subject}",
+    "Remembered it.": "已记住",
+    "{path} ({before} -> {after} lines)": "{path}（{before} -> {after} 行）",
+    "The tool call {tool} wants to be confirmed.": "需要确认工具调用: {tool}",
+    "Run the tool {tool}?": "是否执行工具调用: {tool}",
+    "Allow once": "允许一次",
+    "Allow for this conversation": "在本会话中允许",
+    "Allow all tools of the server for this conversation": "在本会话中允许此服务器的所有工具",
+    "Allow the tool for this conversation": "在本会话中允许此工具",
+    "Edit": "编辑",
+    "Reject": "拒绝",
+    "It failed.": "执行失败。",
+    "Rejected by the user.": "用户已拒绝。",
+    "Nobody decided on it in time, so it was rejected.": "未在规定时间内作出决定，因此已被拒绝。",
+    "It wants to be confirmed and nobody could be asked, so it was rejected.": (
+        "此调用需要确认，但无人可以确认，因此已被拒绝。"
+    ),
+    "The turn ended before the tool did.": "对话在工具执行完之前已结束。",
+    "{path} has changed since the user was asked about this edit, so nothing was written. Read the"
+    " file again before you edit it.": (
+        "在询问用户之后 {path} 已被更改，因此没有写入任何内容。请先重新读取该文件再编辑。"
+    ),
+    "The turn was cancelled, so nothing was written.": "对话已取消，因此没有写入任何内容。",
+    "{path} cannot be written: {reason}.": "无法写入 {path}：{reason}。",
+    "the disk does not answer": "磁盘没有响应",
+    "Nothing was written; something went wrong.": "出现错误，没有写入任何内容。",
+    "The model did not answer attempt {attempt}; it is asked again.": (
+        "模型没有回应第 {attempt} 次请求，正在重试。"
+    ),
+    "The model did not answer attempt {attempt} (status {status}); it is asked again.": (
+        "模型没有回应第 {attempt} 次请求（状态 {status}），正在重试。"
+    ),
+    "Something went wrong; see the log.": "出现错误，请查看日志。",
+    "The turn took longer than {seconds} seconds.": "对话超过了 {seconds} 秒。",
+    # Of decisions.
+    "No call {call} waits for a decision.": "没有等待确认的工具调用：{call}",
+    "Expected one of {expected}; got {got}.": "应为以下之一：{expected}；收到的是 {got}。",
+    "Expected one of {expected} for this call.": "此调用只支持以下结果之一：{expected}。",
+    "Expected newContent with {outcome}, and only with it.": (
+        "仅当结果为 {outcome} 时需要 newContent。"
+    ),
+    "Only an edit of a file can be changed.": "只有对文件的编辑才能修改。",
+    "The CLI itself writes files outside of the workspace, so they cannot be changed.": (
+        "工作目录之外的文件由 CLI 自己写入，因此不能修改。"
+    ),
+    # Of conversations.
+    "There is no conversation {session}.": "会话不存在：{session}",
+    "There are {count} conversations, which is the most; delete some.": (
+        "会话数量已达上限（{count} 个），请删除一些。"
+    ),
+    "Expected the absolute path of a folder as workspace; got {got}.": (
+        "工作目录应为已存在目录的绝对路径；收到的是 {got}。"
+    ),
+    "A message is being answered; cancel it first.": "正在回答一条消息，请先取消。",
+    "The conversation is at work on another message.": "会话正在处理另一条消息。",
+    "The conversation cannot be read.": "无法读取会话。",
+    "The conversation cannot be deleted: {reason}.": "无法删除会话：{reason}。",
+    "The conversation has no session.": "会话尚未建立。",
+    "The conversation is full; begin a new one.": "会话已满，请开始新会话。",
+    "The agent was started anew and could not take up this conversation; it was given its text to"
+    " read instead.": "CLI 已重新启动，无法恢复此会话；已改为把会话文本交给它阅读。",
+    "The server ended before this turn did.": "服务器在此对话结束之前已停止。",
+    "The model {name} is not in use any more, for the agent refused it: {reason}": (
+        "不再使用模型 {name}，因为 CLI 拒绝了它：{reason}"
+    ),
+    "The mode {name} is not in use any more, for the agent refused it: {reason}": (
+        "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
+    ),
+    "The disk does not take what is said here: after a restart it will be missing.": (
+        "无法把此会话写入磁盘，重启后其内容将会丢失。"
+    ),
+    # Of messages.
+    "The message is empty.": "消息为空。",
+    "{command} is a command of the Gemini CLI that would run without asking.": (
+        "{command} 是 Gemini CLI 的命令，会不经询问直接执行。"
+    ),
+    "There is no file {path}.": "文件不存在：{path}",
+    "{path} is neither a file nor a folder.": "{path} 既不是文件也不是目录。",
+    # Of logins.
+    "No credentials are configured.": "尚未设置认证配置。",
+    "The credentials cannot be saved: {reason}.": "无法保存认证配置：{reason}。",
+    "Configure the kind of login {kind} first.": "请先配置登录方式 {kind}。",
+    "No login waits for a code.": "没有等待授权码的登录。",
+    "No login waits for a code; begin one first.": "没有等待授权码的登录，请先开始登录。",
+    "Expected text without control characters.": "文本不能含有控制字符。",
+    "An API key is needed for this kind of login.": "此登录方式需要 API 密钥。",
+    "Vertex AI needs an API key, or a project and a location.": (
+        "Vertex AI 需要 API 密钥，或者项目和区域。"
+    ),
+    "The login was given up.": "登录已被放弃。",
+    "The Gemini CLI did not say where to log in.": "Gemini CLI 没有给出登录地址。",
+    "Expected the code that Google showed, in one line.": "请提供 Google 显示的授权码，不含换行。",
+    "Google did not answer.": "Google 没有响应。",
+    "Google cannot be reached.": "无法连接到 Google。",
+    "Google did not accept the code.": "Google 没有接受此授权码。",
+    "Nobody has logged in with Google yet.": "尚未使用 Google 登录。",
+    "The login with Google has run out.": "Google 登录已过期。",
+    # Of the CLI's process.
+    "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
+    "Node.js 20 or newer is needed and not found.": "需要 Node.js 20 或更高版本，但没有找到。",
+    "The Gemini CLI is not found in {place}.": "在 {place} 中找不到 Gemini CLI。",
+    "The folder of the Gemini CLI is not closed to other users.": (
+        "Gemini CLI 的目录没有对其他用户关闭。"
+    ),
+    "The Gemini CLI cannot be started: {reason}.": "无法启动 Gemini CLI：{reason}。",
+    "The Gemini CLI ended unexpectedly.": "Gemini CLI 意外退出。",
+    "The Gemini CLI did not answer within {seconds} seconds ({method}).": (
+        "Gemini CLI 在 {seconds} 秒内没有响应（{method}）。"
+    ),
+    "Expected version {expected} of the Agent Client Protocol; the Gemini CLI has {got}.": (
+        "需要 Agent Client Protocol 的版本 {expected}；Gemini CLI 的版本是 {got}。"
+    ),
+}
