@@ -58,8 +58,9 @@ class RestoredDiffs:
     async def _restore(self, session_id: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await self._diffs.in_turn(session_id, work)
-        except EditorError as error:
-            logger.warning("a diff could not be restored: %s", error)
+        except EditorError:
+            # Its sentence may name the file, which no log does.
+            logger.warning("a diff could not be restored: the editor does not show its file")
 
     async def _settle_unknown(self, session_id: str, path: str) -> None:
         """The editor came back with a diff that the book has not, or has decided. One whose CLI

@@ -42,10 +42,11 @@ class RestoredDiffs(WithoutServer):
         await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
         self.workspace.diffs.edited(session.id, PATH, "mine\n")
         self.restart()
-        self.editor.refusal = "no"
-        with self.assertLogs("GeminiCompanion", "WARNING"):
+        self.editor.refusal = f"{PATH} is a folder"
+        with self.assertLogs("GeminiCompanion", "WARNING") as logs:
             self.workspace.restored_diffs.reconcile([])
             await self.clock.advance(0)
+        self.assertNotIn(PATH, "".join(logs.output))
         await self.clock.advance(LOOKS[-1] + 1)
         await until(lambda: self.editor.returned)
         self.assertEqual(self.editor.returned, [(WINDOW, PATH, "mine\n")])

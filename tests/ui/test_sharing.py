@@ -14,6 +14,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.events import StatusAsked
 from GeminiCompanion.companion.ui import settings, sharing
+from GeminiCompanion.companion.ui.review import lookup
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state
@@ -124,6 +125,25 @@ class WhatIsExcluded(SharingTestCase):
         yield from self.session()
         self.assertTrue(self.found(NAME))
         self.assertTrue(self.found(TEXT))
+
+    def test_is_in_no_line_of_the_log_where_its_diff_cannot_be_shown_again(self) -> Steps:
+        cli = yield from self.connect()
+        path = self.write(f".env.{NAME}", "old\n")
+        right = yield from self.diff(cli, path, "new\n")
+        plugin._host.stop()
+        yield lambda: cli.stream_ended.is_set()
+        # The editor does not bring its tab back, and the file has become something else.
+        for view in (right, lookup.partner(right)):
+            view.close()
+        os.remove(path)
+        os.mkdir(path)
+        plugin._host.start()
+        log = plugin._host.log.lines
+        yield lambda: any("could not be restored" in line for line in log())
+        self.assertEqual([line for line in [*self.records, *log()] if NAME in line], [])
+        # It is rejected then, and the CLI is told.
+        cli.resume()
+        yield lambda: cli.received("ide/diffRejected")
 
     def test_is_reviewed_as_ever_where_the_cli_names_it(self) -> Steps:
         cli = yield from self.connect()
