@@ -13,7 +13,7 @@ from ..ide.context import MAX_FILES, MISSING, OLDER, SharedContext
 from ..ide.events import SharedContextAsked
 from ..ide.service import Companion
 from ..ide.sharing import EXCLUDED, OUTSIDE, PAUSED
-from . import queues, settings
+from . import page, queues, settings
 
 NAME = "What Gemini Sees"
 REASONS = {
@@ -23,11 +23,6 @@ REASONS = {
     MISSING: "that are not on disk",
     OLDER: f"beyond the {MAX_FILES} that you looked at last",
 }
-STYLE = """<style>
-    body { padding: 1rem; }
-    .payload { font-family: monospace; }
-    .problem { color: var(--redish); }
-</style>"""
 
 
 class SharedSheets:
@@ -83,8 +78,8 @@ class SharedSheets:
 
 def html(shared: SharedContext, problems: Iterable[str]) -> str:
     """The page; `problems` are sentences on settings that make no sense."""
-    parts = [STYLE, f"<h1>{NAME}</h1>"]
-    parts += [f'<p class="problem">{escape(problem)}</p>' for problem in problems]
+    parts = [f"<h1>{NAME}</h1>"]
+    parts += [f'<p class="failed">{escape(problem)}</p>' for problem in problems]
     parts.append(f"<p>{_heading(shared)}</p>")
     parts.append(f'<div class="payload">{_lines(payload(shared))}</div>')
     parts.append("<h2>Held back</h2>")
@@ -92,7 +87,7 @@ def html(shared: SharedContext, problems: Iterable[str]) -> str:
     parts += [f"<p>{_count(counts[key])} {REASONS[key]}.</p>" for key in REASONS if key in counts]
     if not counts:
         parts.append("<p>None of the open files.</p>")
-    return '<body id="gemini-companion-shared">' + "".join(parts) + "</body>"
+    return page.html("".join(parts))
 
 
 def payload(shared: SharedContext) -> str:
