@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Mapping
@@ -191,6 +192,20 @@ IBM_BOB = Cli(
 
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
 VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", "", 0))
+
+
+def program(word: str) -> str:
+    """A command without its folder and its ending.
+
+    >>> program("C:\\\\bin\\\\gemini.cmd")
+    'gemini'
+    """
+    return re.split(r"[/\\]", word)[-1].lower().partition(".")[0]
+
+
+def by_command(word: str) -> Cli | None:
+    """The CLI that the command starts; None for a wrapper, of which nobody knows."""
+    return next((cli for cli in CLIS if cli.command == program(word)), None)
 
 
 def by_id(id: str) -> Cli:

@@ -247,6 +247,7 @@ class ExaminationAsked(Event):
             status.connected,
             workspace.since,
             publication.problem if publication is not None else "",
+            frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
         )
         command, environment = self.command, self.environment
         return Question(self.cli, window, command, environment, self.home, told.token, elsewhere)

@@ -247,6 +247,8 @@ class Stream:
     def __init__(self, session: Session, position: int) -> None:
         # The id of the last event that was taken; whether it went out, the next call tells.
         self.position = position
+        # The port at the client's end, 0 where nobody knows.
+        self.peer = 0
         self._session = session
         self._wake = asyncio.Event()
         self._ended = False

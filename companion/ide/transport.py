@@ -265,6 +265,7 @@ class Endpoint:
         with suppress(ConnectionError, asyncio.TimeoutError):
             await response.prepare(request)
             stream = session.attach(_event_id(request))
+            stream.peer = _peer(request)
             try:
                 self._on_stream(session)
                 await response.write(b"retry: %d\n\n" % RETRY)
@@ -289,6 +290,13 @@ class Endpoint:
             raise _Refusal(
                 404, "Expected the id of a live session; initialize a new one."
             ) from None
+
+
+def _peer(request: BaseRequest) -> int:
+    """The port at the client's end; 0 where it is gone already."""
+    transport = request.transport
+    address = transport.get_extra_info("peername") if transport is not None else None
+    return int(address[1]) if address else 0
 
 
 async def _pump(stream: Stream, response: StreamResponse, cli: Cli) -> None:

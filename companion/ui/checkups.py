@@ -10,13 +10,14 @@ from typing import Any, Callable, Mapping, Tuple, cast
 
 import sublime
 
-from ..ide.clis import GEMINI_CLI, Cli
+from ..ide.clis import GEMINI_CLI, Cli, by_command
 from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed
+from ..ide.doctor.facts import Facts
 from ..ide.doctor.report import Examination, shortened
 from ..ide.events import ExaminationAsked
 from ..ide.service import Companion
-from . import queues, settings
+from . import page, queues, settings
 
 # Looks of the windows (one a second) between examinations of a sheet that is in sight.
 LOOKS = 3
@@ -30,17 +31,11 @@ LABELS = {
     "add_folder": "Add folder",
     "write_again": "Write it again",
     "sweep": "Remove it",
-    "run_cli": "Run Gemini CLI",
+    "run_cli": "Run {}",
 }
+# The one that runs is the user's to end.
+RUN_ANOTHER = "Run another {}"
 FAILED = 'Looking failed; "Gemini Companion: Show Log" tells more.'
-STYLE = """<style>
-    body { padding: 1rem; }
-    .ok { color: var(--greenish); }
-    .failed { color: var(--redish); }
-    .later, .path { color: color(var(--foreground) alpha(0.6)); }
-    .remedy { padding-left: 1.6rem; }
-    a { padding: 0 0.3rem; }
-</style>"""
 
 Examinations = Tuple[Examination, ...]
 
@@ -65,7 +60,7 @@ class Checkups:
         """Open the window's sheet, or bring it to the front."""
         sheet = self._sheets.get(window.id())
         if sheet is None or sheet.window() is None:
-            contents = STYLE + "<p>Looking...</p>"
+            contents = page.html("<p>Looking...</p>")
             new = window.new_html_sheet(self._name, contents)
             self._sheets[window.id()] = cast(sublime.HtmlSheet, new)
             self._contents[window.id()] = contents
@@ -108,8 +103,7 @@ class Checkups:
         sheet = self._sheets.get(window_id)
         if sheet is None:
             return
-        page = self._draw(found) if found else f"<p>{escape(FAILED)}</p>"
-        contents = f'<body id="gemini-companion">{STYLE}{page}</body>'
+        contents = page.html(self._draw(found) if found else f"<p>{escape(FAILED)}</p>")
         # Drawn anew it would lose its place.
         if self._contents.get(window_id) != contents:
             self._contents[window_id] = contents
@@ -127,17 +121,27 @@ def examine(
 
     command = settings.of(window).cli_command[0]
     home = os.path.expanduser("~")
-    asked = ExaminationAsked(window.id(), GEMINI_CLI, command, dict(os.environ), home, reply)
+    asked = ExaminationAsked(window.id(), _cli_of(command), command, dict(os.environ), home, reply)
     companion.post(asked)
 
 
-def button(failed: Failed, cli: Cli) -> str:
-    """The link that does something about it; nothing where nothing can be done by a click. `cli` is
-    the one that fails."""
-    if not failed.action or (failed.action == checks.RUN_CLI and cli != GEMINI_CLI):
+def _cli_of(command: str) -> Cli:
+    """What the user starts; a wrapper is taken for one of Gemini CLI."""
+    return by_command(command) or GEMINI_CLI
+
+
+def button(failed: Failed, facts: Facts, ours: Cli) -> str:
+    """The link that does something about it; nothing where nothing can be done by a click. `facts`
+    are those of the CLI that fails; `ours` is what the editor starts."""
+    label = LABELS.get(failed.action, "")
+    if failed.action == checks.RUN_CLI:
+        if facts.cli != ours:
+            return ""
+        label = (label if facts.process is None else RUN_ANOTHER).format(facts.name)
+    if not label:
         return ""
-    arguments = {"action": failed.action, "argument": failed.argument, "cli": cli.id}
-    return link("gemini_companion_remedy", arguments, LABELS[failed.action])
+    arguments = {"action": failed.action, "argument": failed.argument, "cli": facts.cli.id}
+    return link("gemini_companion_remedy", arguments, label)
 
 
 def shown(text: str) -> str:

@@ -49,7 +49,8 @@ class Remedies:
         elif action == checks.ENABLE:
             self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
-            _add_folder(window, argument)
+            is_there = partial(os.path.isdir, argument)
+            self._work(is_there, partial(_add_folder, window, argument))
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
             self._companion.post(self._repaired(window, argument))
 
@@ -127,9 +128,11 @@ def _apply(cli: Cli, change: Change) -> str:
     return f"{cli.name} connects to editors now; start it anew if it runs.{beside}"
 
 
-def _add_folder(window: sublime.Window, folder: str) -> None:
-    """Add it to the window's project; without one, let the user choose."""
-    if not os.path.isdir(folder):
+def _add_folder(window: sublime.Window, folder: str, is_there: bool | None) -> None:
+    """Add it to the window's project; where it is not there, let the user choose."""
+    if not window.is_valid():
+        return
+    if not is_there:
         window.run_command("prompt_add_folder")
         return
     data: Any = window.project_data()

@@ -11,10 +11,9 @@ import sublime
 from sublime import platform
 
 from ..base.log import logger
-from ..ide.clis import CLIS, VARIABLES
+from ..ide.clis import VARIABLES, by_command, program
 from . import queues, settings, system_terminal
 from .loopback import without_proxy
-from .prompt.terminals import program
 from .system_terminal import NoTerminal
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
@@ -127,8 +126,8 @@ def run_in_terminus(
 
 
 def _name_of(command: Sequence[str]) -> str:
-    typed = program(command[0])
-    return next((cli.name for cli in CLIS if cli.command == typed), typed)
+    cli = by_command(command[0])
+    return cli.name if cli is not None else program(command[0])
 
 
 def _as_sublime(system: str, command: Sequence[str]) -> list[str]:

@@ -6,7 +6,6 @@ import os
 
 import sublime
 
-from ..ide.clis import GEMINI_CLI
 from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.report import Examination
@@ -15,13 +14,13 @@ from . import checkups
 NAME = "Welcome to Gemini Companion"
 # The steps by the ids of their checks, in the order in which they are done.
 STEPS = {
-    "installed": "Gemini CLI is installed",
+    "installed": "{} is installed",
     "login": "There is a way to log in",
     "folder": "A folder is open",
     "enabled": "The CLI connects to editors",
     "connected": "The CLI is connected",
 }
-CONNECTED = "Connected. Ask Gemini CLI to change a file: its edit opens here, and you decide on it."
+CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
 # Stands in the cache folder once the page was shown.
 MARK = "welcomed"
@@ -29,18 +28,19 @@ MARK = "welcomed"
 
 def html(found: tuple[Examination, ...]) -> str:
     """The page, of a CLI in the window's folders, or of one that would be started there."""
-    facts = [each.facts for each in found if each.facts.cli == GEMINI_CLI][-1]
+    of_kind = [each.facts for each in found if each.facts.cli == found[0].facts.cli]
+    facts = next((each for each in of_kind if each.is_connected), of_kind[-1])
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     settings = checks.by_id("settings").look(facts)
     if isinstance(settings, Failed):
         # Whatever stands in that file, the CLI stops at it.
         results["enabled"] = settings
-    is_connected = bool(facts.window.connected)
-    parts = [f"<h1>{NAME}</h1>", f"<p>{CONNECTED if is_connected else TO_DO}</p>"]
-    for id, title in STEPS.items():
-        result = results[id]
+    is_connected, name = bool(facts.window.connected), checkups.shown(facts.name)
+    parts = [f"<h1>{NAME}</h1>", f"<p>{(CONNECTED if is_connected else TO_DO).format(name)}</p>"]
+    for id, step in STEPS.items():
+        title, result = step.format(name), results[id]
         if isinstance(result, Failed):
-            button = checkups.button(result, GEMINI_CLI)
+            button = checkups.button(result, facts, facts.cli)
             parts.append(f'<p><span class="failed">\u2717</span> {title} {button}')
             words = checkups.shown(f"{result.what} {result.remedy}")
             parts.append(f'<br><span class="remedy">{words}</span></p>')

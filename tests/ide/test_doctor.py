@@ -9,7 +9,7 @@ from typing import Any
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report
-from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed
+from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
 from GeminiCompanion.companion.ide.doctor.facts import (
     DiscoveryFile,
     Facts,
@@ -223,6 +223,15 @@ class Way(unittest.TestCase):
         alone = replace(OURS, connected=0)
         self.assertFails("connected", "", "not connected", window=alone)
         self.assertFails("connected", checks.RUN_CLI, "none runs", window=alone, process=None)
+
+    def test_another_cli_that_is_connected_does_not_count_for_this_one(self) -> None:
+        self.assertFails("connected", "", "not connected", is_connected=False)
+        check = checks.by_id("connected")
+        self.assertEqual(check.look(facts(is_connected=True)), Ok("to this window"))
+        unknown = check.look(facts())
+        self.assertIn("this system does not tell", unknown.found if isinstance(unknown, Ok) else "")
+        started = check.look(facts(process=None))
+        self.assertEqual(started, Ok("one CLI is connected to this window"))
 
     def test_variables_lead_past_a_missing_file(self) -> None:
         variables = {

@@ -98,6 +98,26 @@ class Gathering(unittest.TestCase):
         self.assertEqual((files[8].port, files[8].points_to, files[8].has_token), (0, 1, False))
         self.assertFalse(files[9].makes_sense)
 
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this system does not tell of sockets")
+    def test_which_process_holds_one_of_the_window_s_streams_is_known(self) -> None:
+        port = self.listener()
+        with socket.create_connection(("127.0.0.1", port)) as stream:
+            peer = stream.getsockname()[1]
+            self.assertEqual(processes.ports_to(os.getpid(), port), {peer})
+            self.assertEqual(processes.ports_to(os.getpid(), port + 1), frozenset())
+            cli = Process(os.getpid(), 1, "node", "node /bin/gemini", 1.0, self.home, {})
+            for peers, is_connected in (({peer}, True), ({peer + 1}, False), ((), False)):
+                window = replace(self.window, port=port, peers=frozenset(peers))
+                question = replace(self.question, window=window)
+                (found,) = gathering.gather(question, {cli.pid: cli})
+                self.assertIs(found.is_connected, is_connected)
+        self.assertIsNone(processes.ports_to(0, port))
+
+    def test_a_wrapper_keeps_its_name_and_the_path_of_a_known_cli_is_none(self) -> None:
+        for command, wrapper in (("/opt/my-gemini.sh", "my-gemini"), ("/opt/gemini.cmd", "")):
+            facts = self.gather(replace(self.question, command=command))
+            self.assertEqual(facts.wrapper, wrapper)
+
     def test_every_kind_of_cli_that_runs_here_is_found(self) -> None:
         def process(pid: int, command: str, folder: str) -> Process:
             return Process(pid, 1, "node", f"node /bin/{command}", 1.0, folder, self.environment)

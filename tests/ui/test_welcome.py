@@ -14,7 +14,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.doctor import gathering
+from GeminiCompanion.companion.ide.doctor import checks, gathering
 from GeminiCompanion.companion.ide.doctor.facts import Process
 from GeminiCompanion.companion.ui import welcome
 
@@ -80,7 +80,7 @@ class Welcome(Pages):
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         page = self.page(self.running.welcome)
         for title in welcome.STEPS.values():
-            self.assertIn(title, page)
+            self.assertIn(title.format("Gemini CLI"), page)
         self.assertLessEqual(
             {"Copy the command", "Get an API key", "Enable", "Run Gemini CLI"},
             set(self.links(self.running.welcome)),
@@ -120,7 +120,8 @@ class Welcome(Pages):
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         self.assertIn(welcome.TO_DO, self.page(self.running.welcome))
         yield from self.connect()
-        yield lambda: welcome.CONNECTED in self.page(self.running.welcome)
+        words = welcome.CONNECTED.format("Gemini CLI")
+        yield lambda: words in self.page(self.running.welcome)
 
     def test_a_closed_page_asks_nothing_any_more(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
@@ -157,6 +158,38 @@ class Doctor(Pages):
         yield lambda: "Gemini CLI was not found." in self.page(self.running.doctor)
         self.assertIn("\u2013 Connected", self.page(self.running.doctor))
         self.assertIn("Copy the command", self.links(self.running.doctor))
+
+    def test_a_wrapper_is_called_by_its_own_name(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "cli_command")
+        stored.set("cli_command", ["/opt/my-wrapper.sh", "--debug"])
+        yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+        yield lambda: "my-wrapper was not found." in self.page(self.running.doctor)
+        self.assertIn("my-wrapper, if you start it in", self.page(self.running.doctor))
+        self.assertNotIn("Gemini CLI", self.page(self.running.doctor))
+
+    def test_of_another_cli_that_the_settings_start_its_own_way_is_examined(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "cli_command")
+        stored.set("cli_command", ["qwen"])
+        yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        yield lambda: "Qwen Code is installed" in self.page(self.running.welcome)
+        self.assertIn("npm install -g @qwen-code/qwen-code", self.page(self.running.welcome))
+        self.assertIn("Run Qwen Code", self.links(self.running.welcome))
+
+    def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
+        self.install()
+        early = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        self.window.set_project_data({"folders": [{"path": self.folder}]})
+        with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
+            "GeminiCompanion.companion.ide.doctor.processes.running", lambda: {7: early}
+        ), mock.patch(
+            "GeminiCompanion.companion.ide.doctor.report.CHECKS", (checks.by_id("detected"),)
+        ):
+            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+            yield lambda: "was started at" in self.page(self.running.doctor)
+        self.assertIn("Run another Gemini CLI", self.links(self.running.doctor))
 
     def test_it_goes_on_to_the_next_step_once_one_is_done(self) -> Steps:
         yield from self.open_page(self.running.doctor, "gemini_companion_doctor")

@@ -67,6 +67,11 @@ def installed(facts: Facts) -> Ok | Failed | None:
     cli, program = facts.cli, facts.program
     if not program.path and facts.process is not None:
         return Ok("it runs")
+    if not program.path and facts.wrapper:
+        return Failed(
+            f"{facts.wrapper} was not found.",
+            'The setting "cli_command" names it: write a path there that leads to it.',
+        )
     if not program.path:
         first = "" if program.node else f"Install Node.js {cli.node or 20} or newer, and then run: "
         how = f"npm install -g {cli.package}" if cli.package else f"see {cli.site}"
@@ -300,11 +305,17 @@ def answers(facts: Facts) -> Ok | Failed | None:
 
 def connected(facts: Facts) -> Ok | Failed | None:
     count = facts.window.connected
-    if count:
-        return Ok("one CLI" if count == 1 else f"{count} CLIs")
-    if facts.process is None:
+    if facts.process is None and not count:
         return Failed("No CLI is connected; none runs.", "Start one.", RUN_CLI)
-    return Failed("Nothing is in the way, and the CLI is not connected.", "Type /ide enable in it.")
+    if facts.is_connected:
+        return Ok("to this window")
+    if not count or facts.is_connected is False:
+        return Failed(
+            "Nothing is in the way, and the CLI is not connected.", "Type /ide enable in it."
+        )
+    clis = "one CLI is" if count == 1 else f"{count} CLIs are"
+    which = "" if facts.process is None else "; which, this system does not tell"
+    return Ok(f"{clis} connected to this window{which}")
 
 
 CHECKS = (

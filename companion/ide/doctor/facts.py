@@ -55,7 +55,8 @@ class DiscoveryFile:
 class Window:
     """The editor's window that the CLI should reach. `pid` is the editor's process; `port` 0 where
     there is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0
-    for as long as the editor runs; `discovery_paths` are its files."""
+    for as long as the editor runs; `discovery_paths` are its files; `peers` are the ports at the
+    other end of its `connected` streams."""
 
     pid: int
     port: int
@@ -64,6 +65,7 @@ class Window:
     connected: int = 0
     since: float = 0.0
     problem: str = ""
+    peers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ class Facts:
     `files` are what stands there. `real` has paths with their links resolved. `logins` say which
     ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
     `reaches_host` says whether a container's name for its host leads to this window. `surroundings`
-    are what is special about where the editor lives."""
+    are what is special about where the editor lives. `is_connected` says whether the process holds
+    one of the window's streams, None where the system does not tell. `wrapper` is the name of what
+    the user's settings start in place of the CLI's own command, empty where they start that."""
 
     cli: Cli
     platform: str
@@ -106,6 +110,13 @@ class Facts:
     exists: frozenset[str] = frozenset()
     reaches_host: bool = False
     surroundings: tuple[Surrounding, ...] = ()
+    is_connected: bool | None = None
+    wrapper: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return self.wrapper or self.cli.name
 
     @property
     def paths(self) -> ModuleType:

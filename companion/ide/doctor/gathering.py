@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
 from .. import cli_settings, surroundings
-from ..clis import CLIS, GEMINI_CLI, Cli
+from ..clis import CLIS, GEMINI_CLI, Cli, by_command
+from ..clis import program as program_name
 from . import logins, lookup, processes
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
 
@@ -128,7 +129,26 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
     places = surroundings.here(window.folders)
-    return replace(facts, real=_real_paths(facts), reaches_host=reaches, surroundings=places)
+    return replace(
+        facts,
+        real=_real_paths(facts),
+        reaches_host=reaches,
+        surroundings=places,
+        is_connected=_is_connected(process, window),
+        # One that runs is known by what it is.
+        wrapper=_wrapper(question.command) if process is None else "",
+    )
+
+
+def _is_connected(process: Process | None, window: Window) -> bool | None:
+    if process is None or not window.peers:
+        return None if process is None else False
+    ports = processes.ports_to(process.pid, window.port)
+    return bool(window.peers & ports) if ports is not None else None
+
+
+def _wrapper(command: str) -> str:
+    return "" if by_command(command) is not None else program_name(command)
 
 
 def _environment(question: Question, process: Process | None) -> Mapping[str, str]:

@@ -111,6 +111,48 @@ def _with_details(process: Process) -> Process:
     return replace(process, folder=folder, environment=environment)
 
 
+def ports_to(pid: int, port: int) -> frozenset[int] | None:
+    """The ports at the process's own end of its connections to a port of this machine; None where
+    the system does not tell."""
+    if os.path.isdir("/proc/self"):
+        with suppress(OSError):
+            tables = [_read(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
+            return _connected_ports("".join(tables), port, _sockets(pid))
+    elif sys.platform == "darwin":
+        named = ("-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:ESTABLISHED")
+        found = re.findall(rf":(\d+)->\S+:{port}$", output("lsof", "-nP", *named, "-Fn"), re.M)
+        return frozenset(map(int, found))
+    return None
+
+
+def _read(path: str) -> str:
+    """Nothing where it is not there. Raises OSError where it may not be read."""
+    with suppress(FileNotFoundError), open(path, encoding="ascii") as file:
+        return file.read()
+    return ""
+
+
+def _sockets(pid: int) -> set[str]:
+    """The numbers of its sockets. Raises OSError."""
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):
+            match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{name}"))
+            found |= {match.group(1)} if match else set()
+    return found
+
+
+def _connected_ports(table: str, port: int, sockets: set[str]) -> frozenset[int]:
+    """Of a table of the kernel's: local and other address in hexadecimal, state, the socket's
+    number."""
+    rows = [line.split() for line in table.splitlines()]
+    return frozenset(
+        int(row[1].rpartition(":")[2], 16)
+        for row in rows
+        if len(row) > 9 and row[9] in sockets and row[2].endswith(f":{port:04X}")
+    )
+
+
 def _from_ps() -> dict[int, Process]:
     processes = {}
     now = time.time()

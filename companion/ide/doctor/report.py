@@ -33,10 +33,10 @@ class Examination:
 
     @property
     def subject(self) -> str:
-        process, cli = self.facts.process, self.facts.cli
+        process, name = self.facts.process, self.facts.name
         if process is None:
-            return f"{cli.name}, if you start it in {self.facts.folder}"
-        return f"{cli.name}, process {process.pid}, in {self.facts.folder}"
+            return f"{name}, if you start it in {self.facts.folder}"
+        return f"{name}, process {process.pid}, in {self.facts.folder}"
 
     def text(self) -> str:
         """Lines for a report: no token, no text of a file."""

@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import sublime
 
-from ...ide.clis import CLIS
+from ...ide.clis import CLIS, program
 from .. import queues, settings
 
 # Terminus' marks of its views, and the command by which it pastes into one.
@@ -93,15 +93,6 @@ def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
 def names(view: sublime.View, command: str) -> bool:
     """Whether title or command line of the terminal name the CLI with that command."""
     return command in title_of(view).lower() or command in map(program, _words(view))
-
-
-def program(word: str) -> str:
-    """A command without its folder and its ending.
-
-    >>> program("C:\\\\bin\\\\gemini.cmd")
-    'gemini'
-    """
-    return re.split(r"[/\\]", word)[-1].lower().partition(".")[0]
 
 
 def _arguments(view: sublime.View) -> dict[str, Any]:
