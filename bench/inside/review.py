@@ -84,7 +84,7 @@ def _opened(window: sublime.Window, held: List[Held], old: str, new: str) -> Dic
     reviews = _running().reviews
 
     def show() -> None:
-        right = opening.open_diff(window, proposal, original, None, True)
+        right, _note = opening.open_diff(window, proposal, original, None, True)
         reviews.begin(right, original.text)
 
     paint, began = timed(show).wall, time.perf_counter()

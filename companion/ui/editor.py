@@ -116,9 +116,10 @@ class SublimeEditor(Editor):
         if self.reviews is None or not self.reviews.has_room_for(digest):
             digest = None
         shown = large.shown(proposal, present, digest)
-        view = opening.open_diff(window, *shown, keyboard, take_focus, digest is not None)
+        view, note = opening.open_diff(window, *shown, keyboard, take_focus, digest is not None)
         if self.reviews is not None:
             self.reviews.begin(view, present.text, digest)
+            self.reviews.say(view, "comments", note)
         if self.scrolling is not None:
             self.scrolling.follow(view)
         if not take_focus:

@@ -8,7 +8,15 @@ from typing import Any, Generator
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ui.prompt import terminals
-from GeminiCompanion.companion.ui.review import comments, lookup, marks, notes, queue, record
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    lookup,
+    marks,
+    notes,
+    opening,
+    queue,
+    record,
+)
 
 from .reviewing import ReviewCase, Steps
 
@@ -272,6 +280,49 @@ class Deciding(NoteCase):
         self.comment(right, "why?")
         yield self.cli.call("closeDiff", filePath=self.path).done
         yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
+
+
+class OfOlderProposals(NoteCase):
+    def replace_by(self, text: str) -> Generator[Any, Any, sublime.View]:
+        """The same CLI proposes something else for the file."""
+        right = yield from self.diff(self.cli, self.path, text)
+        yield from self.until_computed(right)
+        return right
+
+    def test_comments_go_over_to_a_newer_one_beside_the_same_lines(self) -> Steps:
+        older = yield from self.propose("a\n", "1\n2\n3\n2\n")
+        self.select(older, 3, 3)
+        self.comment(older, "why twice?")
+        newer = yield from self.replace_by("0\n1\n2\n3\n2\n4\n")
+        yield lambda: not older.is_valid()
+        self.assertEqual(comments.of(newer), [record.Comment(4, 4, "why twice?")])
+        self.assertEqual(self.texts(newer, marks.comment_key(0)), ["2"])
+        self.assertEqual(sublime.get_clipboard(), "before")
+        self.run_command("reject_diff")
+        yield lambda: sublime.get_clipboard() == f"@{self.path}#L5: why twice?"
+        yield from self.until_rejected()
+
+    def test_one_whose_line_is_gone_is_on_the_clipboard_and_that_stands_at_the_head(self) -> Steps:
+        older = yield from self.propose("a\n", "1\n  two\n3\n")
+        for row, text in ((1, "why?"), (2, "good")):
+            self.select(older, row, row)
+            self.comment(older, text)
+        newer = yield from self.replace_by("1\n3\n")
+        self.assertEqual(comments.of(newer), [record.Comment(1, 1, "good")])
+        self.assertEqual(sublime.get_clipboard(), f'@{self.path}, "two": why?')
+        self.assertIn(opening.NO_LINE, self.review(newer).notes.values())
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+
+    def test_what_was_typed_into_the_older_one_stays_as_a_tab_all_the_same(self) -> Steps:
+        older = yield from self.propose("a\n", "1\n2\n")
+        self.comment(older, "why?")
+        older.run_command("append", {"characters": "mine\n"})
+        newer = yield from self.replace_by("1\n3\n")
+        self.assertEqual(comments.of(newer), [record.Comment(0, 0, "why?")])
+        self.assertEqual(self.tabs()[f"file.txt ({opening.OLDER})"], "1\n2\nmine\n")
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
 
 
 class AfterARestart(NoteCase):

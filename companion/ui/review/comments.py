@@ -6,6 +6,7 @@ The right view remembers them (`record`). Regions carry them along while the use
 from __future__ import annotations
 
 import html
+from typing import Iterable, Sequence, Tuple
 
 import sublime
 
@@ -15,6 +16,9 @@ from .lookup import path_of
 from .marks import comment_key, erase_comments
 from .record import Comment, comments, waiting, write_comments
 from .review import Review
+
+# The row above a comment, its first one, and the one below that.
+Rows = Tuple[str, str, str]
 
 
 def of(right: sublime.View) -> list[Comment]:
@@ -52,21 +56,64 @@ def show(right: sublime.View) -> None:
 
 
 def replace_text(right: sublime.View, text: str) -> None:
-    """Put another text into a view that shows parts of a proposal. Each comment goes to the nearest
-    row that reads as the first of its own did."""
-    before = [
-        (each, right.substr(right.line(right.text_point(each.first, 0)))) for each in of(right)
-    ]
+    """Put another text into a view that shows parts of a proposal. Each comment goes to the row
+    that reads as the first of its own did."""
+    before = _with_rows(right)
     texts.replace(right, text)
-    rows: dict[str, list[int]] = {}
-    for row, line in enumerate(text.split("\n")) if before else ():
-        rows.setdefault(line, []).append(row)
-    found = []
-    for each, line in before:
-        first = min(rows.get(line, [0]), key=lambda row: abs(row - each.first))
-        found.append(Comment(first, first + each.last - each.first, each.text))
-    write_comments(right, found)
+    placed = _placed(text, before)
+    write_comments(right, (at or _at(0, each) for (each, _rows), at in zip(before, placed)))
     show(right)
+
+
+def carry_over(olders: Iterable[sublime.View], right: sublime.View) -> str:
+    """Put the comments of older proposals for the same file beside the lines of a newer one that
+    read as theirs did. Gives those without such a line, as words."""
+    before = [each for older in olders for each in _with_rows(older)]
+    if not before:
+        return ""
+    placed = _placed(texts.text_of(right), before)
+    write_comments(right, [*of(right), *(at for at in placed if at is not None)])
+    show(right)
+    left = [
+        f'{_name(right)}, "{rows[1].strip()}": {each.text}'
+        for (each, rows), at in zip(before, placed)
+        if at is None
+    ]
+    return "\n".join(left)
+
+
+def _with_rows(right: sublime.View) -> list[tuple[Comment, Rows]]:
+    """The comments, each with the row above it, the first of its own, and the one below that."""
+    found = of(right)
+    rows = ["", *texts.text_of(right).split("\n"), ""] if found else []
+    return [
+        (each, (rows[each.first], rows[each.first + 1], rows[each.first + 2])) for each in found
+    ]
+
+
+def _placed(text: str, before: Sequence[tuple[Comment, Rows]]) -> list[Comment | None]:
+    """Where each stands in this text: where the row reads as its own, and of several where those
+    around it do, too, or else at the nearest; None where no row does."""
+    rows = ["", *text.split("\n"), ""] if before else []
+    same: dict[str, list[int]] = {}
+    for row, line in enumerate(rows[1:-1]):
+        same.setdefault(line, []).append(row)
+    return [_nearest(rows, same.get(own[1], ()), each, own) for each, own in before]
+
+
+def _nearest(
+    rows: Sequence[str], candidates: Sequence[int], comment: Comment, own: Rows
+) -> Comment | None:
+    def order(row: int) -> tuple[int, int]:
+        others = (rows[row] != own[0]) + (rows[row + 2] != own[2])
+        return others, abs(row - comment.first)
+
+    at = min(candidates, key=order, default=None)
+    return _at(at, comment) if at is not None else None
+
+
+def _at(first: int, comment: Comment) -> Comment:
+    return Comment(first, first + comment.last - comment.first, comment.text)
 
 
 def _moved(right: sublime.View, number: int, comment: Comment) -> Comment:

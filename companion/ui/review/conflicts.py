@@ -75,7 +75,7 @@ class Conflicts:
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
-            self._say(right, review, TAB, decisions.unsaved(review.path))
+            self._reviews.say(right, TAB, decisions.unsaved(review.path))
 
     def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge what the user changed in the file into the proposal: as one edit that can be
@@ -158,17 +158,7 @@ class Conflicts:
             # Nobody knows: the next look asks again.
             review.stamps = []
         elif record is not None and self._reviews.of(right) is review:
-            self._say(right, review, DISK, decisions.what_changed(record, present))
-
-    def _say(self, right: sublime.View, review: Review, subject: str, sentence: str) -> None:
-        """At the head, in place of what was said of the subject; empty for nothing."""
-        if review.notes.get(subject, "") == sentence:
-            return
-        review.notes.pop(subject, None)
-        if sentence:
-            review.notes[subject] = sentence
-            self._tell(sentence)
-        self._reviews.drawing.head(right)
+            self._reviews.say(right, DISK, decisions.what_changed(record, present))
 
 
 def _merge(base: str, proposal: str, theirs: str) -> Merge:

@@ -8,11 +8,12 @@ import sublime
 
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
-from . import decisions, head, pair, sight
+from . import comments, decisions, head, pair, sight
 from .lookup import diffs, set_listed
 from .record import DiffRecord, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
+NO_LINE = "What you commented on is not in this newer proposal; your words are on the clipboard."
 
 
 def open_diff(
@@ -22,9 +23,10 @@ def open_diff(
     keyboard: sublime.View | None,
     take_focus: bool,
     is_digest: bool = False,
-) -> sublime.View:
-    """Show the proposal beside the original, and give its view. A diff of the same session and path
-    makes way for it, and so does one whose CLI is gone.
+) -> tuple[sublime.View, str]:
+    """Show the proposal beside the original. A diff of the same session and path makes way for it,
+    and so does one whose CLI is gone; its comments go over to the new one. Gives the view, and what
+    has to be said at its head.
 
     `keyboard` is the view in which the user types, and goes on to type unless `take_focus`.
     Of a digest both texts are the changed parts only.
@@ -40,6 +42,9 @@ def open_diff(
         undo.pop_all()
     stamp(right)
     set_listed(window, others + [right])
+    words = comments.carry_over(older, right)
+    if words:
+        sublime.set_clipboard(words)
     for view in older:
         claimed = decisions.claim(view)
         if claimed is not None:
@@ -50,7 +55,7 @@ def open_diff(
     record = waiting(right)
     if record is not None and record.is_compared:
         sight.show_first_difference(right, original.text, proposal.content)
-    return right
+    return right, NO_LINE if words else ""
 
 
 def set_orphaned(window: sublime.Window, session_id: str, orphaned: bool) -> list[sublime.View]:

@@ -136,6 +136,17 @@ class Reviews:
         review = self.of(view)
         return review is not None and review.is_compared
 
+    def say(self, view: sublime.View, subject: str, sentence: str) -> None:
+        """At the head, in place of what was said of the subject; empty for nothing."""
+        review = self.of(view)
+        if review is None or review.notes.get(subject, "") == sentence:
+            return
+        review.notes.pop(subject, None)
+        if sentence:
+            review.notes[subject] = sentence
+            self._tell(sentence)
+        self.drawing.head(view)
+
     def saw(self, view: sublime.View, key: str) -> None:
         """The user wants the change of that key."""
         review = self.of(view)
