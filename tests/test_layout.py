@@ -22,7 +22,7 @@ ROOMS = {
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
-    "base/background": 1, "base/loop_thread": 2,
+    "base/background": 1, "base/loop_thread": 2, "base/write_behind": 1,
     "ide/events": 1,
     "ide/transport": 2, "ide/file_content": 1, "ide/windows": 1,
     "agent/acp": 1, "agent/file_writes": 1, "agent/turn": 1,

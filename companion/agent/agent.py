@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
 from ..base import jsonrpc, private_files
+from ..base.background import in_thread
+from ..base.folder_lock import FolderLock
 from ..base.log import logger
 from . import cli, events, failure, outcomes, prompt
 from .account import Account
@@ -21,7 +23,7 @@ from .event_feed import EventFeed
 from .failure import AgentError
 from .idle import IdleWatch
 from .runner import Launch, Runner
-from .transcripts import History, Transcripts
+from .transcripts import Page, PastTurn, Transcripts
 from .turn import Limits, Turn
 
 # How the CLI's log says that the model is asked once more, not in which session
@@ -71,6 +73,7 @@ class Agent(Listener):
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
         self._limits = options.limits
+        self._lock = FolderLock(options.state)
         home = CliHome(os.path.join(options.state, "home"), options.trusts_workspaces)
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
@@ -87,7 +90,9 @@ class Agent(Listener):
         )
 
     async def load(self) -> None:
-        """Take up the conversations that are on disk; before anything else, if at all."""
+        """Take up the conversations that are on disk; before anything else, if at all. From now on
+        until `stop` no other agent can. Raises FolderInUse, OSError."""
+        await in_thread(self._lock.acquire)
         await self._conversations.load()
 
     # The process.
@@ -118,6 +123,8 @@ class Agent(Listener):
         self._idle.stop()
         await self.account.abandon_login()
         await self._runner.stop()
+        await self._conversations.write()
+        self._lock.release()
 
     async def finish_turns(self, seconds: float) -> None:
         """Wait until no turn runs, for so long at most."""
@@ -207,10 +214,11 @@ class Agent(Listener):
         """All conversations, the last used one last."""
         return tuple(conversation.info for conversation in self._conversations)
 
-    async def new_session(self, workspace: str) -> SessionInfo:
-        """Begin a conversation, which is used by its id."""
+    async def new_session(self, workspace: str, is_temporary: bool = False) -> SessionInfo:
+        """Begin a conversation, which is used by its id. A temporary one does not outlive the
+        server."""
         conversation = self._conversations.find(workspace, None, True)
-        conversation.own()
+        conversation.own(is_temporary)
         await self._connect(conversation)
         return conversation.info
 
@@ -250,20 +258,26 @@ class Agent(Listener):
         """Code: SESSION_NOT_FOUND."""
         self._conversations.known(session_id)
 
-    async def history(self, session_id: str) -> History:
-        """All that was said in a conversation. Code: SESSION_NOT_FOUND."""
-        return await self._conversations.known(session_id).history()
+    async def page(self, session_id: str, limit: int, before: str | None) -> Page | None:
+        """The last `limit` turns of a conversation; those before the turn `before`, where that is
+        given, and None where there is no such turn. Code: SESSION_NOT_FOUND."""
+        return await self._conversations.known(session_id).past.page(limit, before)
+
+    async def since(self, session_id: str, turn_id: str) -> tuple[PastTurn, ...] | None:
+        """The turn of a conversation and those that follow it; None where there is no such turn.
+        Code: SESSION_NOT_FOUND."""
+        return await self._conversations.known(session_id).past.since(turn_id)
 
     async def remove_when_over(self, session_id: str) -> None:
-        """The same once its turn, which was cancelled, is over."""
+        """The same as `remove` once its turn, which was cancelled, is over."""
         turn = self._conversations.known(session_id).turn
         if turn is not None:
             await _end_of(turn)
-        self._conversations.remove(session_id)
+        await self.remove(session_id)
 
-    def remove(self, session_id: str) -> None:
+    async def remove(self, session_id: str) -> None:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
-        self._conversations.remove(session_id)
+        await self._conversations.remove(session_id)
 
     # What the agent says.
 

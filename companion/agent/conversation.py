@@ -14,34 +14,23 @@ from ..base.background import in_thread
 from . import events
 from .acp import Client, Session
 from .event_log import EventLog
-from .failure import (
-    INTERNAL_ERROR,
-    SESSION_BUSY,
-    STREAM_ERROR,
-    VALIDATION_ERROR,
-    AgentError,
-    no_session,
-    not_among,
-)
+from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .outcomes import Approvals
+from .past_turns import PastTurns
 from .prompt import Message
 from .recording import Recording
 from .resumption import as_resource, remove_recordings
 from .sentence import Words, sentence
 from .session_opener import SessionOpener
-from .transcripts import History, Summary, Transcript, sum_of, title_of
+from .transcripts import Summary, Transcript, sum_of, title_of
 from .turn import Limits, Turn
 
-# Seconds for a transcript to be read or written.
-READING = 60.0
 # Seconds for the choice of a model, which takes none.
 CHOOSING = 10.0
 REMINDED = sentence(
     "The agent was started anew and could not take up this conversation; it was given its text to"
     " read instead."
 )
-# How a turn ends during which the server ended.
-BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
 NOT_AGAIN = {
     "model": sentence(
         "The model {name} is not in use any more, for the agent refused it: {reason}"
@@ -93,7 +82,7 @@ class SessionInfo:
 class Conversation:
     """`home` is the CLI's folder `.gemini`. `is_owned` says that somebody uses it by its id; who
     uses none does not get into it. `has_begun` says that it had a session some time, from which on
-    it is on disk. `told` hears every event."""
+    it is on disk. `past` are its turns as they are on disk. `told` hears every event."""
 
     def __init__(
         self,
@@ -108,6 +97,7 @@ class Conversation:
         self.is_owned = "owned" in summary.changes
         self.has_begun = "session" in summary.changes or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
+        self.past = PastTurns(transcript, summary)
         self._transcript = transcript
         self._home = home
         self._told = told
@@ -120,7 +110,6 @@ class Conversation:
         self._wanted = dict(summary.changes)
         self._usage = summary.usage
         self._turns = summary.turns
-        self._unfinished = summary.unfinished
         self._opener = SessionOpener(home, self.workspace)
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
@@ -163,20 +152,6 @@ class Conversation:
     def modes(self) -> Modes:
         return Modes(self._modes.available, self._wanted.get("mode") or self._modes.current)
 
-    async def history(self) -> History:
-        """All that was said. Raises AgentError."""
-        try:
-            history = await in_thread(self._transcript.read, READING)
-        except (OSError, asyncio.TimeoutError) as error:
-            told = sentence("The conversation cannot be read.")
-            raise AgentError(INTERNAL_ERROR, told) from error
-        for turn in history.turns if history is not None else ():
-            if turn.id in self._unfinished and not turn.is_over:
-                # Not written down: another server with the same folder may be at work on it.
-                number, time = len(turn.events) + 1, turn.last_time
-                turn.events.append(events.Event(number, time, self.id, turn.id, BROKEN_OFF))
-        return history or History(self.id, self.workspace, self.created)
-
     def reserve(self) -> None:
         """Nobody else can begin a turn until `release`. Raises AgentError.
 
@@ -203,7 +178,7 @@ class Conversation:
                 raise no_session(self.id)
             if self._session is not None and self._session.client is client:
                 return
-            history = await self.history() if self._turns else None
+            history = await self.past.history() if self._turns else None
             async with client.opening:
                 opened = await self._opener.open(client, history)
             session = opened.session
@@ -284,24 +259,30 @@ class Conversation:
             await self._session.choose(what, name, CHOOSING)
         self._change(**wanted)
 
-    def own(self) -> None:
-        """Somebody uses it by its id, from now on."""
+    def own(self, is_temporary: bool = False) -> None:
+        """Somebody uses it by its id, from now on; a temporary one does not outlive the server."""
         if not self.is_owned:
             self.is_owned = True
-            self._change(owned="yes")
+            self._change(owned="yes", **({"temporary": "yes"} if is_temporary else {}))
 
     def set_title(self, title: str) -> None:
         self._title = title
         self._change(title=title)
 
-    def remove(self) -> None:
+    async def remove(self) -> None:
         """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""
+        if self._is_removed:
+            raise no_session(self.id)
         if self.is_busy or self._opening.locked():
             raise _busy()
-        self._transcript.remove()
         self._is_removed = True
-        if self._wanted.get("session"):
-            remove_recordings(self._home, self._wanted["session"])
+        try:
+            await in_thread(
+                partial(forget, self._transcript, self._home, self._wanted.get("session"))
+            )
+        except OSError:
+            self._is_removed = False
+            raise
 
     def _change(self, **changes: str) -> None:
         self._wanted.update(changes)
@@ -317,6 +298,14 @@ class Conversation:
         unsaved = () if self._transcript.is_complete else (UNSAVED,)
         refused, self._refused = self._refused, ()
         return (*reminded, *unsaved, *refused)
+
+
+def forget(transcript: Transcript, home: str, session: str | None) -> None:
+    """Delete what is on disk of a conversation, and what the CLI has in its `home` of its last
+    session. Blocks. Raises OSError."""
+    transcript.remove()
+    if session:
+        remove_recordings(home, session)
 
 
 async def _choose_again(session: Session, what: str, name: str | None) -> Words:

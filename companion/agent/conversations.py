@@ -3,15 +3,17 @@ nobody itself."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Iterator
 
 from ..base.background import in_thread
 from ..base.log import logger
 from . import events, failure
-from .conversation import Conversation
+from .conversation import Conversation, forget
 from .event_feed import EventFeed
 from .failure import AgentError
 from .sentence import sentence
@@ -20,6 +22,8 @@ from .turn import Turn
 
 # Conversations that there may be; more are refused, and none is dropped for a new one.
 MAX_CONVERSATIONS = 2000
+# Seconds that the disk gets at the end.
+WRITING = 5.0
 
 
 class Conversations:
@@ -34,9 +38,9 @@ class Conversations:
         self._by_id: dict[str, Conversation] = {}
 
     async def load(self) -> None:
-        """Take up those that are on disk; one that cannot be read is passed over, and stays there.
-        To be called before anything else."""
-        found = await in_thread(lambda: list(_summaries(self._transcripts)))
+        """Take up those that are on disk; one that cannot be read is passed over, and stays there,
+        and those that were to be temporary are deleted. To be called before anything else."""
+        found = await in_thread(lambda: list(_summaries(self._transcripts, self._home)))
         for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
             self._by_id[summary.id] = self._conversation(transcript, summary)
 
@@ -121,15 +125,20 @@ class Conversations:
         """One that never began, of which nothing is on disk."""
         self._by_id.pop(conversation.id, None)
 
-    def remove(self, session_id: str) -> None:
+    async def remove(self, session_id: str) -> None:
         """Delete one for good. Raises AgentError."""
         try:
-            self.known(session_id).remove()
+            await self.known(session_id).remove()
         except OSError as error:
             reason = error.strerror or error
             told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
             raise AgentError(failure.INTERNAL_ERROR, told) from error
-        del self._by_id[session_id]
+        self._by_id.pop(session_id, None)
+
+    async def write(self) -> None:
+        """All that was told so far, to the disk; within a time, for some disks never answer."""
+        with suppress(asyncio.TimeoutError):
+            await in_thread(self._transcripts.write, WRITING)
 
     def of_session(self, session: str) -> Conversation | None:
         """The conversation that has the agent's session of this id."""
@@ -160,10 +169,14 @@ class Conversations:
         return asking[0]
 
 
-def _summaries(transcripts: Transcripts) -> Iterator[tuple[Transcript, Summary]]:
+def _summaries(transcripts: Transcripts, home: str) -> Iterator[tuple[Transcript, Summary]]:
     for transcript in transcripts:
         try:
             summary = transcript.summary()
+            if summary is not None and "temporary" in summary.changes:
+                # Its server was killed before it could delete it.
+                forget(transcript, home, summary.changes.get("session"))
+                continue
         except OSError as error:
             logger.warning("a conversation cannot be read: %s", error)
             continue

@@ -5,11 +5,13 @@ The first line is `{"type": "conversation", "version": 1, "id", "workspace", "cr
 
     {"type": "message", "turn", "time", "text", "files": [paths]}    what the user said
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
-    {"type": "change", "title" | "model" | "mode" | "session" | "owned"}   what was set
+    {"type": "change", "title" | "model" | "mode" | "session" | "owned" | ...}   what was set
 
 A sentence of ours in a body is {"template", "values"}, to be told in any language; what the CLI
 said is a text, and so are our sentences in files of earlier releases. Times are ISO 8601 in UTC.
 A line that is damaged, as the last one is after a crash, costs itself.
+Lines are written by a thread, in their order and within milliseconds of what they tell: when the
+process is killed, that is what may be missing.
 """
 
 from __future__ import annotations
@@ -17,13 +19,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from contextlib import suppress
+import threading
+from collections import deque
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import IO, Any, Callable, Iterator, Mapping
+from itertools import islice
+from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Union
 
 from ..base import private_files
 from ..base.log import logger
+from ..base.write_behind import WriteBehind
 from . import events
 from .events import Body, Event, Usage
 from .sentence import restored
@@ -41,6 +47,10 @@ DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 SENTENCES = frozenset({"description", "display_result", "error", "message"})
 # How an event's line begins, and what the last one of a turn has in it.
 EVENT = b'{"type":"event",'
+# How the first line of a turn begins, after the end of the line before.
+MESSAGE = b'\n{"type":"message",'
+# Bytes that are read at a time on the way from the end of a file to its beginning.
+BLOCK = 1 << 18
 ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
 BODIES = {
     body.type: body
@@ -130,72 +140,126 @@ class History:
         )
 
 
-class Transcript:
-    """The file of one conversation. What cannot be written is logged once, and the conversation
-    goes on: `is_complete` then is False."""
+@dataclass(frozen=True)
+class Page:
+    """Some turns that follow each other, and whether there are earlier ones."""
 
-    def __init__(self, folder: str, id: str) -> None:
+    turns: tuple[PastTurn, ...]
+    has_earlier: bool
+
+
+# A line that is still to be written, as the values that stand in it.
+Line = Union[Event, Mapping[str, Any]]
+
+
+class Transcript:
+    """The file of one conversation. What is told here from one thread is written by another, in
+    its order and soon; what reads or removes the file blocks, and first sees to that.
+
+    What cannot be written is logged once, and the conversation goes on: `is_complete` then is
+    False."""
+
+    def __init__(self, folder: str, id: str, writer: WriteBehind) -> None:
         self.path = os.path.join(folder, id + SUFFIX)
         self.is_complete = True
         self._id = id
+        self._writer = writer
+        self._pending: deque[Line] = deque()
+        # Held by the thread that works on the file, to which the rest belongs.
+        self._working = threading.Lock()
         # Whether the file is known to end with a whole line.
         self._ends_whole = False
+        self._size = 0
 
     @property
     def is_full(self) -> bool:
-        with suppress(OSError):
-            return os.path.getsize(self.path) >= MAX_BYTES
-        return False
+        return self._size >= MAX_BYTES
 
     def begin(self, workspace: str, created: datetime) -> None:
         """Make the file. What comes later goes into this file only: a new one in the place of one
         that somebody removed would be nobody's conversation."""
         line = {"type": "conversation", "version": VERSION, "id": self._id}
-        self._write({**line, "workspace": workspace, "created": created.isoformat()}, os.O_CREAT)
+        self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
     def message(self, turn: str, text: str, files: list[str]) -> None:
         now = datetime.now(timezone.utc).isoformat()
-        self._append(type="message", turn=turn, time=now, text=text, files=files)
+        self._add({"type": "message", "turn": turn, "time": now, "text": text, "files": files})
 
     def event(self, event: Event) -> None:
-        body = {"type": event.body.type, **dataclasses.asdict(event.body)}
-        time = event.time.isoformat()
-        self._append(type="event", turn=event.turn_id, number=event.number, time=time, body=body)
+        self._add(event)
 
     def change(self, **changes: str) -> None:
         """Titles, models, modes, or the agent's session."""
-        self._append(type="change", **changes)
+        self._add({"type": "change", **changes})
+
+    def write(self) -> None:
+        """All that was told so far."""
+        with self._working:
+            self._write_pending()
 
     def remove(self) -> None:
-        """Raises OSError."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
+        """Raises OSError. What is told later is not written."""
+        with self._working:
+            self._pending.clear()
+            with suppress(FileNotFoundError):
+                os.unlink(self.path)
 
     def read(self) -> History | None:
         """None where it is no conversation of ours. Raises OSError. It may take a while."""
-        return self._read(lambda line: True)
+        with self._opened() as (file, size):
+            return _read(file, size, lambda line: True)
 
     def summary(self) -> Summary | None:
         """The same without what was said, which takes a fraction of the time and no memory."""
-        history = self._read(_counts)
+        with self._opened() as (file, size):
+            history = _read(file, size, _counts)
         return None if history is None else history.summary
 
-    def _read(self, wanted: Callable[[bytes], bool]) -> History | None:
-        with open(self.path, "rb") as file:
-            history = _history(_parsed(file.readline()))
-            if history is None:
+    def page(self, limit: int, before: str | None) -> Page | None:
+        """The last `limit` turns; those before the turn `before`, where that is given, and None
+        where there is no such turn. Reads no more of the file than it has to. Raises OSError."""
+        with self._opened() as (file, size):
+            starts = _starts(file, size)
+            end = size if before is None else _start_of(file, starts, before)
+            if end is None:
                 return None
-            for line in file:
-                if wanted(line):
-                    with suppress(*DAMAGED):
-                        _take(history, _parsed(line))
-        return history
+            wanted = list(islice(starts, limit))
+            turns = _turns(file, self._id, wanted[-1] if wanted else end, end)
+            return Page(turns, next(starts, None) is not None)
 
-    def _append(self, **line: Any) -> None:
-        self._write(line)
+    def since(self, turn: str) -> tuple[PastTurn, ...] | None:
+        """The turn and those that follow it; None where there is no such turn. Raises OSError."""
+        with self._opened() as (file, size):
+            start = _start_of(file, _starts(file, size), turn)
+            return None if start is None else _turns(file, self._id, start, size)
 
-    def _write(self, line: Mapping[str, Any], how: int = 0) -> None:
-        data = json.dumps(clean(line), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
+        """The file with all that was told so far, and its size then."""
+        with self._working:
+            self._write_pending()
+            file = open(self.path, "rb")
+            self._size = size = os.fstat(file.fileno()).st_size
+        with file:
+            yield file, size
+
+    def _add(self, line: Line) -> None:
+        self._pending.append(line)
+        self._writer.soon(self.write)
+
+    def _write_pending(self) -> None:
+        data = bytearray()
+        is_new = False
+        while self._pending:
+            line = self._pending.popleft()
+            values = _values(line) if isinstance(line, Event) else line
+            is_new = is_new or values["type"] == "conversation"
+            text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
+            data += text.encode("utf-8") + b"\n"
+        if data:
+            self._write(bytes(data), os.O_CREAT if is_new else 0)
+
+    def _write(self, data: bytes, how: int) -> None:
         try:
             flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | how
             descriptor = os.open(self.path, flags, 0o600)
@@ -203,7 +267,8 @@ class Transcript:
                 # After a crash, or on a full disk, a line may have been begun only.
                 start = b"" if self._ends_whole or _ends_whole(file) else b"\n"
                 self._ends_whole = False
-                file.write(start + data + b"\n")
+                file.write(start + data)
+                self._size = file.tell()
             self._ends_whole = True
         except OSError as error:
             if self.is_complete:
@@ -217,6 +282,7 @@ class Transcripts:
     def __init__(self, folder: str) -> None:
         private_files.make_folder(folder)
         self.folder = folder
+        self._writer = WriteBehind()
 
     def __iter__(self) -> Iterator[Transcript]:
         found = (self.of(name[: -len(SUFFIX)]) for name in sorted(os.listdir(self.folder)))
@@ -224,7 +290,11 @@ class Transcripts:
         return (each for each in found if os.path.isfile(each.path))
 
     def of(self, id: str) -> Transcript:
-        return Transcript(self.folder, id)
+        return Transcript(self.folder, id, self._writer)
+
+    def write(self) -> None:
+        """All that any of them was told so far."""
+        self._writer.finish()
 
 
 def title_of(text: str) -> str:
@@ -249,6 +319,73 @@ def sum_of(usages: list[Usage]) -> Usage:
 def _counts(line: bytes) -> bool:
     """Whether the line counts for a summary: all but events, and the ends of turns."""
     return not line.startswith(EVENT) or any(end in line for end in ENDS)
+
+
+def _values(event: Event) -> dict[str, Any]:
+    return {
+        "type": "event",
+        "turn": event.turn_id,
+        "number": event.number,
+        "time": event.time.isoformat(),
+        "body": {"type": event.body.type, **dataclasses.asdict(event.body)},
+    }
+
+
+def _read(file: IO[bytes], size: int, wanted: Callable[[bytes], bool]) -> History | None:
+    lines = _lines(file, 0, size)
+    history = _history(_parsed(next(lines, b"")))
+    if history is not None:
+        _fill(history, filter(wanted, lines))
+    return history
+
+
+def _turns(file: IO[bytes], id: str, start: int, end: int) -> tuple[PastTurn, ...]:
+    part = History(id, "", datetime.now(timezone.utc))
+    _fill(part, _lines(file, start, end))
+    return tuple(part.turns)
+
+
+def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    while start < end:
+        line = file.readline()
+        start += len(line) or end
+        yield line
+
+
+def _fill(history: History, lines: Iterable[bytes]) -> None:
+    for line in lines:
+        with suppress(*DAMAGED):
+            _take(history, _parsed(line))
+
+
+def _starts(file: IO[bytes], at: int) -> Iterator[int]:
+    """Where the turns before this place begin, the last one first; without parsing a line, for a
+    line feed stands at the ends of lines only."""
+    following = b""
+    while at > 0:
+        block = min(BLOCK, at)
+        at -= block
+        file.seek(at)
+        data = file.read(block) + following
+        place = len(data)
+        while True:
+            place = data.rfind(MESSAGE, 0, place + len(MESSAGE) - 1)
+            if place < 0:
+                break
+            yield at + place + 1
+        following = data[: len(MESSAGE) - 1]
+
+
+def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
+    """Where the turn begins; `starts` then go on before it."""
+    # As it is written: the id is the first member after the type.
+    begin = MESSAGE[1:] + b'"turn":%b,' % json.dumps(turn).encode("ascii")
+    for start in starts:
+        file.seek(start)
+        if file.read(len(begin)) == begin:
+            return start
+    return None
 
 
 def _ends_whole(file: IO[bytes]) -> bool:

@@ -20,6 +20,7 @@ from ..agent.failure import AgentError
 from ..agent.runner import Launch
 from ..agent.sentence import CHINESE, ENGLISH
 from ..agent.turn import Limits
+from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.private_files import NotPrivate
 from . import state
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return asyncio.run(_serve(asked))
     except AgentError as error:
         return _fail(str(error), asked.log_format)
-    except NotPrivate as error:
+    except (NotPrivate, FolderInUse) as error:
         return _fail(str(error), asked.log_format)
     except OSError as error:
         return _fail(f"The server cannot be started: {error}.", asked.log_format)

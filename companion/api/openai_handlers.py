@@ -57,7 +57,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     if fields.get("n", 1) != 1:
         raise Refusal(VALIDATION_ERROR, "openai_choices")
     text = _text(fields["messages"])
-    info = await services.agent.new_session(services.roots.folder(""))
+    info = await services.agent.new_session(services.roots.folder(""), is_temporary=True)
     try:
         if fields["model"] not in ANY_MODEL:
             await _choose(services, info.id, fields["model"])

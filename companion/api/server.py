@@ -82,7 +82,7 @@ class Server:
 
     async def start(self) -> None:
         """Listen; the agent is started when it is first needed. Raises OSError where the port or
-        the folder cannot be had, and NotPrivate."""
+        the folder cannot be had, FolderInUse, and NotPrivate."""
         settings = self._settings
         state.check_apart(self._folder, settings.roots)
         state.prepare(self._folder)
@@ -95,7 +95,11 @@ class Server:
             self._counting = asyncio.ensure_future(self._metrics.follow())
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
-        self.port = await self._http.start(settings.port, SHUTDOWN)
+        try:
+            self.port = await self._http.start(settings.port, SHUTDOWN)
+        except OSError:
+            await self.agent.stop()
+            raise
         self._dispatcher = self._make_dispatcher()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:

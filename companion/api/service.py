@@ -20,6 +20,7 @@ from ..agent import cli
 from ..agent.auth import from_environment
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
+from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
 from ..base.private_files import NotPrivate
@@ -142,7 +143,7 @@ class Service:
             return
         try:
             server = await self._started()
-        except (Refused, NotPrivate) as error:
+        except (Refused, NotPrivate, FolderInUse) as error:
             self._refusal = str(error)
             logger.warning("%s", error)
             return
@@ -161,7 +162,7 @@ class Service:
             logger.info("the API server has ended")
 
     async def _started(self) -> Server:
-        """Raises Refused, NotPrivate, ImportError."""
+        """Raises Refused, NotPrivate, FolderInUse, ImportError."""
         # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
         # thread for as long as some keystrokes take.
         from .server import Server, Settings, options

@@ -12,7 +12,7 @@ from ..agent import events, wire
 from ..agent.conversation import SessionInfo
 from ..agent.event_feed import Gone
 from ..agent.events import Event
-from ..agent.transcripts import History, PastTurn
+from ..agent.transcripts import PastTurn
 from . import stream
 from .files import readable
 from .handler_types import Answer, Inputs, Services
@@ -45,7 +45,7 @@ async def change(services: Services, inputs: Inputs) -> Answer:
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
     """Delete a conversation for good, here and in the agent's own files."""
-    services.agent.remove(inputs.fields["sessionId"])
+    await services.agent.remove(inputs.fields["sessionId"])
     return Answer("session_removed")
 
 
@@ -53,15 +53,13 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
     """What was said, by turns, in the order in which it was; the newest ones where `before`, the id
     of a turn, is not given. The pieces of an answer are joined."""
     fields = inputs.fields
-    turns = (await services.agent.history(fields["sessionId"])).turns
-    if "before" in fields:
-        ids = [turn.id for turn in turns]
-        if fields["before"] not in ids:
-            raise Refusal(TURN_NOT_FOUND, turn=fields["before"][:100])
-        turns = turns[: ids.index(fields["before"])]
-    page = turns[-int(fields.get("limit", USUAL)) :]
-    told = [_turn(turn, inputs.language) for turn in page]
-    return Answer("messages_told", {"messages": told, "hasMore": len(page) < len(turns)})
+    before = fields.get("before")
+    page = await services.agent.page(fields["sessionId"], int(fields.get("limit", USUAL)), before)
+    if page is None and before is not None:
+        raise Refusal(TURN_NOT_FOUND, turn=before[:100])
+    told = [_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
+    has_more = page is not None and page.has_earlier
+    return Answer("messages_told", {"messages": told, "hasMore": has_more})
 
 
 async def session_events(services: Services, inputs: Inputs) -> web.StreamResponse:
@@ -71,13 +69,15 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     # Before the transcript is read, so that nothing falls between.
     coming = services.agent.feed.follow(id, None)
     seen = inputs.request.headers.get(LAST_SEEN)
+    services.agent.check_session(id)
     if seen is None:
-        services.agent.check_session(id)
         return await stream.follow(services, inputs, coming)
-    told = list(_all(await services.agent.history(id)))
-    missed = _after(seen, told)
+    place = stream.parts_of(seen)
+    turns = await services.agent.since(id, place[0])
+    told = list(_all(id, turns or ()))
+    missed = _after(place, told)
     known = {event.turn_id: event.number for event in told}
-    del told
+    del turns, told
     return await stream.follow(services, inputs, _joined(missed, known, coming))
 
 
@@ -92,9 +92,8 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     return await stream.follow(services, inputs, coming)
 
 
-def _after(seen: str, told: Sequence[Event]) -> deque[Event]:
-    """The events after the one with this id. Raises Refusal."""
-    place = stream.parts_of(seen)
+def _after(place: tuple[str, int], told: Sequence[Event]) -> deque[Event]:
+    """The events after the one of this turn and number. Raises Refusal."""
     for index, event in enumerate(told):
         if (event.turn_id, event.number) == place:
             return deque(told[index + 1 :])
@@ -113,14 +112,10 @@ async def _joined(
             yield event
 
 
-def _all(history: History) -> Iterator[Event]:
-    for turn in history.turns:
-        yield _said(history, turn)
+def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[Event]:
+    for turn in turns:
+        yield Event(0, turn.time, id, turn.id, events.Message(turn.text, turn.files))
         yield from turn.events
-
-
-def _said(history: History, turn: PastTurn) -> Event:
-    return Event(0, turn.time, history.id, turn.id, events.Message(turn.text, turn.files))
 
 
 def _turn(turn: PastTurn, language: str) -> dict[str, Any]:

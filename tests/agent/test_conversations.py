@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from datetime import datetime, timezone
@@ -20,8 +22,21 @@ from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.agent.session_opener import Opened
 from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.base.folder_lock import FolderInUse
 
 PATIENCE = 30.0
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Locks a folder until it is killed.
+HOLDER = """
+import sys, time, types
+package = types.ModuleType("GeminiCompanion")
+package.__path__ = [sys.argv[1]]
+sys.modules["GeminiCompanion"] = package
+from GeminiCompanion.companion.base.folder_lock import FolderLock
+FolderLock(sys.argv[2]).acquire()
+print("locked", flush=True)
+time.sleep(600)
+"""
 ID = "a" * 32
 NOW = datetime.now(timezone.utc)
 
@@ -42,6 +57,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         launch = Launch((os.path.join(self.root, "no such program"),))
         agent = Agent(Options(launch, self.root, fallback=Credentials(API_KEY, "the-key")))
         await agent.load()
+        self.addAsyncCleanup(agent.stop)
         return agent
 
     def written(self, id: str = ID) -> Transcript:
@@ -52,6 +68,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         transcript.message("turn", "hello", [])
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
         transcript.event(Event(1, NOW, id, "turn", over))
+        transcript.write()
         return transcript
 
     async def refused(self, attempt: Any) -> str:
@@ -81,27 +98,69 @@ class WithoutACli(OnDisk):
         self.assertEqual(agent.sessions(), ())
         self.assertEqual(os.listdir(self.folder), [])
 
+    async def test_a_temporary_conversation_does_not_outlive_a_server_that_was_killed(self) -> None:
+        self.written()
+        temporary = self.written("b" * 32)
+        temporary.change(owned="yes", temporary="yes")
+        temporary.write()
+        agent = await self.started()
+        self.assertEqual([info.id for info in agent.sessions()], [ID])
+        self.assertFalse(os.path.exists(temporary.path))
+
+    async def test_of_two_servers_with_one_folder_the_second_says_which_process_has_it(
+        self,
+    ) -> None:
+        first = await self.started()
+        with self.assertRaises(FolderInUse) as caught:
+            await self.started()
+        self.assertIn(f"process {os.getpid()}", str(caught.exception))
+        await first.stop()
+        await self.started()
+
+    async def test_the_lock_of_a_process_that_was_killed_is_none(self) -> None:
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, ROOT, self.root], stdout=subprocess.PIPE
+        )
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        assert holder.stdout is not None
+        self.addCleanup(holder.stdout.close)
+        self.assertEqual(holder.stdout.readline(), b"locked\n")
+        with self.assertRaises(FolderInUse) as caught:
+            await self.started()
+        self.assertIn(f"process {holder.pid}", str(caught.exception))
+        holder.kill()
+        holder.wait()
+        await self.started()
+
 
 class CutOff(OnDisk):
+    async def last(self, agent: Agent) -> list[Event]:
+        """The events of the newest turn."""
+        page = await agent.page(ID, 1, None)
+        assert page is not None
+        return page.turns[-1].events
+
     async def test_a_turn_without_an_end_is_told_as_broken_off_and_its_file_is_left_alone(
         self,
     ) -> None:
         transcript = self.written()
         transcript.message("second", "and then?", [])
         transcript.event(Event(1, NOW, ID, "second", events.Content("Then")))
+        transcript.write()
         with open(transcript.path, "rb") as file:
             before = file.read()
         agent = await self.started()
-        story = (await agent.history(ID)).turns[-1].events
+        story = await self.last(agent)
         self.assertEqual([event.number for event in story], [1, 2])
         assert isinstance(story[-1].body, events.Error)
         self.assertEqual(story[-1].body.code, failure.STREAM_ERROR)
-        # Another server with the same folder may be at work on it, and end it.
         with open(transcript.path, "rb") as file:
             self.assertEqual(file.read(), before)
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
         transcript.event(Event(2, NOW, ID, "second", over))
-        story = (await agent.history(ID)).turns[-1].events
+        transcript.write()
+        story = await self.last(agent)
         self.assertEqual([event.body for event in story[1:]], [over])
 
 
@@ -139,7 +198,7 @@ class WithSessions(OnDisk):
         opening = asyncio.ensure_future(agent.models(self.workspace, ID))
         waiting = asyncio.ensure_future(agent.models(self.workspace, ID))
         # It has not come as far as to the session.
-        agent.remove(ID)
+        await agent.remove(ID)
         self.gate.set()
         for each in opening, waiting:
             self.assertEqual(await self.refused(each), failure.SESSION_NOT_FOUND)
@@ -154,7 +213,7 @@ class WithSessions(OnDisk):
         while not conversation._opening.locked():
             await asyncio.sleep(0)
         with self.assertRaises(AgentError) as caught:
-            agent.remove(ID)
+            await agent.remove(ID)
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         self.gate.set()
         await opening
@@ -163,6 +222,7 @@ class WithSessions(OnDisk):
         self.gate.set()
         transcript = self.written()
         transcript.change(mode="yolo")
+        transcript.write()
         agent = await self.started()
         refusal = AgentError(failure.VALIDATION_ERROR, "This folder is not trusted.")
         with mock.patch.object(Session, "choose", side_effect=refusal):
@@ -177,7 +237,9 @@ class WithSessions(OnDisk):
         self,
     ) -> None:
         self.gate.set()
-        self.written().change(mode="plan")
+        transcript = self.written()
+        transcript.change(mode="plan")
+        transcript.write()
         agent = await self.started()
         self.client.is_running = False
         died = AgentError(failure.STREAM_ERROR, "The Gemini CLI ended unexpectedly.")
@@ -209,9 +271,11 @@ class WithSessions(OnDisk):
         first = await self.started()
         theirs = await first.new_session(self.workspace)
         await first.models(self.workspace)
+        await first.stop()
         second = await self.started()
         self.assertEqual(len(second.sessions()), 2)
         await second.models(self.workspace, theirs.id)
+        await second.stop()
         third = await self.started()
         found = third._conversations.find(self.workspace, None, False)
         self.assertNotEqual(found.id, theirs.id)

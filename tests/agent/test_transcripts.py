@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+import time
 import tracemalloc
 import unittest
 from datetime import datetime, timezone
+from unittest import mock
 
-from GeminiCompanion.companion.agent import events, wire
+from GeminiCompanion.companion.agent import events, transcripts, wire
 from GeminiCompanion.companion.agent.events import END_TURN, Complete, Content, Event, Usage
 from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
-from GeminiCompanion.companion.agent.transcripts import History, Transcript, Transcripts
+from GeminiCompanion.companion.agent.transcripts import History, Page, Transcript, Transcripts
 
 ID = "a" * 32
+PATIENCE = 60.0
 NOW = datetime.now(timezone.utc)
 OVER = Complete(END_TURN, Usage(3, 4, {"a model": (3, 4)}))
 
@@ -25,6 +29,7 @@ class Files(unittest.TestCase):
         self.transcripts = Transcripts(os.path.join(temporary.name, "conversations"))
         self.transcript = self.transcripts.of(ID)
         self.transcript.begin("/work", NOW)
+        self.transcript.write()
 
     def again(self) -> Transcript:
         """As another run of the server has it."""
@@ -39,6 +44,7 @@ class Files(unittest.TestCase):
         self.transcript.message(id, f"message {id}", [])
         for number, body in enumerate(bodies, 1):
             self.transcript.event(Event(number, NOW, ID, id, body))
+        self.transcript.write()
 
     def damage(self, data: bytes) -> None:
         with open(self.transcript.path, "ab") as file:
@@ -50,6 +56,7 @@ class Files(unittest.TestCase):
         transcript = self.again()
         transcript.message("two", "second", [])
         transcript.event(Event(1, NOW, ID, "two", OVER))
+        transcript.write()
         self.assertEqual([turn.text for turn in self.history().turns], ["message one", "second"])
         self.assertTrue(self.history().turns[1].is_over)
 
@@ -99,10 +106,76 @@ class Files(unittest.TestCase):
         os.mkdir(os.path.join(self.transcripts.folder, "folder.jsonl"))
         self.assertEqual([each.path for each in self.transcripts], [self.transcript.path])
 
+    def ids(self, page: Page | None) -> list[str]:
+        assert page is not None
+        return [turn.id for turn in page.turns]
+
+    def test_pages_from_the_end_to_the_beginning_are_the_whole_conversation(self) -> None:
+        trap = Content('\n{"type":"message","turn":"0","text":"' + "ä" * 300)
+        for number in range(7):
+            self.turn(str(number), trap, OVER)
+            self.transcript.change(title=f"title {number}")
+        # So that lines, and beginnings of lines, lie across blocks.
+        for block in (1, 7, 64, 1 << 18):
+            with self.subTest(block), mock.patch.object(transcripts, "BLOCK", block):
+                newest = self.again().page(3, None)
+                self.assertEqual(self.ids(newest), ["4", "5", "6"])
+                middle = self.again().page(3, "4")
+                self.assertEqual(self.ids(middle), ["1", "2", "3"])
+                first = self.again().page(3, "1")
+                self.assertEqual(self.ids(first), ["0"])
+                assert newest is not None and middle is not None and first is not None
+                self.assertEqual(
+                    [page.has_earlier for page in (newest, middle, first)], [True, True, False]
+                )
+                whole = [*first.turns, *middle.turns, *newest.turns]
+                self.assertEqual(whole, self.history().turns)
+                self.assertEqual(self.again().since("5"), tuple(whole[5:]))
+
+    def test_a_page_before_a_turn_that_there_is_not_is_none(self) -> None:
+        self.assertEqual(self.again().page(3, None), Page((), False))
+        self.turn("one", OVER)
+        for unknown in ("two", "on", 'one"', "\n", "ä"):
+            self.assertIsNone(self.again().page(3, unknown))
+            self.assertIsNone(self.again().since(unknown))
+        self.assertEqual(self.again().page(3, "one"), Page((), False))
+
+    def test_a_page_of_a_long_conversation_takes_the_memory_of_the_page_only(self) -> None:
+        for number in range(200):
+            self.turn(str(number), Content("x" * 10_000), OVER)
+        size = os.path.getsize(self.transcript.path)
+        transcript = self.again()
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        transcript.page(2, None)
+        _now, peak = tracemalloc.get_traced_memory()
+        self.assertLess(peak, size // 2)
+
+    def test_what_is_told_is_on_disk_soon_and_in_its_order_without_anybody_asking(self) -> None:
+        for number in range(1, 501):
+            self.transcript.event(Event(number, NOW, ID, "one", Content(str(number))))
+        end = time.monotonic() + PATIENCE
+        while self.lines() < 501 and time.monotonic() < end:
+            time.sleep(0.01)
+        with open(self.transcript.path, "rb") as file:
+            numbers = [json.loads(line)["number"] for line in file.read().splitlines()[1:]]
+        self.assertEqual(numbers, list(range(1, 501)))
+
+    def lines(self) -> int:
+        with open(self.transcript.path, "rb") as file:
+            return file.read().count(b"\n")
+
+    def test_what_is_told_after_the_end_makes_no_file(self) -> None:
+        self.transcript.message("one", "hello", [])
+        self.transcript.remove()
+        self.turn("two", OVER)
+        self.assertFalse(os.path.exists(self.transcript.path))
+
     def test_a_summary_tells_what_the_whole_file_tells(self) -> None:
         trap = Content('{"type":"event","body":{"type":"complete"')
         self.turn("one", Content("Hello"), trap, OVER)
         self.transcript.change(session="s", title="A title")
+        self.transcript.write()
         self.turn("two", Content("Hello"), events.Error("CODE", "It broke off."))
         self.turn("three", Content("Hello"))
         summary = self.again().summary()

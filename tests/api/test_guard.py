@@ -583,8 +583,9 @@ class State(ApiTest):
         os.mkdir(folder)
         for _ in range(2):
             os.chmod(folder, 0o755)
-            self.another_server(folder)
+            server = self.another_server(folder)
             self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+            self.on_loop(server.stop())
             with open(os.path.join(folder, ".DS_Store"), "w", encoding="ascii"):
                 pass
 
@@ -599,8 +600,10 @@ class Token(ApiTest):
             self.assertEqual(file.read().strip(), self.server.token)
 
     def test_it_is_kept_between_starts(self) -> None:
-        folder = os.path.dirname(self.server.token_file)
-        self.assertEqual(self.another_server(folder).token, self.server.token)
+        first = self.another_server()
+        self.on_loop(first.stop())
+        folder = os.path.dirname(first.token_file)
+        self.assertEqual(self.another_server(folder).token, first.token)
 
     def test_another_server_has_another_one(self) -> None:
         self.assertNotEqual(self.another_server().token, self.server.token)

@@ -176,10 +176,12 @@ class Talk(ApiTest):
         first = self.another_server(folder)
         key = {"authType": "gemini-api-key", "apiKey": "the-key"}
         self.ask("POST", "/auth/config", key, server=first)
+        self.on_loop(first.stop())
         second = self.another_server(folder)
         kept = self.ask("GET", "/auth/status", server=second)["data"]
         self.assertEqual((kept["isAuthenticated"], kept["hasApiKey"]), (True, True))
         self.ask("POST", "/auth/logout", server=second)
+        self.on_loop(second.stop())
         third = self.another_server(folder)
         self.assertIsNone(self.ask("GET", "/auth/status", server=third)["data"]["authType"])
 

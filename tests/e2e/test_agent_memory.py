@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -138,9 +139,12 @@ class Lasting(AgentCase):
         self.model.will_play("slowly", ["one ", gate, "two"])
         turn = await first.chat(self.workspace, "slowly")
         await self.until(turn, Content)
+        # As it is on disk at that moment.
+        self.state = shutil.copytree(self.state, self.state + " of the next")
         second = await self.started()
-        history = await second.history(turn.session_id)
-        last = history.turns[-1].events[-1].body
+        page = await second.page(turn.session_id, 1, None)
+        assert page is not None
+        last = page.turns[-1].events[-1].body
         assert isinstance(last, events.Error)
         self.assertEqual(last.code, failure.STREAM_ERROR)
         gate.set()
@@ -152,7 +156,7 @@ class Lasting(AgentCase):
         turn, _story = await self.told(agent, "my secret")
         path = os.path.join(self.state, "conversations", turn.session_id + ".jsonl")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
-        agent.remove(turn.session_id)
+        await agent.remove(turn.session_id)
         self.assertEqual(agent.sessions(), ())
         for folder, _folders, names in os.walk(self.state):
             for name in names:

@@ -1,0 +1,66 @@
+"""The turns of one conversation as its transcript holds them: all of them, or a page."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Callable, Sequence, TypeVar
+
+from ..base.background import in_thread
+from . import events
+from .failure import INTERNAL_ERROR, STREAM_ERROR, AgentError
+from .sentence import sentence
+from .transcripts import History, Page, PastTurn, Summary, Transcript
+
+# Seconds for a transcript to be read.
+READING = 60.0
+# How a turn ends during which the server ended.
+BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
+
+T = TypeVar("T")
+
+
+class PastTurns:
+    """`summary` is what the transcript had when the server started. All methods raise AgentError
+    where the disk cannot be read."""
+
+    def __init__(self, transcript: Transcript, summary: Summary) -> None:
+        self._transcript = transcript
+        self._summary = summary
+
+    async def history(self) -> History:
+        """All that was said."""
+        history = await _read(self._transcript.read)
+        if history is None:
+            return History(self._summary.id, self._summary.workspace, self._summary.created)
+        self._end(history.turns)
+        return history
+
+    async def page(self, limit: int, before: str | None) -> Page | None:
+        """The last `limit` turns; those before the turn `before`, where that is given, and None
+        where there is no such turn."""
+        page = await _read(partial(self._transcript.page, limit, before))
+        self._end(page.turns if page is not None else ())
+        return page
+
+    async def since(self, turn: str) -> tuple[PastTurn, ...] | None:
+        """The turn and those that follow it; None where there is no such turn."""
+        turns = await _read(partial(self._transcript.since, turn))
+        self._end(turns or ())
+        return turns
+
+    def _end(self, turns: Sequence[PastTurn]) -> None:
+        """Those that were cut off by the end of a server."""
+        for turn in turns:
+            if turn.id in self._summary.unfinished and not turn.is_over:
+                number, time = len(turn.events) + 1, turn.last_time
+                event = events.Event(number, time, self._summary.id, turn.id, BROKEN_OFF)
+                turn.events.append(event)
+
+
+async def _read(work: Callable[[], T]) -> T:
+    try:
+        return await in_thread(work, READING)
+    except (OSError, asyncio.TimeoutError) as error:
+        told = sentence("The conversation cannot be read.")
+        raise AgentError(INTERNAL_ERROR, told) from error

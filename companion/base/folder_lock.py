@@ -1,0 +1,78 @@
+"""A folder that one process has for itself, until it lets go of it or ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+from .log import logger
+
+NAME = "lock"
+# Where the byte is that is locked on Windows, where nobody else can read what is locked.
+FAR = 1 << 20
+
+
+class FolderInUse(Exception):
+    """Another process has the folder; the text is a sentence for the user."""
+
+
+class FolderLock:
+    """On the file NAME in the folder, which stays there. The system itself takes the lock from a
+    process that has ended."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Raises FolderInUse, which names the other process, and OSError."""
+        if self._descriptor is not None:
+            return
+        path = os.path.join(self._folder, NAME)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if _lock(descriptor):
+            self._descriptor = descriptor
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, b"%d\n" % os.getpid())
+            return
+        holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
+        os.close(descriptor)
+        raise FolderInUse(
+            f"{self._folder} is in use by process {holder or 'unknown'}, another server. End that"
+            " one first, or use another folder."
+        )
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+            os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> bool:
+        os.lseek(descriptor, FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # Some network's file systems have no locks; one server there is better than none.
+            logger.warning("the folder cannot be locked: %s", error)
+        return True

@@ -1,0 +1,56 @@
+"""Work that writes to a disk, done soon in a thread of its own, for a loop that must not wait."""
+
+from __future__ import annotations
+
+import threading
+from typing import Callable
+
+from .log import logger
+
+# Seconds that the thread waits for more before it ends.
+LINGERING = 2.0
+
+
+class WriteBehind:
+    """Callable from any thread. The thread is there while there is work, and for a moment longer,
+    so nobody has to end it."""
+
+    def __init__(self) -> None:
+        # In the order in which they came; each one once.
+        self._work: dict[Callable[[], None], None] = {}
+        self._has_thread = self._is_working = False
+        self._changed = threading.Condition()
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Have it done, once, however often it is asked for before it begins."""
+        with self._changed:
+            self._work[work] = None
+            if self._has_thread:
+                self._changed.notify()
+                return
+            self._has_thread = True
+        threading.Thread(target=self._run, name="GeminiCompanion writer", daemon=True).start()
+
+    def finish(self) -> None:
+        """Wait until nothing is left to do."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._work and not self._is_working)
+
+    def _run(self) -> None:
+        """The boundary of the thread: a bug of ours costs the work that has it."""
+        while True:
+            with self._changed:
+                self._is_working = False
+                if not self._work:
+                    self._changed.notify_all()
+                    self._changed.wait(LINGERING)
+                if not self._work:
+                    self._has_thread = False
+                    return
+                work = next(iter(self._work))
+                del self._work[work]
+                self._is_working = True
+            try:
+                work()
+            except Exception:
+                logger.exception("something was not written")
