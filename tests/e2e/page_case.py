@@ -1,12 +1,18 @@
 """The API's web page in a headless Chromium on this machine, which reaches nothing else.
 
+def setUpModule() -> None:
+    PageCase.start()                             # one server, one CLI, one browser for the module
+
+def tearDownModule() -> None:
+    PageCase.stop()
+
 class Example(PageCase):
     @on_loop
     async def test_it(self) -> None:
         page = await self.page()                 # Playwright's, ready for a message
         await self.say(page, "hello")
         await self.answered(page)
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
 The browser is CHROMIUM of the environment, or one of the usual names in PATH, or the one that
 `make setup-browser` unpacks.
@@ -14,12 +20,15 @@ The browser is CHROMIUM of the environment, or one of the usual names in PATH, o
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 import unittest
 from collections import defaultdict
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Callable
 
-from agent_case import ROOT
+from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
 
@@ -37,7 +46,24 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (it) => violations.push(it.blockedURI));
 """
 
+# What axe finds that keeps somebody from using the page: each rule with the elements that break it.
+ASK_AXE = """
+async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]);
+}
+"""
+
 expect.set_options(timeout=PATIENCE)
+
+
+@functools.lru_cache(maxsize=None)
+def axe() -> str:
+    path = os.path.join(HERE, "node_modules", "axe-core", "axe.min.js")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 @unittest.skipUnless(program(), "no Chromium found: put one into PATH")
@@ -45,11 +71,27 @@ class PageCase(ApiCase):
     # Seconds that a page may take to come back, on a busy machine.
     api: dict[str, Any] = {"grace": 20.0}
     browser: Browser
+    shared = ExitStack()
+
+    @classmethod
+    def start(cls) -> None:
+        """For all classes of a module: the CLI takes seconds to start, and a browser one."""
+        if program() and os.path.exists(PROGRAM):
+            super().setUpClass()
+            cls.run_soon(cls.start_browser())
+
+    @classmethod
+    def stop(cls) -> None:
+        cls.shared.close()
 
     @classmethod
     def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.run_soon(cls.start_browser())
+        """`start` has been there."""
+
+    @classmethod
+    def addClassCleanup(cls, function: Callable[..., Any], /, *args: Any, **more: Any) -> None:
+        # Not with the class that happens to run: the next one goes on with all of it.
+        cls.shared.callback(function, *args, **more)
 
     @classmethod
     async def start_browser(cls) -> None:
@@ -64,9 +106,18 @@ class PageCase(ApiCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.addCleanup(self.run_soon, self.forget_all())
         # By page: addresses that it asked for; uncaught exceptions, and errors in the console.
         self.requests: dict[Page, list[str]] = defaultdict(list)
         self.complaints: dict[Page, list[str]] = defaultdict(list)
+
+    async def forget_all(self) -> None:
+        """Nothing of a test is there for the next one: neither tabs nor conversations."""
+        for context in self.browser.contexts:
+            await context.close()
+        await self.agent.end_turns()
+        for info in self.agent.sessions():
+            await self.agent.remove_when_over(info.id)
 
     async def open(self, url: str, language: str = "en-US") -> Page:
         """A tab with a storage of its own."""
@@ -117,6 +168,20 @@ class PageCase(ApiCase):
 
     def seen(self, page: Page, selector: str) -> Locator:
         return page.locator(selector).locator("visible=true")
+
+    async def assert_sound(self, page: Page) -> None:
+        """It is calm, and axe finds nothing serious, in the light and in the dark."""
+        await self.assert_calm(page)
+        for scheme in ("dark", "light"):
+            await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            await self.assert_accessible(page)
+
+    async def assert_accessible(self, page: Page) -> None:
+        """As the page looks now, in the state in which it is."""
+        if not await page.evaluate("'axe' in window"):
+            await page.evaluate(axe())
+        found = await page.evaluate(ASK_AXE)
+        self.assertEqual(found, [])
 
     async def assert_calm(self, page: Page) -> None:
         """Nothing was asked of anybody else, nothing thrown, nothing blocked."""

@@ -14,6 +14,14 @@ from page_case import PageCase  # noqa: E402
 from playwright.async_api import expect  # noqa: E402
 
 
+def setUpModule() -> None:
+    PageCase.start()
+
+
+def tearDownModule() -> None:
+    PageCase.stop()
+
+
 class Chat(PageCase):
     @on_loop
     async def test_an_answer_appears_while_it_is_said_with_its_thoughts_folded(self) -> None:
@@ -32,7 +40,7 @@ class Chat(PageCase):
         await page.click(".thoughts summary")
         self.assertEqual(await self.count(page, ".thoughts p"), 1)
         self.assertEqual(await self.count(page, "#send"), 1)
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_a_file_is_written_once_its_diff_was_allowed(self) -> None:
@@ -53,7 +61,7 @@ class Chat(PageCase):
         self.assertEqual(self.read("a.txt"), content)
         self.assertEqual(await self.count(page, ".question"), 0)
         self.assertEqual(await self.text(page, ".call .status"), "done")
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_what_is_rejected_is_not_written(self) -> None:
@@ -65,7 +73,7 @@ class Chat(PageCase):
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), "old\n")
         self.assertEqual(await self.text(page, ".call .status"), "failed")
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_a_turn_can_be_stopped(self) -> None:
@@ -137,7 +145,7 @@ class InSight(PageCase):
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), "new\n" * 300)
         await expect(page.locator("#message")).to_be_focused()
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
 
 class Editing(PageCase):
@@ -159,7 +167,7 @@ class Editing(PageCase):
         with open(path, newline="") as file:
             self.assertEqual(file.read(), "one\r\nzwei\r\n")
         self.assertIn("+ zwei", await self.text(page, ".diff"))
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_what_a_field_would_hide_or_change_is_not_edited(self) -> None:
@@ -208,7 +216,7 @@ class Markdown(PageCase):
         await page.click(".copy")
         await expect(page.locator(".copy")).to_have_text("Copied")
         self.assertEqual(await page.evaluate("navigator.clipboard.readText()"), code)
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
 
 class Listed(PageCase):
@@ -243,7 +251,7 @@ class Listed(PageCase):
         await page.click("[aria-label='Delete “fruit”']")
         await page.click("#remove-yes")
         await expect(page.locator("article")).to_have_count(0)
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
 
 class Many(PageCase):
@@ -338,7 +346,7 @@ class Hostile(PageCase):
         )
         self.assertEqual(await page.evaluate("document.querySelectorAll('#log a').length"), 0)
         self.assertNotIn("owned", await page.evaluate("document.title"))
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
 
 class Token(PageCase):
@@ -379,7 +387,7 @@ class ComingBack(PageCase):
         gate.set()
         await self.answered(page)
         self.assertEqual(await self.text(page, ".prose"), "Half and half.")
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_a_question_is_there_again_after_a_reload(self) -> None:
@@ -423,7 +431,7 @@ class Login(PageCase):
         await expect(page.locator("#account-button")).to_have_attribute("data-ok", "true")
         self.assertEqual(await page.evaluate("document.querySelector('#api-key').value"), "")
         await expect(page.locator("#account")).not_to_have_attribute("open", "")
-        await self.assert_calm(page)
+        await self.assert_sound(page)
 
     @on_loop
     async def test_it_speaks_the_language_of_the_browser(self) -> None:
