@@ -14,6 +14,9 @@ import sys
 import tempfile
 from typing import Any, Dict, Iterator, List, Optional
 
+from tools import libraries
+from tools.package import WHOLE, NoCheckout, downloaded, exported, whole, zipped
+
 from .table import Aim, Row, median_row, millisecond_row, missing, quantile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -32,7 +35,8 @@ COMPUTED_AIM = Aim(1000.0, False, "at most 1 s")
 SCROLLING_AIM = Aim(1.0, False, "at most 1 ms")
 MEMORY_AIM = Aim(20.0, False, "at most 20 MiB")
 MEMORY = "memory added by the package"
-OWN_MEMORY = "  where another package has loaded asyncio and aiohttp"
+FILE_MEMORY = "  from its file, compiled at each start"
+OWN_MEMORY = "  of the plain one, where another package has loaded asyncio and aiohttp"
 LIBRARIES = "asyncio,aiohttp,aiohttp.web_server"
 
 
@@ -43,12 +47,35 @@ def measure() -> Iterator[Row]:
         detail = f"longest gap between 1 ms ticks {gap * 1e3:,.1f} ms"
         yield millisecond_row(f"editor's thread held by {name}", callback, detail, HELD_AIM)
     yield from _review_rows([_report("review.py", []) for _ in range(REVIEWS)])
-    with tempfile.TemporaryDirectory() as empty:
-        package = ["--package", empty]
-        runs = [_report("load.py", package, ROOT, "") for _ in range(LOADS)]
-        beside = [_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _loading(folder)
+
+
+def _loading(folder: str) -> Iterator[Row]:
+    """The package with all that it carries: from a folder with its compiled modules, which the
+    first load writes and is not counted, and from the file that users have."""
+    try:
+        files = whole(exported(), downloaded())
+    except (NoCheckout, libraries.Unavailable) as error:
+        yield missing(MEMORY, f"the package cannot be built: {error}")
+        return
+    unpacked, file = os.path.join(folder, "GeminiCompanion"), os.path.join(folder, WHOLE)
+    for path, data in files.items():
+        os.makedirs(os.path.dirname(os.path.join(unpacked, path)), exist_ok=True)
+        with open(os.path.join(unpacked, path), "wb") as out:
+            out.write(data)
+    with open(file, "wb") as out:
+        out.write(zipped(files))
+    package = ["--package", os.path.join(folder, "empty")]
+    os.mkdir(package[1])
+    runs = [_report("load.py", package, unpacked, "") for _ in range(LOADS + 1)][1:]
+    from_file = [_report("load.py", package, file, "") for _ in range(LOADS)]
+    beside = [_report("load.py", package, ROOT, LIBRARIES) for _ in range(LOADS)]
     yield from _load_rows(runs)
-    yield from _memory_rows(runs, beside)
+    yield _round_row(
+        "  from its file, compiled at each start", [it["in all"] for it in from_file], None
+    )
+    yield from _memory_rows(runs, from_file, beside)
 
 
 def _report(script: str, options: List[str], *arguments: str) -> Any:
@@ -118,10 +145,16 @@ def _load_rows(runs: List[Dict[str, Any]]) -> Iterator[Row]:
         yield _round_row(name, [run[key] for run in runs], aim)
 
 
-def _memory_rows(runs: List[Dict[str, Any]], beside: List[Dict[str, Any]]) -> Iterator[Row]:
+def _memory_rows(
+    runs: List[Dict[str, Any]], from_file: List[Dict[str, Any]], beside: List[Dict[str, Any]]
+) -> Iterator[Row]:
     """With its libraries, and beside a package that has them already."""
     if runs[0]["memory"] is None:
         yield missing(MEMORY, "needs /proc")
         return
-    for name, some, aim in ((MEMORY, runs, MEMORY_AIM), (OWN_MEMORY, beside, None)):
+    for name, some, aim in (
+        (MEMORY, runs, MEMORY_AIM),
+        (FILE_MEMORY, from_file, None),
+        (OWN_MEMORY, beside, None),
+    ):
         yield median_row(name, [run["memory"] / 1024**2 for run in some], " MiB", 1, aim)

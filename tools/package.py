@@ -42,7 +42,10 @@ USERS = {
     "companion/api/validation.py": ("jsonschema",),
     **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }
-NOTE = b'"""Libraries of others, unchanged but for their imports of each other; see licenses/."""\n'
+NOTE = (
+    b'"""Libraries of others, unchanged but for their imports of each other, and without the client'
+    b'\nof aiohttp; see licenses/."""\n'
+)
 # Wheels of one machine: what is carried of them is the same on all.
 MACHINE = Machine("linux", "", {}, "x86_64")
 # What a zip can say of the past.

@@ -348,6 +348,14 @@ class Carried(Built):
             version = re.findall(r'(?m)^__version__ = "(.*)"', text)
             self.assertIn(f"aiohttp=={version[0]}", closure.carried(host))
 
+    def test_the_server_is_carried_without_the_client_that_comes_with_it(self) -> None:
+        for folder in package.SETS.values():
+            start = f"carried/{folder}/aiohttp/"
+            names = {it[len(start) :] for it in self.content(WHOLE) if it.startswith(start)}
+            with self.subTest(folder):
+                self.assertEqual({it for it in names if "client" in it}, {"client_exceptions.py"})
+                self.assertLessEqual({"web.py", "web_server.py", "http_parser.py"}, names)
+
     def test_each_module_is_imported_from_inside_the_zip_and_none_leaks(self) -> None:
         paths = [path for path, _data in self.sources(HOST)]
         modules = [
