@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema run api test fuzz soak check format bench review install uninstall package release-check advisories
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients run api test fuzz soak check format bench review install uninstall package release-check advisories
 
 all: check test
 
@@ -41,8 +41,12 @@ setup-node: setup-python
 setup-browser: setup-node
 	@$(PY) tools/setup.py browser
 
+# For the tests that ask all of the API by its description, and by clients that others wrote.
 setup-schema: setup-python
 	@$(PY) tools/setup.py schema
+
+setup-clients: setup-python
+	@$(PY) tools/setup.py clients
 
 run: setup-python
 	@$(PY) -m headless "$(FOLDER)"
@@ -53,7 +57,7 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup setup-browser setup-schema
+test: setup setup-browser setup-schema setup-clients
 	@$(PY) tools/run_tests.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; below half an hour.
@@ -65,7 +69,7 @@ MINUTES ?= 1
 soak: setup
 	$(PY) -m bench.soak $(MINUTES)
 
-check: setup
+check: setup-python
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) tools/check_types.py
@@ -76,7 +80,7 @@ check: setup
 review: setup-python
 	$(PY) -m tools.review
 
-format: setup
+format: setup-python
 	$(PY) -m ruff check --fix-only .
 	$(PY) -m ruff format .
 

@@ -1,5 +1,5 @@
 """Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `browser`,
-`schema`).
+`schema`, `clients`).
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -12,7 +12,8 @@ import platform
 import shutil
 import subprocess
 import sys
-from typing import List
+from functools import partial
+from typing import Callable, Dict, List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
@@ -82,9 +83,14 @@ def set_up_python() -> None:
     set_done(stamp, value)
 
 
-def set_up_apart(name: str) -> str:
+def set_up_apart(name: str) -> None:
     """A virtual environment of its own for requirements/`name`.txt, whose libraries are many and
-    have nothing to do with ours; its Python."""
+    have nothing to do with ours, where this Python is new enough: `schema` asks the API's server
+    all that its description allows, `clients` are those that others wrote; see
+    tests/e2e/test_api_schema and test_api_clients."""
+    if sys.version_info < OLDEST_APART:
+        print("requirements/%s.txt needs Python %d.%d or newer." % (name, *OLDEST_APART))
+        return
     # Inside the other one, and so gone whenever that one is made anew.
     venv = os.path.join(VENV, name)
     requirements = os.path.join(ROOT, "requirements", name + ".txt")
@@ -95,17 +101,6 @@ def set_up_apart(name: str) -> str:
         pip = [python_of(venv), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.check_call(pip + ["-r", requirements])
         set_done(stamp, value)
-    return python_of(venv)
-
-
-def set_up_schema() -> None:
-    """What asks the API's server all that its description allows, and clients that others wrote;
-    see tests/e2e/test_api_schema and test_api_clients."""
-    if sys.version_info < OLDEST_APART:
-        print("schemathesis and others' clients need Python %d.%d or newer." % OLDEST_APART)
-        return
-    for name in ("schema", "clients"):
-        set_up_apart(name)
 
 
 def set_up_node() -> None:
@@ -152,10 +147,13 @@ def has_node() -> bool:
     return int(version.lstrip("v").split(".")[0]) >= 20
 
 
+PARTS: Dict[str, Callable[[], None]] = {
+    "python": set_up_python,
+    "node": set_up_node,
+    "browser": set_up_browser,
+    "schema": partial(set_up_apart, "schema"),
+    "clients": partial(set_up_apart, "clients"),
+}
+
 if __name__ == "__main__":
-    {
-        "python": set_up_python,
-        "node": set_up_node,
-        "browser": set_up_browser,
-        "schema": set_up_schema,
-    }[sys.argv[1]]()
+    PARTS[sys.argv[1]]()
