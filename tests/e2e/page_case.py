@@ -52,7 +52,7 @@ async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]);
+    .map(({ id, nodes }) => [id, ...nodes.map((it) => it.html + it.failureSummary)]);
 }
 """
 
