@@ -205,12 +205,19 @@ def _read(file: BinaryIO) -> Original:
             return Original("", exists=True, note=LATE)
     if not size and file.read(1):
         return Original("", exists=True, note="The file does not say how large it is.")
-    whole = size <= LARGE
-    original = _decode(bytes(data if whole else data[:BEGINNING]), whole)
-    if not whole and not original.note:
+    if size <= LARGE:
+        whole = bytes(data)
+        return replace(_decode(whole, True), digest=digest.hexdigest(), data=whole)
+    original = _decode(bytes(data[:BEGINNING]), False)
+    if not original.note:
         note = f"The file has {size} bytes; only its beginning is shown."
         original = replace(original, note=note, traits=original.traits + (CUT,))
-    return replace(original, digest=digest.hexdigest(), data=bytes(data) if whole else None)
+    return replace(original, digest=digest.hexdigest())
+
+
+def of_bytes(data: bytes) -> Original:
+    """What `read` gives for a file with these bytes."""
+    return replace(_decode(data, True), digest=hashlib.sha256(data).hexdigest(), data=data)
 
 
 def _decode(data: bytes, whole: bool) -> Original:

@@ -52,7 +52,7 @@ class Running:
         self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
         self.resting = Resting(self.reviews)
         tell = self.editor.tell
-        self.history = History(self.companion, tell)
+        self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.reviews, tell)
         self.diffs = Actions(self.companion, self.editor, self.reviews)
         self.accepting = Accepting(
@@ -83,6 +83,7 @@ class Running:
     def start(self) -> None:
         """To be called where somebody can stop it, should something fail."""
         self.companion.start()
+        self.history.load()
         self.windows.start()
         if self._is_first:
             self.welcome.show(sublime.active_window())

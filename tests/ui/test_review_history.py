@@ -8,10 +8,12 @@ from typing import Any, Generator
 from unittest import mock
 
 import sublime
-from GeminiCompanion.companion.ide import file_content
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide import accepted_edits, file_content
+from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ui.review import comments, decisions, history, lookup, marks
-from GeminiCompanion.companion.ui.review.history import Edit, History
+from GeminiCompanion.companion.ui.review.history import History
 from GeminiCompanion.companion.ui.review.record import Comment
 
 from .adapter import text_of
@@ -109,6 +111,54 @@ class Undoing(HistoryCase):
         return [it for it in self.running().history._edits if it.path == self.path]
 
 
+class AfterARestart(HistoryCase):
+    def saved(self) -> list[Edit]:
+        """Those of the file that would outlive a crash at this moment."""
+        folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
+        return [it for it in accepted_edits.load(folder) if it.path == self.path]
+
+    def restart(self) -> Steps:
+        plugin._host.stop()
+        yield lambda: self.cli.stream_ended.is_set()
+        plugin._host.start()
+        yield lambda: plugin._host.environment(self.window)
+        self.cli.resume()
+        yield self.cli.connected
+        yield lambda: any(it.path == self.path for it in self.running().history._edits)
+
+    def test_an_accepted_edit_is_undone_byte_for_byte(self) -> Steps:
+        old = "\ufeffone\r\ntwo\r\n"
+        yield from self.accept(old, "\ufeffone\n2\n", "\ufeffone\r\n2\r\n")
+        yield self.saved
+        yield from self.restart()
+        yield from self.choose(1)
+        yield lambda: content(self.path) == old.encode()
+        yield lambda: not self.saved()
+
+    def test_what_somebody_changed_meanwhile_is_not_overwritten(self) -> Steps:
+        yield from self.accept("old\n", "new\n")
+        yield self.saved
+        yield from self.restart()
+        self.write("file.txt", "somebody's\n")
+        told = self.told()
+        yield from self.choose(1)
+        yield lambda: any(history.CHANGED in each for each in told)
+        self.assertEqual(content(self.path), b"somebody's\n")
+        self.assertEqual(self.tabs()["file.txt (before the edit)"], "old\n")
+
+    def test_the_texts_of_a_file_that_is_excluded_are_not_saved(self) -> Steps:
+        yield from self.propose("old\n", "new\n", ".env")
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        excluded = self.path
+        # What is saved after it shows that it was not.
+        yield from self.accept("old\n", "new\n")
+        yield self.saved
+        self.path = excluded
+        self.assertEqual(self.saved(), [])
+        self.assertIn(excluded, [it.path for it in self.running().history._edits])
+
+
 class Showing(HistoryCase):
     def test_before_and_after_are_shown_as_a_difference(self) -> Steps:
         yield from self.accept("same\nold\n", "same\nnew\n")
@@ -119,7 +169,7 @@ class Showing(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        History(self.running().companion, told.append).choose(self.window)
+        History(self.running().companion, told.append, "").choose(self.window)
         self.assertEqual(told, [history.NOTHING])
 
 
@@ -129,7 +179,7 @@ class Limits(ReviewCase):
         return Edit(window_id, name, before, "", "", time.time())
 
     def test_each_window_has_its_last_fifty(self) -> None:
-        found = History(self.running().companion, lambda sentence: None)
+        found = History(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(2, "other"))
         for number in range(history.MAX_EDITS + 5):
             found.add(self.edit(1, str(number)))
@@ -138,14 +188,14 @@ class Limits(ReviewCase):
 
     def test_the_oldest_make_way_for_large_ones(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = History(self.running().companion, lambda sentence: None)
+        found = History(self.running().companion, lambda sentence: None, "")
         for name in ("a", "b", "c"):
             found.add(self.edit(1, name, 40))
         self.assertEqual([it.path for it in found._edits], ["b", "c"])
 
     def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(self) -> None:
         told: list[str] = []
-        found = History(self.running().companion, told.append)
+        found = History(self.running().companion, told.append, "")
         unknown = Original("", exists=True, note="The file cannot be read.")
         found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         panels = self.panels()
@@ -156,10 +206,10 @@ class Limits(ReviewCase):
 
     def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
-        found = History(self.running().companion, lambda sentence: None)
+        found = History(self.running().companion, lambda sentence: None, "")
         found.add(self.edit(1, "small", 40))
         found.add(self.edit(1, "large", 101))
-        self.assertEqual([it.problem for it in found._edits], ["", history.TOO_LARGE])
+        self.assertEqual([it.problem for it in found._edits], ["", accepted_edits.TOO_LARGE])
         self.assertLess(found._edits[1].size, 40)
 
 

@@ -12,16 +12,18 @@ import sublime
 
 from ...base.comparison import Comparison
 from ...base.digest import Digest
+from ...ide.accepted_edits import Edit
 from ...ide.events import FileAsked, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
-from .. import queues
+from .. import queues, sharing
 from ..editor import SublimeEditor
 from . import decisions, pair
 from .actions import Actions
 from .changes import FORGOTTEN, ask_whether_to_reject
 from .conflicts import Conflicts
-from .history import Edit, History
+from .decisions import ClaimedDiff
+from .history import History
 from .lookup import path_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
@@ -166,8 +168,8 @@ class Accepting:
         claimed = self._actions.decide(view, accept=True)
         if claimed is None:
             return
-        record, text = claimed.record, claimed.text
-        edit = Edit(record.window_id, record.path, present, text, record.client, time.time())
+        text = claimed.text
+        edit = _edit(claimed, present, text)
         if text is None and digest is not None:
             # The CLI writes what it proposed, of which the view has the changed parts.
             self._companion.post(WorkAsked(lambda: digest.new_text, partial(self._add, edit)))
@@ -178,3 +180,17 @@ class Accepting:
     def _add(self, edit: Edit, text: str | None) -> None:
         """On the companion's thread."""
         queues.on_ui_thread(partial(self._history.add, replace(edit, after=text)))
+
+
+def _edit(claimed: ClaimedDiff, present: Original, text: str | None) -> Edit:
+    record, window = claimed.record, claimed.window
+    return Edit(
+        record.window_id,
+        record.path,
+        present,
+        text,
+        record.client,
+        time.time(),
+        tuple(window.folders()),
+        sharing.of(window),
+    )

@@ -1,12 +1,11 @@
-"""The edits that the user accepted: shown again, and undone where nobody has gone on; UI thread
-only."""
+"""The edits that the user accepted: shown again, and undone where nobody has gone on, after a
+restart, too; UI thread only."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Callable
 
@@ -14,6 +13,8 @@ import sublime
 
 from ...base.comparison import compare
 from ...base.unified import unified
+from ...ide import accepted_edits
+from ...ide.accepted_edits import Edit
 from ...ide.events import FilePutBack, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
@@ -24,61 +25,75 @@ MAX_EDITS = 50
 MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
-TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
-NOT_KNOWN = "The accepted text is not known whole; the edit cannot be undone here."
 NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" tells more.'
 CHANGED = "The file has changed since: nothing was undone. The three texts are in tabs."
 UNSAVED = "The file has unsaved changes: nothing was undone. The three texts are in tabs."
 
 
-@dataclass(frozen=True)
-class Edit:
-    """`before` is the file as it was; `after` the accepted text with `\\n` line ends, None where it
-    is not known whole; `client` names its CLI; `at` is in seconds since the epoch."""
-
-    window_id: int
-    path: str
-    before: Original
-    after: str | None
-    client: str
-    at: float
-
-    @property
-    def size(self) -> int:
-        return len(self.before.data or b"") + len(self.before.text) + len(self.after or "")
-
-    @property
-    def problem(self) -> str:
-        """Why it can neither be shown nor undone; empty where it can."""
-        if self.before.note:
-            return self.before.note
-        return NOT_KNOWN if self.after is None else ""
-
-    def without_texts(self) -> Edit:
-        before = replace(self.before, text="", data=None, note=TOO_LARGE)
-        return replace(self, before=before, after=None)
-
-
 class History:
-    """That of one companion."""
+    """That of one companion; `folder` is where it outlives the editor."""
 
-    def __init__(self, companion: Companion, tell: Callable[[str], None]) -> None:
+    def __init__(self, companion: Companion, tell: Callable[[str], None], folder: str) -> None:
         self._companion = companion
         self._tell = tell
+        self._folder = folder
         self._edits: deque[Edit] = deque()
+        # Nothing is saved before it is known what was.
+        self._is_loaded = False
+        self._is_saving = False
+        # Whether something has changed since the last save began.
+        self._is_changed = False
+        self._problem = ""
+
+    def load(self) -> None:
+        """Take up what earlier runs of the editor saved."""
+        self._companion.post(WorkAsked(partial(accepted_edits.load, self._folder), self._found))
+
+    def _found(self, saved: list[Edit] | None) -> None:
+        """On the companion's thread."""
+        if saved is not None:
+            queues.on_ui_thread(partial(self._loaded, saved))
+
+    def _loaded(self, saved: list[Edit]) -> None:
+        self._is_loaded = True
+        self._edits.extendleft(reversed(saved))
+        if self._is_changed:
+            self._save()
 
     def add(self, edit: Edit) -> None:
         """The user accepted it."""
         self._edits.append(edit if edit.size <= MAX_BYTES else edit.without_texts())
-        own = [it for it in self._edits if it.window_id == edit.window_id]
+        own = [it for it in self._edits if it.is_of(edit.window_id, edit.folders)]
         if len(own) > MAX_EDITS:
             self._edits.remove(own[0])
         while sum(it.size for it in self._edits) > MAX_BYTES:
             self._edits.popleft()
+        self._save()
+
+    def _save(self) -> None:
+        """One after the other, and once more where something has changed meanwhile."""
+        self._is_changed = True
+        if self._is_loaded and not self._is_saving:
+            self._is_saving, self._is_changed = True, False
+            work = partial(accepted_edits.save, self._folder, tuple(self._edits))
+            self._companion.post(WorkAsked(work, self._was_saved))
+
+    def _was_saved(self, problem: str | None) -> None:
+        """On the companion's thread."""
+        queues.on_ui_thread(partial(self._saved, problem or ""))
+
+    def _saved(self, problem: str) -> None:
+        self._is_saving = False
+        if problem and problem != self._problem:
+            self._tell(problem)
+        self._problem = problem
+        if self._is_changed:
+            self._save()
 
     def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and what becomes of it."""
-        edits = [it for it in reversed(self._edits) if it.window_id == window.id()]
+        folders = window.folders()
+        edits = [it for it in reversed(self._edits) if it.is_of(window.id(), folders)]
         if not edits:
             self._tell(NOTHING)
             return
@@ -155,6 +170,7 @@ class History:
                 _load_again(each, edit)
             if edit in self._edits:
                 self._edits.remove(edit)
+                self._save()
         self._tell(problem or f"{os.path.basename(edit.path)} is as it was before the edit.")
 
     def _refuse(
@@ -179,9 +195,14 @@ def _difference(edit: Edit) -> str:
 
 
 def _item(edit: Edit) -> sublime.QuickPanelItem:
-    when = time.strftime("%H:%M:%S", time.localtime(edit.at))
+    when = time.localtime(edit.at)
+    is_today = when[:3] == time.localtime()[:3]
     details = [os.path.dirname(edit.path), *(it for it in (edit.client, edit.problem) if it)]
-    return sublime.QuickPanelItem(os.path.basename(edit.path), details, when)
+    return sublime.QuickPanelItem(
+        os.path.basename(edit.path),
+        details,
+        time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M", when),
+    )
 
 
 def _load_again(window: sublime.Window, edit: Edit) -> None:

@@ -1,0 +1,158 @@
+"""Accepted edits in a folder: what comes back of them, and what is never written there."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import time
+import unittest
+from dataclasses import replace
+from typing import Any
+
+from GeminiCompanion.companion.ide import accepted_edits
+from GeminiCompanion.companion.ide.accepted_edits import Edit
+from GeminiCompanion.companion.ide.file_content import Original, of_bytes
+from GeminiCompanion.companion.ide.sharing import Sharing
+
+RULES = Sharing()
+
+
+def edit(
+    name: str = "a.py", old: bytes | None = b"old\r\n", new: str = "new\n", **more: Any
+) -> Edit:
+    before = of_bytes(old) if old is not None else Original("", exists=False)
+    at = more.pop("at", time.time())
+    return Edit(7, f"/work/{name}", before, new, "Gemini CLI", at, ("/work",), RULES, **more)
+
+
+class Saved(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "cache", "edits")
+
+    def save(self, *edits: Edit) -> None:
+        self.assertEqual(accepted_edits.save(self.folder, edits), "")
+
+    def names(self) -> list[str]:
+        """Of the files that come back, in the order of their edits."""
+        return [os.path.basename(it.path) for it in accepted_edits.load(self.folder)]
+
+    def test_comes_back_exact_but_for_the_window_that_is_gone(self) -> None:
+        for old, new in (
+            (b"\xef\xbb\xbfone\r\ntwo", "\ufeffone\n2"),
+            ("\u00e9".encode("utf-16"), "x"),
+            (None, "\U0001f600 \ud800\n"),
+            (b"", ""),
+        ):
+            with self.subTest(old=old):
+                saved = edit("a.py", old, new)
+                self.save(saved)
+                expected = replace(saved, window_id=0, rules=None)
+                self.assertEqual(accepted_edits.load(self.folder), [expected])
+
+    def test_what_is_not_among_the_edits_any_more_is_taken_away(self) -> None:
+        one, two = edit("1"), edit("2")
+        self.save(one, two)
+        self.save(two)
+        self.assertEqual(self.names(), ["2"])
+        self.save()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_oldest_make_way_where_all_are_too_large(self) -> None:
+        text = "x" * (accepted_edits.MAX_SAVED * 3 // 4)
+        count = accepted_edits.MAX_ALL_SAVED // len(text)
+        edits = [edit(str(at), b"", text, at=time.time() - 100 + at) for at in range(count + 2)]
+        self.save(*edits[:-1])
+        self.save(*edits)
+        self.assertEqual(self.names(), [str(at) for at in range(2, count + 2)])
+        size = sum(entry.stat().st_size for entry in os.scandir(self.folder))
+        self.assertLessEqual(size, accepted_edits.MAX_ALL_SAVED)
+
+    def test_what_cannot_be_undone_or_is_too_large_is_not_saved(self) -> None:
+        unknown = Original("", exists=True, note="The file cannot be read.")
+        self.save(
+            replace(edit("1"), before=unknown),
+            replace(edit("2"), after=None),
+            edit("3", b"x" * accepted_edits.MAX_SAVED),
+            edit("4", b"", "\u4e00" * (accepted_edits.MAX_SAVED // 3)),
+        )
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_nothing_of_an_excluded_file_is_saved_while_sharing_is_paused_neither(self) -> None:
+        paused = Sharing(paused=True, only_project_files=True)
+        self.save(edit(".env"), replace(edit("b.py"), rules=paused, folders=()))
+        self.assertEqual(self.names(), ["b.py"])
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_nothing_of_an_excluded_file_behind_a_link_is_saved(self) -> None:
+        link = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "harmless.txt")
+        os.symlink("/work/key.pem", link)
+        self.save(replace(edit(), path=link))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no modes")
+    def test_only_the_user_can_read_it(self) -> None:
+        self.save(edit())
+        (entry,) = os.scandir(self.folder)
+        modes = [stat.S_IMODE(os.stat(it).st_mode) for it in (entry.path, self.folder)]
+        self.assertEqual(modes, [0o600, 0o700])
+
+    def test_what_is_damaged_costs_no_other_and_goes_with_the_next_save(self) -> None:
+        good, bad = edit("good"), edit("bad")
+        self.save(good, bad)
+        path = os.path.join(self.folder, bad.id + ".json")
+        with open(path, encoding="ascii") as file:
+            members = json.load(file)
+        damaged: tuple[Any, ...] = (
+            None,
+            [],
+            {},
+            {**members, "version": 0},
+            {**members, "path": 1},
+            {**members, "folders": None},
+            {**members, "folders": [1]},
+            {**members, "at": "x"},
+            {**members, "at": 10**400},
+            {**members, "before": "no base64"},
+            {**members, "after": None},
+        )
+        for value in damaged:
+            with self.subTest(value=str(value)[:80]):
+                with open(path, "w", encoding="ascii") as file:
+                    json.dump(value, file)
+                with self.assertLogs("GeminiCompanion", "WARNING") as logs:
+                    self.assertEqual(self.names(), ["good"])
+                self.assertNotIn("bad", "".join(logs.output))
+        self.save(good)
+        self.assertEqual(os.listdir(self.folder), [good.id + ".json"])
+
+    def test_after_a_week_it_is_forgotten(self) -> None:
+        week = accepted_edits.MAX_AGE * 24 * 60 * 60
+        self.save(
+            edit("old", at=time.time() - week - 60), edit("young", at=time.time() - week + 60)
+        )
+        self.assertEqual(self.names(), ["young"])
+
+    def test_a_folder_that_cannot_be_written_is_a_sentence(self) -> None:
+        os.makedirs(os.path.dirname(self.folder))
+        with open(self.folder, "w", encoding="ascii"):
+            pass
+        self.assertIn(
+            "cannot be undone after a restart", accepted_edits.save(self.folder, [edit()])
+        )
+        self.assertEqual(accepted_edits.load(self.folder), [])
+
+    def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
+        self.save(edit())
+        (found,) = accepted_edits.load(self.folder)
+        folders = [("/work",), ("/",), ("/other", "/work"), ("/other",), ()]
+        self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
+        self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])
+
+
+if __name__ == "__main__":
+    unittest.main()
