@@ -323,6 +323,100 @@ class Many(PageCase):
             self.assertIn("- status", tree)
 
 
+class Elsewhere(PageCase):
+    """What happens in another tab, as on another device."""
+
+    @on_loop
+    async def test_a_second_tab_sees_what_happens_and_can_decide(self) -> None:
+        path = self.write("a.txt", "old\n")
+        gate = Gate()
+        written = call("write_file", file_path=path, content="new\n")
+        self.model.will_play("apples", ["Yes."])
+        self.model.will_play("change it", ["Half. ", gate, written], ["Done."])
+        one = await self.page()
+        await self.say(one, "apples")
+        await self.answered(one)
+        two = await self.page()
+        await two.click("text=apples")
+        await expect(two.locator(".prose")).to_have_text(["Yes."])
+        await self.say(one, "change it")
+        await expect(two.locator(".mine")).to_have_text(["apples", "change it"])
+        await expect(two.locator(".prose")).to_have_text(["Yes.", "Half."])
+        await expect(two.locator("#stop")).to_be_visible()
+        gate.set()
+        await two.click(".question .main")
+        for page in (one, two):
+            await self.answered(page)
+            await expect(page.locator(".question")).to_have_count(0)
+            await expect(page.locator("#send")).to_be_visible()
+            await expect(page.locator(".prose")).to_have_text(["Yes.", "Half.", "Done."])
+            await expect(page.locator(".usage")).to_have_count(2)
+        self.assertEqual(self.read("a.txt"), "new\n")
+        await self.say(two, "apples")
+        await expect(one.locator(".mine")).to_have_count(3)
+        await expect(one.locator(".usage")).to_have_count(3)
+        await self.assert_sound(two)
+
+    @on_loop
+    async def test_a_tab_that_was_out_of_sight_makes_up_for_what_it_missed(self) -> None:
+        self.model.will_play("apples", ["Yes."])
+        self.model.will_play("second", ["And yes."])
+        one = await self.page()
+        await self.say(one, "apples")
+        await self.answered(one)
+        two = await self.page()
+        await two.click("text=apples")
+        await expect(two.locator(".prose")).to_have_text(["Yes."])
+        await two.evaluate(HIDE, True)
+        await self.say(one, "second")
+        await expect(one.locator(".usage")).to_have_count(2)
+        await expect(two.locator(".mine")).to_have_count(1)
+        await two.evaluate(HIDE, False)
+        await expect(two.locator(".prose")).to_have_text(["Yes.", "And yes."])
+
+
+# A headless browser shows all its tabs.
+HIDE = """
+(isHidden) => {
+  Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
+
+
+class Completing(PageCase):
+    @on_loop
+    async def test_files_are_completed_by_the_keys_folder_by_folder(self) -> None:
+        os.mkdir(self.path("sources"))
+        for name in ("sources/with blank.txt", "sources/other.py", ".hidden", "so.txt"):
+            self.write(name, "")
+        page = await self.page()
+        await page.fill("#workspace", self.workspace)
+        await page.keyboard.press("Enter")
+        opened = "folder => sessionStorage.getItem('workspace') === folder"
+        await page.wait_for_function(opened, arg=self.workspace)
+        await page.click("#message")
+        await page.keyboard.type("look at @s")
+        items = page.locator("#suggestions li")
+        await expect(items).to_have_text(["so.txt", "sources/"])
+        await self.assert_sound(page)
+        await page.keyboard.press("ArrowDown")
+        await expect(items.nth(1)).to_have_attribute("aria-selected", "true")
+        await page.keyboard.press("Enter")
+        await expect(items).to_have_text(["other.py", "with blank.txt"])
+        await page.keyboard.type("bl")
+        await expect(items).to_have_text(["with blank.txt"])
+        await page.keyboard.press("Tab")
+        message = page.locator("#message")
+        await expect(message).to_have_value("look at @sources/with\\ blank.txt ")
+        await expect(page.locator("#suggestions")).to_be_hidden()
+        await page.keyboard.type("and @")
+        await expect(items.first).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#suggestions")).to_be_hidden()
+        await expect(message).to_be_focused()
+
+
 class Hostile(PageCase):
     @on_loop
     async def test_what_a_model_says_is_text_and_nothing_else(self) -> None:

@@ -9,12 +9,10 @@ import { Turn } from "./turn.js";
 import * as wire from "./wire.js";
 
 export class Chat {
-  /** `info` is the server's; `changed` is told when something else than the messages is new, and
-   * `begun` when the server has begun a turn. */
-  constructor(info, changed, begun) {
+  /** `info` is the server's; `changed` is told when something else than the messages is new. */
+  constructor(info, changed) {
     this.info = info;
     this.changed = changed;
-    this.begun = begun;
     this.log = make("div", { class: "messages" });
     this.decisions = new Decisions();
     this.state = "";
@@ -24,6 +22,12 @@ export class Chat {
     this.first = "";
     // What has to be over before the server takes a message.
     this.asking = Promise.resolve();
+    // The ids of the turns that are shown, and the turn that somebody else has begun.
+    this.shown = new Set();
+    this.foreign = null;
+    // How many pieces of work show events by themselves, and what is heard meanwhile of others.
+    this.held = 0;
+    this.heard = [];
   }
 
   get path() {
@@ -42,15 +46,70 @@ export class Chat {
   }
 
   /** The newest messages; where a turn runs, to its end. */
-  async load() {
-    const running = await this.page(this.log);
-    if (!running) return;
-    this.log.lastChild.remove();
-    try {
-      await this.play(running.text, wire.replay(running.turnId, () => this.noteLost()));
-    } catch (error) {
-      if (error.code !== "TURN_NOT_FOUND") throw error;
+  load() {
+    return this.hold(async () => {
+      const running = await this.page(this.log);
+      if (!running) return;
+      this.log.lastChild.remove();
+      try {
+        await this.play(running.text, wire.replay(running.turnId, () => this.noteLost()));
+      } catch (error) {
+        if (error.code !== "TURN_NOT_FOUND") throw error;
+      }
+    });
+  }
+
+  /** All anew, where something was missed. */
+  async reload() {
+    if (this.held) return;
+    this.endForeign();
+    this.log.replaceChildren();
+    this.shown.clear();
+    this.first = "";
+    await this.load();
+  }
+
+  /** An event of the conversation, whoever caused it. What is shown already is passed over. */
+  hear(event) {
+    const { type, data } = event;
+    if (this.held) {
+      if (!this.shown.has(data.turnId)) this.heard.push(event);
+    } else if (type === "message") {
+      if (this.shown.has(data.turnId)) return;
+      this.shown.add(data.turnId);
+      this.endForeign();
+      this.foreign = { id: data.turnId, turn: this.begin(data.text) };
+    } else if (this.foreign?.id === data.turnId) {
+      this.foreign.turn.show(event);
+      if (this.foreign.turn.isOver) this.endForeign();
     }
+  }
+
+  async hold(work) {
+    this.held += 1;
+    try {
+      await work();
+    } finally {
+      this.held -= 1;
+      const heard = this.held ? [] : this.heard.splice(0);
+      for (const event of heard) {
+        if (!this.shown.has(event.data.turnId) || event.data.turnId === this.foreign?.id) this.hear(event);
+      }
+    }
+  }
+
+  begin(message) {
+    const turn = new Turn(this.log, message, this.decisions, (...words) => this.note(...words));
+    this.setBusy(true);
+    this.note(say("works"));
+    return turn;
+  }
+
+  endForeign() {
+    const turn = this.foreign?.turn;
+    this.foreign = null;
+    if (turn && !turn.isOver) turn.end();
+    if (turn) this.setBusy(false);
   }
 
   /** Messages before those that are shown. */
@@ -63,7 +122,8 @@ export class Chat {
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);
-    for (const { text, events } of messages) {
+    for (const { turnId, text, events } of messages) {
+      this.shown.add(turnId);
       const turn = new Turn(place, text, this.decisions, () => {});
       for (const event of events) turn.show(event);
       if (!turn.isOver) turn.end();
@@ -85,14 +145,10 @@ export class Chat {
 
   /** Shows a stream of events as a turn, to its end. */
   async play(message, stream) {
-    const turn = new Turn(this.log, message, this.decisions, (...words) => this.note(...words));
-    this.setBusy(true);
-    this.note(say("works"));
+    const turn = this.begin(message);
     try {
-      let isFirst = true;
       for await (const event of stream) {
-        if (isFirst) this.begun();
-        isFirst = false;
+        this.shown.add(event.data.turnId);
         if (this.state === say("comesBack")) this.note(say("works"));
         turn.show(event);
       }
@@ -106,12 +162,14 @@ export class Chat {
     this.setBusy(true);
     this.note(say("starts"));
     try {
-      await this.asking.catch(() => {});
-      const { sessionId } = this.info;
-      this.info.turns += 1;
-      await this.play(message, wire.chat({ message, sessionId }, () => this.noteLost()));
+      await this.hold(async () => {
+        await this.asking.catch(() => {});
+        const { sessionId } = this.info;
+        this.info.turns += 1;
+        await this.play(message, wire.chat({ message, sessionId }, () => this.noteLost()));
+      });
     } finally {
-      this.setBusy(false);
+      if (!this.foreign) this.setBusy(false);
     }
   }
 

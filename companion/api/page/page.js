@@ -2,9 +2,11 @@
 
 import { Account } from "./account.js";
 import { Chat } from "./chat.js";
+import { Completion } from "./complete.js";
 import { listenForKeys } from "./decisions.js";
 import { find, make } from "./dom.js";
 import { List } from "./list.js";
+import { Live } from "./live.js";
 import { Scroll } from "./scroll.js";
 import { label, say } from "./texts.js";
 import { trouble } from "./trouble.js";
@@ -19,10 +21,10 @@ const stored = sessionStorage;
 const scroll = new Scroll();
 const account = new Account(changedLogin);
 const list = new List({ open, renamed, removed, attempt });
+const live = new Live({ happened, missed: () => attempt(missed) });
 // Those that were opened in this tab by their ids, and the one that is looked at.
 const chats = new Map();
 let chat = null;
-const begun = () => attempt(refresh);
 
 /** What is to be seen of a conversation beside its messages. */
 function update(which) {
@@ -86,7 +88,7 @@ async function open(info) {
     await showModels();
     return;
   }
-  const opened = new Chat(info, update, begun);
+  const opened = new Chat(info, update);
   show(opened);
   const loaded = opened.load();
   // Where a turn runs, it is over only with that turn.
@@ -99,7 +101,7 @@ async function open(info) {
 async function begin(workspacePath, isTyped = false) {
   try {
     const info = await wire.post("/sessions", workspacePath ? { workspacePath } : {});
-    show(new Chat(info, update, begun));
+    show(new Chat(info, update));
   } catch (error) {
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
     stored.removeItem("workspace");
@@ -158,7 +160,27 @@ async function send() {
       fail(error, asked);
     }
   }
-  await Promise.all([account.refresh(), refresh()]);
+  await account.refresh();
+}
+
+/** An event of any conversation, also of those that this tab does not show. */
+function happened(event) {
+  const { type, data } = event;
+  chats.get(data.sessionId)?.hear(event);
+  if (type === "message" || type === "complete" || type === "error") attempt(refresh);
+}
+
+async function missed() {
+  await Promise.all([refresh(), ...[...chats.values()].map((each) => each.reload())]);
+}
+
+async function files(folder) {
+  if (!chat) return [];
+  const path = `${chat.info.workspacePath}/${folder}`;
+  // A folder that is not there has nothing to offer.
+  const { items } = await wire.get(`/list-directory?path=${encodeURIComponent(path)}`)
+    .catch((error) => error instanceof wire.Refused ? { items: [] } : Promise.reject(error));
+  return items.map(({ name, type }) => ({ name, isFolder: type === "directory" }));
 }
 
 async function refresh() {
@@ -241,6 +263,7 @@ async function start() {
   find("token-form").hidden = true;
   list.start();
   find("message").focus();
+  await live.start();
   const { isAuthenticated, authType } = await account.refresh();
   if (isAuthenticated) {
     find("state").textContent = say("starts");
@@ -287,6 +310,8 @@ function listen() {
   on("mode", "change", () => attempt(() => choose("mode")));
   on("workspace", "change", () => attempt(() => beginAnew(true)));
   on("earlier-button", "click", () => attempt(showEarlier));
+  // Before the message hears of a key, which may choose a suggestion.
+  new Completion({ files, commands: async () => [] });
   find("message").addEventListener("keydown", (event) => {
     if (!isSending(event)) return;
     event.preventDefault();

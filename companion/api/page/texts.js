@@ -45,9 +45,11 @@ const TEXTS = {
   conversation: ["Conversation", "会话"],
   message: ["Message", "消息"],
   messageHint: [
-    "Ask Gemini. Enter sends, Shift+Enter begins a new line.",
-    "向 Gemini 提问。Enter 发送，Shift+Enter 换行。",
+    "Ask Gemini. Enter sends, Shift+Enter begins a new line, @ names a file.",
+    "向 Gemini 提问。Enter 发送，Shift+Enter 换行，@ 引用文件。",
   ],
+  suggestions: ["Suggestions", "建议"],
+  suggested: ["{0} suggestions; the arrow keys choose, Enter takes one.", "{0} 条建议；方向键选择，Enter 采用。"],
   send: ["Send", "发送"],
   stop: ["Stop", "停止"],
   you: ["You", "你"],

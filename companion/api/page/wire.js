@@ -53,7 +53,7 @@ export function hasToken() {
   return Boolean(sessionStorage.getItem("token"));
 }
 
-function send(method, path, body, more = {}) {
+function send(method, path, body, more = {}, signal = null) {
   const headers = {
     "Authorization": `Bearer ${sessionStorage.getItem("token")}`,
     "Accept-Language": language,
@@ -61,7 +61,9 @@ function send(method, path, body, more = {}) {
   };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const content = body === undefined ? undefined : JSON.stringify(body);
-  const options = { method, headers, body: content, cache: "no-store", redirect: "error" };
+  const options = {
+    method, headers, body: content, signal, cache: "no-store", redirect: "error",
+  };
   return fetch(path, options).catch(lost);
 }
 
@@ -98,6 +100,14 @@ export function chat(body, noteLost) {
 /** The events of a turn that was begun before, from its first one. Throws what `ask` does. */
 export function replay(turnId, noteLost) {
   return follow(() => resume(turnId, ""), turnId, noteLost);
+}
+
+/** The events of all conversations from now on, or after the one with this id, once the server has
+ * begun to send them. Throws what `ask` does, and ends where the connection does. */
+export async function everything(seen, signal) {
+  const response = await send("GET", "/events", undefined, sse(seen), signal);
+  if (!response.ok) throw await refusal(response);
+  return events(response.body);
 }
 
 const sse = (seen) => ({ "Accept": "text/event-stream", ...(seen && { "Last-Event-ID": seen }) });
