@@ -20,8 +20,8 @@ import time
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
-from companion.agent import cli
-from companion.agent.cli_home import CliHome
+from companion.agent.auth import API_KEY, Credentials
+from companion.agent.gemini_cli import GeminiCli
 
 from . import peers
 from .table import Row, median_row, millisecond_row, missing, render, spread
@@ -49,15 +49,17 @@ class Cli:
     """The CLI over its agent protocol, with one session."""
 
     def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
-        home = CliHome(os.path.join(folder, "home"), False)
-        home.prepare({})
+        cli = GeminiCli(os.path.join(folder, "home"), False)
+        who = Credentials(API_KEY, KEY)
+        cli.prepare(who, {})
+        variables = {"GOOGLE_GEMINI_BASE_URL": model.url, "NO_PROXY": "127.0.0.1"}
         self.process = subprocess.Popen(
-            [*cli.find(TESTS), "--acp", "--model", MODEL],
+            [*cli.program.find(TESTS), *cli.arguments(MODEL)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=workspace,
-            env=home.environment({"GOOGLE_GEMINI_BASE_URL": model.url, "NO_PROXY": "127.0.0.1"}),
+            env=cli.environment(who, variables),
         )
         self._id = 0
         files = {"readTextFile": False, "writeTextFile": False}

@@ -1,4 +1,4 @@
-"""Who the user is to Google: configured, logged in, logged out, one change at a time."""
+"""Who the user is to a CLI's model: configured, logged in, logged out, one change at a time."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import AsyncIterator
 
 from . import events, failure
 from .auth import GOOGLE, AuthStatus, Credentials, Store
-from .cli_home import CliHome
+from .cli import Cli
 from .conversations import Conversations
 from .failure import AgentError
 from .login import GoogleLogin, Login
-from .runner import Runner
+from .pool import Pool
 from .sentence import sentence
 
 
 class Account:
     """`fallback` counts until somebody configures, clears or logs out. A change is refused while
-    one of the conversations is busy."""
+    one of the CLI's conversations is busy."""
 
     def __init__(
         self,
         store: Store,
         fallback: Credentials | None,
-        home: CliHome,
-        runner: Runner,
+        cli: Cli,
+        pool: Pool,
         conversations: Conversations,
     ) -> None:
         self._store = store
         self._credentials = store.load() or fallback
-        self._home = home
-        self._runner = runner
+        self._cli = cli
+        self._pool = pool
         self._conversations = conversations
         # Held by who changes who the user is; what is in memory and on disk stays the same so.
         self._changing = asyncio.Lock()
@@ -42,7 +42,8 @@ class Account:
     def credentials(self) -> Credentials:
         """Those in use. Raises AgentError, code AUTH_NOT_SET."""
         if self._credentials is None:
-            raise AgentError(failure.AUTH_NOT_SET, sentence("No credentials are configured."))
+            told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
+            raise AgentError(failure.AUTH_NOT_SET, told)
         return self._credentials
 
     def status(self) -> AuthStatus:
@@ -51,11 +52,11 @@ class Account:
             return AuthStatus(False, None, False, False, None, False)
         is_google = credentials.kind == GOOGLE
         return AuthStatus(
-            not self._is_refused and (self._home.has_google_login or not is_google),
+            not self._is_refused and (self._cli.has_login or not is_google),
             credentials.kind,
             bool(credentials.api_key),
             credentials.has_google_cloud,
-            self._home.google_account if is_google else None,
+            self._cli.account if is_google else None,
             self._is_verified,
         )
 
@@ -64,10 +65,10 @@ class Account:
 
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
-        credentials.check()
-        self._conversations.refuse_if_busy()
+        self._cli.check(credentials)
+        self._conversations.refuse_if_busy(self._cli.id)
         async with self._without_login():
-            self._conversations.refuse_if_busy()
+            self._conversations.refuse_if_busy(self._cli.id)
             try:
                 self._store.save(credentials)
             except OSError as error:
@@ -86,6 +87,9 @@ class Account:
         Codes: VALIDATION_ERROR where another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
         CLIENT_NOT_INITIALIZED.
         """
+        if not self._cli.has_google_login:
+            told = sentence("{cli} has no login with Google.", cli=self._cli.name)
+            raise AgentError(failure.VALIDATION_ERROR, told)
         async with self._changing:
             credentials = self._credentials
             if credentials is None or credentials.kind != GOOGLE:
@@ -93,10 +97,10 @@ class Account:
                     failure.VALIDATION_ERROR,
                     sentence("Configure the kind of login {kind} first.", kind=repr(GOOGLE)),
                 )
-            self._conversations.refuse_if_busy()
+            self._conversations.refuse_if_busy(self._cli.id)
             if self._login is not None and not self._login.is_over:
                 return self._login.place
-            self._login = GoogleLogin(self._runner, credentials)
+            self._login = GoogleLogin(self._pool, credentials)
             login = await self._login.begin()
             if login is None and self._is_refused:
                 await self._use(credentials)
@@ -128,7 +132,7 @@ class Account:
         """Forget everything about who the user is."""
         async with self._without_login():
             await self._forget()
-            self._home.forget_google_login()
+            self._cli.forget_login()
 
     def learn(self, last: events.Body) -> None:
         """From how a turn ends, what the credentials are worth."""
@@ -160,5 +164,5 @@ class Account:
         self._credentials = credentials
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.
-        self._conversations.cancel()
-        await self._runner.stop()
+        self._conversations.cancel_all(self._cli.id)
+        await self._pool.stop()

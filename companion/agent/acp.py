@@ -15,6 +15,8 @@ from typing import Any, Mapping, Sequence
 
 from ..base import jsonrpc
 from ..base.log import logger
+from .cli import Cli
+from .events import Usage
 from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
 from .sentence import sentence
@@ -58,17 +60,23 @@ class Listener(ABC):
 
 
 class Client:
-    """One connection, from `start` to `stop`. Everything is called on one loop."""
+    """One connection, from `start` to `stop`. Everything is called on one loop.
 
-    def __init__(self, process: Process, listener: Listener) -> None:
+    `opening` is held by who opens a session: Gemini CLI notes each new workspace in a file behind a
+    lock, and of several at once each next one waits twice as long for it
+    (docs/gemini-cli-acp.md 1.9).
+    """
+
+    def __init__(
+        self, process: Process, listener: Listener, cli: Cli, opening: asyncio.Lock
+    ) -> None:
         self.process = process
+        self.cli = cli
+        self.opening = opening
         self.version = ""
         self._listener = listener
         self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
         self._next_id = 1
-        # Held by who opens a session: the CLI notes each new workspace in a file behind a lock, and
-        # of several at once each next one waits twice as long for it (docs/gemini-cli-acp.md 1.9).
-        self.opening = asyncio.Lock()
         self._is_given_up = False
         process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
@@ -103,7 +111,8 @@ class Client:
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
-                    "The Gemini CLI did not answer within {seconds} seconds ({method}).",
+                    "{cli} did not answer within {seconds} seconds ({method}).",
+                    cli=self.cli.name,
                     seconds=f"{timeout:g}",
                     method=method,
                 ),
@@ -116,9 +125,8 @@ class Client:
         self._send({"jsonrpc": "2.0", "id": request, "result": result})
 
     def refuse(self, request: jsonrpc.Id, text: str) -> None:
-        """Answer with an error that is a text, which JSON-RPC has not: of its own kind of error the
-        CLI tells the model "[object Object]" (docs/gemini-cli-acp.md 8.48)."""
-        self._send({"jsonrpc": "2.0", "id": request, "error": text})
+        """Answer with an error of which the model reads the text."""
+        self._send({"jsonrpc": "2.0", "id": request, "error": self.cli.refusal(text)})
 
     def type_line(self, text: str) -> None:
         """A line as a person would type it, for what the CLI asks past the protocol."""
@@ -140,9 +148,9 @@ class Client:
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
-                    "Expected version {expected} of the Agent Client Protocol; the Gemini CLI has"
-                    " {got}.",
+                    "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.",
                     expected=PROTOCOL_VERSION,
+                    cli=self.cli.name,
                     got=repr(result.get("protocolVersion")),
                 ),
             )
@@ -160,9 +168,8 @@ class Client:
     def give_up(self) -> asyncio.Future[None]:
         """End a process that answers nothing any more; from now on it is not `is_running`."""
         if self.is_running:
-            logger.error(
-                "the Gemini CLI (process %d) does not answer and is ended", self.process.pid
-            )
+            name, pid = self.cli.name, self.process.pid
+            logger.error("%s (process %d) does not answer and is ended", name, pid)
         self._is_given_up = True
         return asyncio.ensure_future(self.kill())
 
@@ -231,9 +238,13 @@ class Client:
         if message.method == "session/request_permission":
             self._listener.permission(session, message.id, message.params)
             return
-        path, content = message.params.get("path"), message.params.get("content")
+        path = message.params.get("path")
         if message.method == "fs/write_text_file" and isinstance(path, str):
-            text = clean(content) if isinstance(content, str) else ""
+            try:
+                text = self.cli.text_to_write(message.params)
+            except AgentError as refused:
+                self.refuse(message.id, str(refused.message))
+                return
             self._listener.write_file(session, message.id, clean(path), text)
             return
         error = jsonrpc.RpcError(
@@ -242,7 +253,7 @@ class Client:
         self.process.write(error.encode() + b"\n")
 
     def _gone(self) -> AgentError:
-        told = sentence("The Gemini CLI ended unexpectedly.")
+        told = sentence("{cli} ended unexpectedly.", cli=self.cli.name)
         return AgentError(STREAM_ERROR, told, self.process.last_errors)
 
 
@@ -259,6 +270,10 @@ class Session:
         (docs/gemini-cli-acp.md 8.47)."""
         own = os.path.join(os.path.expanduser("~"), ".gemini")
         return _is_within(path, self.folder) and not _is_within(path, own)
+
+    def usage(self, told: Mapping[str, Any]) -> Usage:
+        """What a piece of an answer or the result of a prompt tells of tokens."""
+        return self.client.cli.usage(told)
 
     def prompt(self, parts: Sequence[Mapping[str, Any]]) -> asyncio.Future[Mapping[str, Any]]:
         """A turn: the future is done with it, or has its AgentError."""

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Sequence
+from functools import partial
+from typing import Sequence
 
-from ..base import jsonrpc, private_files
+from ..base import private_files
 from ..base.background import in_thread
 from ..base.folder_lock import FolderLock
-from ..base.log import logger
-from . import cli, events, failure, outcomes, prompt
+from . import events, failure, outcomes, prompt
 from .account import Account
-from .acp import Client, Listener
-from .auth import Credentials, Store
-from .cli_home import CliHome
+from .backend import AgentInfo, Backend, make_cli
+from .clis import CLIS
 from .conversation import Conversation, Models, SessionInfo
 from .conversations import Conversations
 from .event_feed import EventFeed
 from .failure import AgentError
-from .idle import IdleWatch
-from .runner import Launch, Runner
+from .pool import ProcessInfo
+from .runner import Launch
+from .sentence import sentence
 from .transcripts import Page, PastTurn, Transcripts
 from .turn import Limits, Turn
 
-# How the CLI's log says that the model is asked once more, not in which session
-# (docs/gemini-cli-acp.md 1.6).
-RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 # Seconds in which a cancelled turn ends its commands, with some to spare.
 ENDING = 2.0
 # Seconds between two looks at whether turns still run.
@@ -37,21 +33,23 @@ LOOKING = 0.05
 
 @dataclass(frozen=True)
 class Options:
-    """`state` is a folder of ours (made where it is missing, its parent has to be there) for
-    credentials and the agent's home. `fallback` counts until somebody configures, clears or logs
-    out. `trusts_workspaces` says whether the CLI may take a workspace's own settings for its own.
+    """`launch` is the CLI that is taken where nobody names any, `others` are those that are offered
+    beside it. `state` is a folder of ours (made where it is missing, its parent has to be there)
+    for credentials and the CLIs' homes. `trusts_workspaces` says whether a CLI may take a
+    workspace's own settings for its own.
     """
 
     launch: Launch
     state: str
     trusts_workspaces: bool = False
-    fallback: Credentials | None = None
+    others: tuple[Launch, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True)
 class Info:
-    """Version and process id of the CLI; None while it does not run. `starts` counts its starts."""
+    """Version and id of the usual CLI's first process; None while none runs. `starts` counts the
+    starts of all."""
 
     version: str | None
     pid: int | None
@@ -62,32 +60,28 @@ class Info:
         return self.pid is not None
 
 
-class Agent(Listener):
-    """Made and used inside of one running loop; ended with `stop`. `account` says who the user is.
+class Agent:
+    """Made and used inside of one running loop; ended with `stop`. `account` says who the user is
+    to the usual CLI.
 
-    Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. The process is
-    started when it is first needed, and again after it died. It is the one way into the room, which
-    takes some methods more than the twenty.
+    Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. Processes are
+    started when they are first needed, and again after they died. It is the one way into the room,
+    which takes some methods more than the twenty.
     """
 
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
         self._limits = options.limits
         self._lock = FolderLock(options.state)
-        home = CliHome(os.path.join(options.state, "home"), options.trusts_workspaces)
+        self._usual = options.launch.agent
+        clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
-        self._conversations = Conversations(transcripts, home.settings_folder, self.feed)
-        self._command = options.launch.command
-        self._runner = Runner(options.launch, home, self)
-        self._idle = IdleWatch(self._runner, lambda: self._conversations.is_busy)
-        self.account = Account(
-            Store(options.state),
-            options.fallback,
-            home,
-            self._runner,
-            self._conversations,
-        )
+        self._conversations = Conversations(transcripts, clis, self.feed)
+        self._backends = {
+            each.agent: Backend(each, clis[each.agent], options.state, self._conversations)
+            for each in (options.launch, *options.others)
+        }
 
     async def load(self) -> None:
         """Take up the conversations that are on disk; before anything else, if at all. From now on
@@ -95,34 +89,44 @@ class Agent(Listener):
         await in_thread(self._lock.acquire)
         await self._conversations.load()
 
-    # The process.
+    # The CLIs and their processes.
+
+    def agents(self) -> tuple[AgentInfo, ...]:
+        """Those that are offered, the usual one first. Starts none."""
+        return tuple(it.info(it.cli.id == self._usual) for it in self._backends.values())
+
+    @property
+    def account(self) -> Account:
+        return self.account_of(None)
+
+    def account_of(self, agent: str | None) -> Account:
+        """Who the user is to the CLI with this id, None for the usual one. Raises AgentError."""
+        return self._backend(agent).account
+
+    @property
+    def processes(self) -> tuple[ProcessInfo, ...]:
+        """All that run."""
+        return tuple(each for it in self._backends.values() for each in it.pool.running)
 
     def info(self) -> Info:
         """Never starts it."""
-        client = self._runner.running
-        if client is None:
-            return Info(None, None, self._runner.starts)
-        return Info(client.version, client.process.pid, self._runner.starts)
-
-    @property
-    def memory(self) -> int:
-        """Bytes that the process holds; 0 without one, or where this machine does not say."""
-        return self._runner.memory
+        pool = self._backend(None).pool
+        for first in pool.running:
+            return Info(first.version, first.pid, pool.starts)
+        return Info(None, None, pool.starts)
 
     def can_start(self) -> bool:
-        """Whether the process runs, or its program is there to be started."""
-        return self._runner.running is not None or cli.is_there(self._command)
+        """Whether each CLI runs, or its program is there to be started."""
+        return all(backend.can_start for backend in self._backends.values())
 
     async def prepare(self) -> None:
-        """Start it now, so that the first message need not wait for it."""
-        await self._client()
+        """Start the usual CLI now, so that the first message need not wait for it."""
+        await self._backend(None).pool.prepare(self.account.credentials)
 
     async def stop(self) -> None:
-        """Cancel what runs and end the process, within about eight seconds."""
+        """Cancel what runs and end the processes, within about eight seconds."""
         await self.end_turns()
-        self._idle.stop()
-        await self.account.abandon_login()
-        await self._runner.stop()
+        await asyncio.gather(*(backend.stop() for backend in self._backends.values()))
         await self._conversations.write()
         self._lock.release()
 
@@ -154,23 +158,25 @@ class Agent(Listener):
         session_id: str | None = None,
         new_session: bool = False,
         asks: bool = True,
+        agent: str | None = None,
     ) -> Turn:
         """Say something; what comes of it are the turn's events.
 
         It goes to the conversation `session_id`; without, to the newest one of the workspace (an
         absolute path of a folder) that nobody has used by its id, or a new one. `files` are paths
         to be read along. Where nobody can decide on tools, `asks` is False, and those that need it
-        are rejected.
+        are rejected. `agent` is the CLI's id, where it is not to be the usual one.
 
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
-        conversation = self._conversations.find(workspace, session_id, new_session)
-        said = prompt.message(message, files, conversation.workspace)
+        conversation = self._find(workspace, session_id, new_session, agent)
+        said = prompt.message(message, files, conversation.workspace, conversation.cli.text_for)
         conversation.reserve()
         try:
             await self._connect(conversation)
-            return conversation.begin(said, self._limits, asks, self._turn_ended)
+            ended = partial(self._turn_ended, conversation)
+            return conversation.begin(said, self._limits, asks, ended)
         finally:
             conversation.release()
 
@@ -214,27 +220,37 @@ class Agent(Listener):
         """All conversations, the last used one last."""
         return tuple(conversation.info for conversation in self._conversations)
 
-    async def new_session(self, workspace: str, is_temporary: bool = False) -> SessionInfo:
-        """Begin a conversation, which is used by its id. A temporary one does not outlive the
-        server."""
-        conversation = self._conversations.find(workspace, None, True)
+    async def new_session(
+        self, workspace: str, agent: str | None = None, is_temporary: bool = False
+    ) -> SessionInfo:
+        """Begin a conversation, which is used by its id, with the CLI of this id. A temporary one
+        does not outlive the server."""
+        conversation = self._find(workspace, None, True, agent)
         conversation.own(is_temporary)
         await self._connect(conversation)
         return conversation.info
 
-    async def models(self, workspace: str, session_id: str | None = None) -> Models:
+    async def models(
+        self, workspace: str, session_id: str | None = None, agent: str | None = None
+    ) -> Models:
         """What the agent offers for the conversation."""
-        conversation = self._conversations.find(workspace, session_id, False)
+        conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         return conversation.models
 
-    async def set_model(self, model: str, workspace: str, session_id: str | None = None) -> Models:
+    async def set_model(
+        self,
+        model: str,
+        workspace: str,
+        session_id: str | None = None,
+        agent: str | None = None,
+    ) -> Models:
         """Choose for the conversation's next turns.
 
         Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
         turn runs.
         """
-        conversation = self._conversations.find(workspace, session_id, False)
+        conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         await conversation.choose({"model": model})
         return conversation.models
@@ -277,64 +293,54 @@ class Agent(Listener):
 
     async def remove(self, session_id: str) -> None:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
+        conversation = self._conversations.known(session_id)
         await self._conversations.remove(session_id)
+        if conversation.cli.id in self._backends:
+            self._backends[conversation.cli.id].pool.leave(conversation)
 
-    # What the agent says.
+    def _backend(self, agent: str | None) -> Backend:
+        """Raises AgentError, code VALIDATION_ERROR."""
+        found = self._backends.get(agent or self._usual)
+        if found is None:
+            told = sentence(
+                "This server does not offer the agent {got}; it offers {offered}.",
+                got=repr(agent),
+                offered=", ".join(self._backends),
+            )
+            raise AgentError(failure.VALIDATION_ERROR, told)
+        return found
 
-    def update(self, session: str, update: Mapping[str, Any]) -> None:
-        conversation = self._conversations.of_session(session)
-        if conversation is not None:
-            conversation.update(update)
+    def _find(
+        self, workspace: str, session_id: str | None, new: bool, agent: str | None
+    ) -> Conversation:
+        """Raises AgentError, also where its CLI is not offered."""
+        self._backend(agent)
+        return self._conversations.find(workspace, session_id, new, agent, self._usual)
 
-    def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
-        turn = self._conversations.running(session)
-        if turn is not None:
-            turn.permission(request, params)
-        elif self._runner.running is not None:
-            # Nobody began what this asks for, so nobody can want it.
-            self._runner.running.answer(request, {"outcome": {"outcome": "cancelled"}})
-
-    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
-        turn = self._conversations.running(session)
-        if turn is not None:
-            turn.write_file(request, path, content)
-        elif self._runner.running is not None:
-            self._runner.running.refuse(request, "The turn is over, so nothing was written.")
-
-    def noise(self, text: str) -> None:
-        self._runner.hear(text)
-
-    def logged(self, text: str) -> None:
-        found = RETRY.match(text)
-        if found:
-            for turn in self._conversations.turns:
-                turn.retried(int(found.group("attempt")), found.group("status") or "")
-
-    def ended(self) -> None:
-        logger.info("the Gemini CLI ended")
-
-    async def _client(self) -> Client:
-        with self._idle.using():
-            return await self._runner.client(self.account.credentials)
-
-    def _turn_ended(self, body: events.Body) -> None:
-        self.account.learn(body)
-        self._idle.used()
+    def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
+        backend = self._backend(conversation.cli.id)
+        backend.account.learn(body)
+        backend.pool.place_of(conversation).idle.used()
 
     async def _connect(self, conversation: Conversation) -> None:
-        """See to a session of the conversation, whose turn may be running."""
+        """See to a session of the conversation, whose turn may be running. Raises AgentError."""
+        backend = self._backend(conversation.cli.id)
         self._conversations.remember(conversation)
+        place = backend.pool.place_of(conversation)
         try:
-            with self._idle.using():
-                await conversation.connect(await self._client())
+            with place.using():
+                client = await place.runner.client(backend.account.credentials)
+                await conversation.connect(client)
         except AgentError as error:
-            self.account.learn_error(error.code)
+            backend.account.learn_error(error.code)
             raise
         finally:
             if not conversation.has_begun:
                 self._conversations.forget(conversation)
+                backend.pool.leave(conversation)
         # Somebody else's attempt may have failed before.
         self._conversations.restore(conversation)
+        place.enter(conversation)
 
 
 async def _end_of(turn: Turn) -> None:

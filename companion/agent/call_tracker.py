@@ -18,7 +18,7 @@ from .events import COMPLETED, EXECUTING, FAILED, PENDING, Event, ToolCall, Tool
 from .failure import AgentError
 from .file_writes import FileWrites
 from .outcomes import CANCEL, MODIFY, ONCE, Approvals, Question
-from .recording import Record, Recording
+from .recording import NoRecording, Record
 from .sentence import Words, sentence
 from .tool_call import Call
 
@@ -37,7 +37,7 @@ class CallTracker:
         self,
         log: EventLog,
         session: Session,
-        recording: Recording,
+        recording: NoRecording,
         approvals: Approvals,
         patience: float | None,
     ) -> None:
@@ -50,6 +50,8 @@ class CallTracker:
         self._patience = patience
         self._calls: dict[str, Call] = {}
         self._questions: dict[str, Question] = {}
+        # Calls whose end is told, though the agent may still tell it.
+        self._rejected: set[str] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -95,6 +97,8 @@ class CallTracker:
         if call.status not in (COMPLETED, FAILED):
             self.begin(call)
             return
+        if known is None and call.id in self._rejected:
+            return
         self._introduce(call)
         record = await self._recording.find(call.id)
         # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
@@ -115,7 +119,7 @@ class CallTracker:
 
     def ask(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         """The agent asks whether a call may run."""
-        question = Question.read(request, params)
+        question = Question.read(request, params, self._session.client.cli)
         call = question.call
         if self.is_cancelled:
             self._session.decide(request, None)
@@ -188,6 +192,7 @@ class CallTracker:
         self._tell_status(call, FAILED)
         self._log.add(tool_call.rejected(call, reason))
         self._calls.pop(call.id, None)
+        self._rejected.add(call.id)
         self.writes.end(call)
 
     def _tell_status(self, call: Call, status: str) -> None:

@@ -103,7 +103,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "There is no file {path}.": "文件不存在：{path}",
     "{path} is neither a file nor a folder.": "{path} 既不是文件也不是目录。",
     # Of logins.
-    "No credentials are configured.": "尚未设置认证配置。",
+    "No credentials are configured for {cli}.": "尚未设置 {cli} 的认证配置。",
     "The credentials cannot be saved: {reason}.": "无法保存认证配置：{reason}。",
     "Configure the kind of login {kind} first.": "请先配置登录方式 {kind}。",
     "No login waits for a code.": "没有等待授权码的登录。",
@@ -114,6 +114,14 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "Vertex AI 需要 API 密钥，或者项目和区域。"
     ),
     "The login was given up.": "登录已被放弃。",
+    "{cli} has no login with Google.": "{cli} 没有 Google 登录。",
+    "The conversation is one with {cli}; begin another for another agent.": (
+        "该会话属于 {cli}；如需其他代理，请新建会话。"
+    ),
+    "This server does not offer the agent {got}; it offers {offered}.": (
+        "该服务器不提供代理 {got}；可用的代理：{offered}。"
+    ),
+    "Files in {encoding} cannot be written here.": "无法写入编码为 {encoding} 的文件。",
     "The Gemini CLI did not say where to log in.": "Gemini CLI 没有给出登录地址。",
     "Expected the code that Google showed, in one line.": "请提供 Google 显示的授权码，不含换行。",
     "Google did not answer.": "Google 没有响应。",
@@ -124,16 +132,14 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     # Of the CLI's process.
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
     "Node.js 20 or newer is needed and not found.": "需要 Node.js 20 或更高版本，但没有找到。",
-    "The Gemini CLI is not found in {place}.": "在 {place} 中找不到 Gemini CLI。",
-    "The folder of the Gemini CLI is not closed to other users.": (
-        "Gemini CLI 的目录没有对其他用户关闭。"
+    "{cli} is not found in {place}.": "在 {place} 中找不到 {cli}。",
+    "The folder of {cli} is not closed to other users.": ("{cli} 的目录没有对其他用户关闭。"),
+    "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
+    "{cli} ended unexpectedly.": "{cli} 意外退出。",
+    "{cli} did not answer within {seconds} seconds ({method}).": (
+        "{cli} 在 {seconds} 秒内没有响应（{method}）。"
     ),
-    "The Gemini CLI cannot be started: {reason}.": "无法启动 Gemini CLI：{reason}。",
-    "The Gemini CLI ended unexpectedly.": "Gemini CLI 意外退出。",
-    "The Gemini CLI did not answer within {seconds} seconds ({method}).": (
-        "Gemini CLI 在 {seconds} 秒内没有响应（{method}）。"
-    ),
-    "Expected version {expected} of the Agent Client Protocol; the Gemini CLI has {got}.": (
-        "需要 Agent Client Protocol 的版本 {expected}；Gemini CLI 的版本是 {got}。"
+    "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.": (
+        "需要 Agent Client Protocol 的版本 {expected}；{cli} 的版本是 {got}。"
     ),
 }

@@ -1,54 +1,157 @@
-"""Where the Gemini CLI is on this machine, as a command that can be started; starts nothing."""
+"""What differs between the CLIs that the engine runs. Each of them is a module with a class of its
+own, and a row in `clis`; nobody else knows what is special of one."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from typing import Sequence
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Mapping
 
-from .failure import CLIENT_NOT_INITIALIZED, AgentError
-from .sentence import sentence
+from ..base import jsonrpc
+from .auth import Credentials
+from .events import Usage
+from .failure import not_among
+from .program import Program
+from .recording import NoRecording
+from .surrogates import clean
+from .tool_call import Call
+from .transcripts import History
 
-# The CLI's program within the npm package, and the package beside the script that starts it.
-PROGRAM = os.path.join("bundle", "gemini.js")
-PACKAGE = os.path.join("node_modules", "@google", "gemini-cli")
+
+@dataclass(frozen=True)
+class Retry:
+    """The CLI asks the model once more: after which attempt, and the model's status or ""."""
+
+    attempt: int
+    status: str
 
 
-def find(path: str = "") -> tuple[str, ...]:
-    """Node and the program: started without the script between, whose signals would not arrive.
+@dataclass(frozen=True)
+class Resumption:
+    """How a session that remembers is opened: the request, the session's id, and how many updates
+    it repeats after its answer."""
 
-    `path` is the program, the script `gemini`, a folder with node_modules, or empty for what PATH
-    has. Raises AgentError.
+    method: str
+    session: str
+    updates: int = 0
+
+
+class Cli(ABC):
+    """A CLI in a home of ours, which takes the place of the user's: `folder` is ours alone and is
+    made where it is missing; its parent has to be there. `trusted` says whether the CLI may take a
+    workspace's own settings for its own.
+
+    `id` is how options, requests and transcripts name it; `kinds` are those of the credentials that
+    it takes. It is all that differs, which takes some methods more than the twenty.
     """
-    node = shutil.which("node")
-    if node is None:
-        raise AgentError(
-            CLIENT_NOT_INITIALIZED, sentence("Node.js 20 or newer is needed and not found.")
-        )
-    start = path or shutil.which("gemini") or ""
-    for candidate in _candidates(start):
-        if candidate.endswith(".js") and os.path.isfile(candidate):
-            return (node, candidate)
-    raise AgentError(
-        CLIENT_NOT_INITIALIZED,
-        sentence("The Gemini CLI is not found in {place}.", place=path or "PATH"),
-    )
 
+    id = ""
+    program: Program
+    kinds: tuple[str, ...] = ()
+    has_google_login = False
 
-def is_there(command: Sequence[str]) -> bool:
-    """Whether the command's program can be run, and the files that it names are there."""
-    files = [word for word in command if os.path.isabs(word)]
-    return shutil.which(command[0]) is not None and all(map(os.path.isfile, files))
+    def __init__(self, folder: str, trusted: bool) -> None:
+        self.folder = folder
+        self.trusted = trusted
 
+    @property
+    def name(self) -> str:
+        return self.program.name
 
-def _candidates(start: str) -> list[str]:
-    real = os.path.realpath(start)
-    beside = os.path.dirname(os.path.abspath(start))
-    return [
-        real,
-        os.path.join(real, PACKAGE, PROGRAM),
-        # Windows: gemini.cmd stands beside node_modules.
-        os.path.join(beside, PACKAGE, PROGRAM),
-        # npm's own links for a project: node_modules/.bin/gemini.
-        os.path.join(os.path.dirname(beside), "@google", "gemini-cli", PROGRAM),
-    ]
+    # The process.
+
+    def arguments(self, model: str) -> tuple[str, ...]:
+        """The program's, for the protocol; `model` is that of new sessions or ""."""
+        return ("--acp", *(("--model", model) if model else ()))
+
+    @abstractmethod
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        """Write its settings anew, with those in `more` on top. Raises OSError, NotPrivate."""
+
+    @abstractmethod
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        """All that the process sees; `more` wins."""
+
+    def retry(self, line: str) -> Retry | None:
+        """What a line of its own log says of the model, where it does; not in which session."""
+        return None
+
+    @classmethod
+    def address(cls, url: str) -> dict[str, str]:
+        """The variables that lead it to Gemini's API at another address."""
+        return {}
+
+    # Who the user is.
+
+    def check(self, credentials: Credentials) -> None:
+        """Raises AgentError where something is missing or could not be handed on."""
+        if credentials.kind not in self.kinds:
+            raise not_among(self.kinds, credentials.kind)
+        credentials.check()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        """What a user of the CLI may have set already; None where nothing is."""
+        return None
+
+    @abstractmethod
+    def authentication(self, credentials: Credentials) -> Mapping[str, Any]:
+        """The parameters of `authenticate`."""
+
+    def asks_for_login(self, noise: str) -> bool:
+        """Whether a line past the protocol wants a person to log in."""
+        return False
+
+    @property
+    def has_login(self) -> bool:
+        """Whether somebody logged in with Google in this home; it may have run out."""
+        return False
+
+    @property
+    def account(self) -> str | None:
+        """The e-mail address of who logged in."""
+        return None
+
+    def forget_login(self) -> None:  # noqa: B027 (most have none)
+        """Raises OSError."""
+
+    # What it says.
+
+    @abstractmethod
+    def text_for(self, message: str) -> str:
+        """The user's message in such words that the CLI hands them to the model. Raises
+        AgentError for an empty one, and a command of its own that would run without asking."""
+
+    @abstractmethod
+    def read_call(self, tool: Mapping[str, Any]) -> Call:
+        """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request."""
+
+    def usage(self, told: Mapping[str, Any]) -> Usage:
+        """The tokens that a piece of an answer, or the result of a prompt, tells of; they are added
+        up for the turn."""
+        return Usage()
+
+    def text_to_write(self, params: Mapping[str, Any]) -> str:
+        """What has to stand in the file, from the parameters of `fs/write_text_file`. Raises
+        AgentError where it cannot be written so."""
+        content = params.get("content")
+        return clean(content) if isinstance(content, str) else ""
+
+    def refusal(self, text: str) -> Any:
+        """The `error` of an answer of which the model is to read the text."""
+        return {"code": jsonrpc.INTERNAL_ERROR, "message": text}
+
+    # What it has on disk.
+
+    def recording(self, session: str) -> NoRecording:
+        """Where what the protocol leaves out of the session's calls is found."""
+        return NoRecording()
+
+    @abstractmethod
+    def resumption(self, workspace: str, last: str, history: History) -> Resumption | None:
+        """How a session that remembers what was said is opened, None where none can be; `last` is
+        the id of the one before. It may write files and take a while. Raises OSError."""
+
+    @abstractmethod
+    def remove_recordings(self, session: str) -> None:
+        """All that the CLI has of the session."""

@@ -13,13 +13,13 @@ from typing import Any, Callable, Mapping
 from ..base.background import in_thread
 from . import events
 from .acp import Client, Session
+from .cli import Cli
 from .event_log import EventLog
 from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .outcomes import Approvals
 from .past_turns import PastTurns
 from .prompt import Message
-from .recording import Recording
-from .resumption import as_resource, remove_recordings
+from .resumption import as_resource
 from .sentence import Words, sentence
 from .session_opener import SessionOpener
 from .transcripts import Summary, Transcript, sum_of, title_of
@@ -65,9 +65,11 @@ class Modes:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """`turns` counts those that were begun, `usage` adds up those that ended; times are in UTC."""
+    """`agent` is the CLI's id, `turns` counts those that were begun, `usage` adds up those that
+    ended; times are in UTC."""
 
     id: str
+    agent: str
     workspace: str
     title: str
     model: str
@@ -80,15 +82,15 @@ class SessionInfo:
 
 
 class Conversation:
-    """`home` is the CLI's folder `.gemini`. `is_owned` says that somebody uses it by its id; who
-    uses none does not get into it. `has_begun` says that it had a session some time, from which on
-    it is on disk. `past` are its turns as they are on disk. `told` hears every event."""
+    """`cli` is the one that it is held with, for good. `is_owned` says that somebody uses it by its
+    id; who uses none does not get into it. `has_begun` says that it had a session some time, from
+    which on it is on disk. `past` are its turns as they are on disk. `told` hears every event."""
 
     def __init__(
         self,
         transcript: Transcript,
         summary: Summary,
-        home: str,
+        cli: Cli,
         told: Callable[[events.Event], None],
     ) -> None:
         self.id = summary.id
@@ -99,18 +101,18 @@ class Conversation:
         self.created, self.last_used = summary.created, summary.last_used
         self.past = PastTurns(transcript, summary)
         self._transcript = transcript
-        self._home = home
+        self.cli = cli
         self._told = told
         self._approvals = Approvals()
         self._session: Session | None = None
-        self._recording = Recording(home, "")
+        self._recording = cli.recording("")
         self._models = Models((), "")
         self._modes = Modes()
         self._title = summary.title
         self._wanted = dict(summary.changes)
         self._usage = summary.usage
         self._turns = summary.turns
-        self._opener = SessionOpener(home, self.workspace)
+        self._opener = SessionOpener(cli, self.workspace)
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
         # What was chosen and is given up, in sentences.
@@ -133,6 +135,7 @@ class Conversation:
         usage = [self._usage] if self.turn is None else [self._usage, self.turn.usage]
         return SessionInfo(
             self.id,
+            self.cli.id,
             self.workspace,
             self._title,
             self.models.current,
@@ -179,24 +182,24 @@ class Conversation:
             if self._session is not None and self._session.client is client:
                 return
             history = await self.past.history() if self._turns else None
+            last = self._wanted.get("session", "")
             async with client.opening:
-                opened = await self._opener.open(client, history)
+                opened = await self._opener.open(client, last, history)
             session = opened.session
             self._reminder = opened.reminder
-            self._recording = Recording(self._home, session.id)
+            self._recording = self.cli.recording(session.id)
             self._recording.skip()
             self._models = _models(opened.result.get("models"))
             self._modes = _modes(opened.result.get("modes"))
             # The agent forgets what was approved, and so do we.
             self._approvals = Approvals()
-            # What the CLI has of the last session is of no use any more.
-            last = self._wanted.get("session", session.id)
             if not self.has_begun:
                 self._transcript.begin(self.workspace, self.created)
                 self.has_begun = True
-            self._change(**{**self._wanted, "session": session.id})
-            if last != session.id:
-                await in_thread(partial(remove_recordings, self._home, last))
+            self._change(**{**self._wanted, "session": session.id, "agent": self.cli.id})
+            if last not in ("", session.id):
+                # What the CLI has of it is of no use any more.
+                await in_thread(partial(self.cli.remove_recordings, last))
             for what in ("model", "mode"):
                 refusal = await _choose_again(session, what, self._wanted.get(what))
                 if refusal:
@@ -278,7 +281,7 @@ class Conversation:
         self._is_removed = True
         try:
             await in_thread(
-                partial(forget, self._transcript, self._home, self._wanted.get("session"))
+                partial(forget, self._transcript, self.cli, self._wanted.get("session"))
             )
         except OSError:
             self._is_removed = False
@@ -300,12 +303,12 @@ class Conversation:
         return (*reminded, *unsaved, *refused)
 
 
-def forget(transcript: Transcript, home: str, session: str | None) -> None:
-    """Delete what is on disk of a conversation, and what the CLI has in its `home` of its last
-    session. Blocks. Raises OSError."""
+def forget(transcript: Transcript, cli: Cli, session: str | None) -> None:
+    """Delete what is on disk of a conversation, and what the CLI has of its last session. Blocks.
+    Raises OSError."""
     transcript.remove()
     if session:
-        remove_recordings(home, session)
+        cli.remove_recordings(session)
 
 
 async def _choose_again(session: Session, what: str, name: str | None) -> Words:

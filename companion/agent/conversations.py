@@ -8,11 +8,13 @@ import os
 import secrets
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Iterator
+from typing import Iterator, Mapping
 
 from ..base.background import in_thread
 from ..base.log import logger
 from . import events, failure
+from .cli import Cli
+from .clis import USUAL
 from .conversation import Conversation, forget
 from .event_feed import EventFeed
 from .failure import AgentError
@@ -27,12 +29,12 @@ WRITING = 5.0
 
 
 class Conversations:
-    """`transcripts` are those on disk, `home` is the CLI's folder `.gemini`, `feed` hears all
-    events."""
+    """`transcripts` are those on disk, `clis` those that they may be held with by their ids, `feed`
+    hears all events."""
 
-    def __init__(self, transcripts: Transcripts, home: str, feed: EventFeed) -> None:
+    def __init__(self, transcripts: Transcripts, clis: Mapping[str, Cli], feed: EventFeed) -> None:
         self._transcripts = transcripts
-        self._home = home
+        self._clis = clis
         self._feed = feed
         # The last used one is the last.
         self._by_id: dict[str, Conversation] = {}
@@ -40,9 +42,10 @@ class Conversations:
     async def load(self) -> None:
         """Take up those that are on disk; one that cannot be read is passed over, and stays there,
         and those that were to be temporary are deleted. To be called before anything else."""
-        found = await in_thread(lambda: list(_summaries(self._transcripts, self._home)))
+        found = await in_thread(lambda: list(_summaries(self._transcripts, self._clis)))
         for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
-            self._by_id[summary.id] = self._conversation(transcript, summary)
+            cli = self._clis[_agent(summary)]
+            self._by_id[summary.id] = self._conversation(transcript, summary, cli)
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(list(self._by_id.values()))
@@ -57,11 +60,17 @@ class Conversations:
         """Whether a message is being answered, or about to be."""
         return any(each.is_busy for each in self)
 
-    def refuse_if_busy(self) -> None:
-        """Raises AgentError, code SESSION_BUSY, while a message is being answered."""
-        if self.is_busy:
+    def refuse_if_busy(self, agent: str) -> None:
+        """Raises AgentError, code SESSION_BUSY, while that CLI answers a message."""
+        if any(each.is_busy for each in self if each.cli.id == agent):
             told = sentence("A message is being answered; cancel it first.")
             raise AgentError(failure.SESSION_BUSY, told)
+
+    def cancel_all(self, agent: str) -> None:
+        """End all turns of that CLI."""
+        for conversation in self:
+            if conversation.cli.id == agent:
+                conversation.cancel()
 
     def cancel(self, session_id: str | None = None) -> int:
         """End the turn of one, or all turns; how many there were. Raises AgentError, code
@@ -79,14 +88,15 @@ class Conversations:
         except KeyError:
             raise failure.no_session(session_id) from None
 
-    def find(self, workspace: str, session_id: str | None, new: bool) -> Conversation:
-        """The one by its id; without an id the last used one of the workspace that nobody has
-        asked for by its id, for such a one is somebody's own; where there is none or `new` says so,
-        one that is not remembered yet. Raises AgentError."""
+    def find(
+        self, workspace: str, session_id: str | None, new: bool, agent: str | None, usual: str
+    ) -> Conversation:
+        """The one by its id; without an id the last used one of the workspace with that CLI that
+        nobody has asked for by its id, for such a one is somebody's own; where there is none or
+        `new` says so, one that is not remembered yet. `usual` is the CLI where `agent` names none.
+        Raises AgentError."""
         if session_id is not None and not new:
-            known = self.known(session_id)
-            known.own()
-            return known
+            return self._by_its_id(session_id, agent)
         if not os.path.isabs(workspace) or not os.path.isdir(workspace):
             raise AgentError(
                 failure.VALIDATION_ERROR,
@@ -96,7 +106,9 @@ class Conversations:
                 ),
             )
         real = os.path.realpath(workspace)
-        open_to_all = [each for each in self if each.workspace == real and not each.is_owned]
+        cli = self._clis[agent or usual]
+        there = [each for each in self if each.workspace == real and each.cli is cli]
+        open_to_all = [each for each in there if not each.is_owned]
         if open_to_all and not new:
             return open_to_all[-1]
         if len(self._by_id) >= MAX_CONVERSATIONS:
@@ -109,7 +121,7 @@ class Conversations:
             )
         now = datetime.now(timezone.utc)
         summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
-        return self._conversation(self._transcripts.of(summary.id), summary)
+        return self._conversation(self._transcripts.of(summary.id), summary, cli)
 
     def remember(self, conversation: Conversation) -> None:
         """As the one that was used last."""
@@ -140,20 +152,20 @@ class Conversations:
         with suppress(asyncio.TimeoutError):
             await in_thread(self._transcripts.write, WRITING)
 
-    def of_session(self, session: str) -> Conversation | None:
-        """The conversation that has the agent's session of this id."""
-        # The last used ones first, for it is asked with every word of an answer.
-        newest = reversed(self._by_id.values())
-        return next((each for each in newest if each.session == session), None)
+    def _by_its_id(self, session_id: str, agent: str | None) -> Conversation:
+        """From now on it is somebody's own. Raises AgentError."""
+        known = self.known(session_id)
+        if agent not in (None, known.cli.id):
+            told = sentence(
+                "The conversation is one with {cli}; begin another for another agent.",
+                cli=known.cli.name,
+            )
+            raise AgentError(failure.VALIDATION_ERROR, told)
+        known.own()
+        return known
 
-    def running(self, session: str) -> Turn | None:
-        """The turn that runs in the agent's session of this id."""
-        found = self.of_session(session)
-        turn = None if found is None else found.turn
-        return turn if turn is not None and not turn.is_over else None
-
-    def _conversation(self, transcript: Transcript, summary: Summary) -> Conversation:
-        return Conversation(transcript, summary, self._home, self._feed.publish)
+    def _conversation(self, transcript: Transcript, summary: Summary, cli: Cli) -> Conversation:
+        return Conversation(transcript, summary, cli, self._feed.publish)
 
     def asking(self, call_id: str, session_id: str | None) -> Turn:
         """The turn of which the call waits for a decision, in the conversation `session_id` or in
@@ -169,19 +181,27 @@ class Conversations:
         return asking[0]
 
 
-def _summaries(transcripts: Transcripts, home: str) -> Iterator[tuple[Transcript, Summary]]:
+def _summaries(
+    transcripts: Transcripts, clis: Mapping[str, Cli]
+) -> Iterator[tuple[Transcript, Summary]]:
     for transcript in transcripts:
         try:
             summary = transcript.summary()
-            if summary is not None and "temporary" in summary.changes:
+            # A later release may know more CLIs.
+            if summary is None or _agent(summary) not in clis:
+                continue
+            if "temporary" in summary.changes:
                 # Its server was killed before it could delete it.
-                forget(transcript, home, summary.changes.get("session"))
+                forget(transcript, clis[_agent(summary)], summary.changes.get("session"))
                 continue
         except OSError as error:
             logger.warning("a conversation cannot be read: %s", error)
             continue
-        if summary is not None:
-            yield transcript, summary
+        yield transcript, summary
+
+
+def _agent(summary: Summary) -> str:
+    return summary.changes.get("agent", USUAL)
 
 
 def _call_id(event: events.Event) -> str:

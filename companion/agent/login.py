@@ -17,7 +17,7 @@ from . import failure
 from .acp import Client, Listener
 from .auth import Credentials
 from .failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
-from .runner import Runner
+from .pool import Pool
 from .sentence import sentence
 
 # Seconds that the CLI waits for the code.
@@ -43,8 +43,8 @@ class Login:
 class GoogleLogin(Listener):
     """From `begin` until it `is_over`."""
 
-    def __init__(self, runner: Runner, credentials: Credentials) -> None:
-        self._runner = runner
+    def __init__(self, pool: Pool, credentials: Credentials) -> None:
+        self._pool = pool
         self._credentials = credentials
         self._is_abandoned = False
         self._connecting: asyncio.Future[Client] | None = None
@@ -70,7 +70,7 @@ class GoogleLogin(Listener):
         """Where to go; None where the login that is there still holds. Raises AgentError."""
         client = self._client = await self._connect()
         self._request = asyncio.ensure_future(
-            client.request("authenticate", self._credentials.request)
+            client.request("authenticate", client.cli.authentication(self._credentials))
         )
         # Whoever brings the code hears what came of it; nobody else has to.
         self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
@@ -148,7 +148,7 @@ class GoogleLogin(Listener):
 
     async def _connect(self) -> Client:
         connecting = self._connecting = asyncio.ensure_future(
-            self._runner.connect(self._credentials, self)
+            self._pool.connect(self._credentials, self)
         )
         try:
             client = await connecting

@@ -12,10 +12,11 @@ from typing import Any, Mapping, Tuple
 
 from ..base import jsonrpc
 from . import events
+from .cli import Cli
 from .failure import TOOL_INVALID_OUTCOME, AgentError, not_among
 from .sentence import sentence
 from .surrogates import clean
-from .tool_call import Call, read
+from .tool_call import Call
 
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
@@ -36,15 +37,15 @@ class Question:
     timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any]) -> Question:
-        """From the parameters of the agent's request with this id."""
+    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any], cli: Cli) -> Question:
+        """From the parameters of the CLI's request with this id."""
         tool = params.get("toolCall")
         offered = [
             events.Option(option["optionId"], clean(str(option.get("name") or "")))
             for option in params.get("options") or []
             if isinstance(option, dict) and option.get("optionId") in OUTCOMES
         ]
-        return cls(request, read(tool if isinstance(tool, dict) else {}), tuple(offered))
+        return cls(request, cli.read_call(tool if isinstance(tool, dict) else {}), tuple(offered))
 
     @property
     def body(self) -> events.ToolConfirmation:

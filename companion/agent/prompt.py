@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from .sentence import sentence
@@ -37,14 +37,17 @@ class Message:
     parts: tuple[Mapping[str, Any], ...]
 
 
-def message(text: str, files: Sequence[str], workspace: str) -> Message:
-    """Relative paths begin at the workspace. Raises AgentError."""
+def message(
+    text: str, files: Sequence[str], workspace: str, worded: Callable[[str], str]
+) -> Message:
+    """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Raises
+    AgentError."""
     links = [_link(path, workspace) for path in files]
-    return Message(text, tuple(files), ({"type": "text", "text": text_for(text)}, *links))
+    return Message(text, tuple(files), ({"type": "text", "text": worded(text)}, *links))
 
 
 def text_for(message: str) -> str:
-    """The message in such words that the CLI hands them to the model. Raises AgentError."""
+    """The message in such words that Gemini CLI hands them to the model. Raises AgentError."""
     inner = message.strip(BLANKS)
     if not inner:
         raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))

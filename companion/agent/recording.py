@@ -40,7 +40,19 @@ class Record:
     display: str = ""
 
 
-class Recording:
+class NoRecording:
+    """Of a CLI whose protocol tells all."""
+
+    def skip(self) -> None:
+        """Pass over what is there already, which may be all of a long conversation that was loaded
+        and would be read at the first call of a tool, with everybody waiting."""
+
+    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
+        """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
+        return None
+
+
+class Recording(NoRecording):
     """The recording of one session. `folder` is the CLI's own, with `tmp` in it."""
 
     def __init__(self, folder: str, session: str) -> None:
@@ -52,14 +64,11 @@ class Recording:
         self._records: dict[str, Record] = {}
 
     def skip(self) -> None:
-        """Pass over what is there already, which may be all of a long conversation that was loaded
-        and would be read at the first call of a tool, with everybody waiting."""
         self._open()
         with suppress(OSError):
             self._read_to = os.path.getsize(self._path) if self._path else 0
 
     async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
-        """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
         loop = asyncio.get_running_loop()
         end = loop.time() + patience
         while True:

@@ -10,7 +10,6 @@ import glob
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timezone
 from typing import Any, Iterator, Mapping
 
@@ -30,17 +29,10 @@ INTRODUCTION = (
 )
 
 
-@dataclass(frozen=True)
-class Loadable:
-    """A recording as it lies there: the session's id, and how many updates its load repeats."""
-
-    session: str
-    updates: int
-
-
-def write_recording(home: str, workspace: str, session: str, history: History) -> Loadable | None:
-    """Write what the CLI loads as `session`; `home` is its folder `.gemini`. None where the CLI
-    does not know the workspace yet, or nothing was said. Raises OSError."""
+def write_recording(home: str, workspace: str, session: str, history: History) -> int | None:
+    """Write what the CLI loads as `session`; `home` is its folder `.gemini`. How many updates the
+    load will repeat; None where the CLI does not know the workspace yet, or nothing was said.
+    Raises OSError."""
     folder = _chats(home, workspace)
     messages = list(_messages(history))
     if not folder or not messages:
@@ -52,7 +44,7 @@ def write_recording(home: str, workspace: str, session: str, history: History) -
     name = f"session-{MINUTE}-{session[:PREFIX]}.jsonl"
     data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
     private_files.write(os.path.join(folder, name), data)
-    return Loadable(session, sum(map(_updates, messages)))
+    return sum(map(_updates, messages))
 
 
 def remove_recordings(home: str, session: str) -> None:

@@ -1,4 +1,4 @@
-"""The agent's one process: started when it is needed, authenticated, watched, ended."""
+"""One process of the agent: started when it is needed, authenticated, watched, ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..base import private_files
 from ..base.log import logger
 from .acp import Client, Listener
 from .auth import GOOGLE, Credentials
-from .cli_home import CliHome
+from .cli import Cli
+from .clis import USUAL
 from .failure import (
     AUTH_CONFIG_FAILED,
     AUTH_REQUIRED,
@@ -24,29 +25,34 @@ from .sentence import sentence
 
 # Seconds for the start, which takes two, and for taking over credentials, which takes none.
 STARTING, AUTHENTICATING = 60.0, 60.0
-# What the CLI prints where it wants a person to log in.
-LOGIN_MARK = "https://accounts.google.com/"
 
 
 @dataclass(frozen=True)
 class Launch:
     """How the agent is started. `environment` and `settings` are the operator's own additions:
-    variables of the process, members of the CLI's settings.json. `model` is the CLI's --model."""
+    variables of the process, members of the CLI's settings.json. `model` is that of new sessions,
+    `agent` the CLI's id, `processes` how many of them may run. `fallback` counts until somebody
+    configures, clears or logs out."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
+    agent: str = USUAL
+    processes: int = 1
+    fallback: Credentials | None = None
 
 
 class Runner:
-    """All methods are called on one loop. `listener` hears what the agent says."""
+    """All methods are called on one loop. `listener` hears what the agent says; `opening` is held
+    by who opens a session, in any process with the same home."""
 
-    def __init__(self, launch: Launch, home: CliHome, listener: Listener) -> None:
+    def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: asyncio.Lock) -> None:
         self.starts = 0
         self._launch = launch
-        self._home = home
+        self._cli = cli
         self._listener = listener
+        self._opening = opening
         self._client: Client | None = None
         self._lock = asyncio.Lock()
         self._wants_login = asyncio.Event()
@@ -63,7 +69,7 @@ class Runner:
             running = self.running
             if running is not None:
                 return running
-            if credentials.kind == GOOGLE and not self._home.has_google_login:
+            if credentials.kind == GOOGLE and not self._cli.has_login:
                 told = sentence("Nobody has logged in with Google yet.")
                 raise AgentError(AUTH_REQUIRED, told)
             client = await self.connect(credentials, self._listener)
@@ -78,20 +84,18 @@ class Runner:
     async def connect(self, credentials: Credentials, listener: Listener) -> Client:
         """A process of its own that was not authenticated yet. Raises AgentError."""
         try:
-            self._home.prepare(self._launch.settings)
-            environment = self._home.environment(
-                {**credentials.environment, **self._launch.environment}
-            )
-            process = await Process.start(self._command, environment, self._home.folder)
+            self._cli.prepare(credentials, self._launch.settings)
+            environment = self._cli.environment(credentials, self._launch.environment)
+            process = await Process.start(self._command, environment, self._cli.folder)
         except private_files.NotPrivate as error:
-            told = sentence("The folder of the Gemini CLI is not closed to other users.")
+            told = sentence("The folder of {cli} is not closed to other users.", cli=self._cli.name)
             raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
         except OSError as error:
             reason = error.strerror or error
-            told = sentence("The Gemini CLI cannot be started: {reason}.", reason=reason)
+            told = sentence("{cli} cannot be started: {reason}.", cli=self._cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
         self.starts += 1
-        client = Client(process, listener)
+        client = Client(process, listener, self._cli, self._opening)
         try:
             await client.initialize(STARTING)
         except AgentError as error:
@@ -102,12 +106,13 @@ class Runner:
         except asyncio.CancelledError:
             await client.kill()
             raise
-        logger.info("the Gemini CLI %s runs as process %d", client.version, process.pid)
+        name, pid = self._cli.name, process.pid
+        logger.info("%s %s runs as process %d", name, client.version, pid)
         return client
 
     def hear(self, noise: str) -> None:
         """A line past the protocol, which may be the CLI asking for a login."""
-        if LOGIN_MARK in noise:
+        if self._cli.asks_for_login(noise):
             self._wants_login.set()
 
     async def stop(self) -> None:
@@ -131,13 +136,12 @@ class Runner:
 
     @property
     def _command(self) -> tuple[str, ...]:
-        model = ("--model", self._launch.model) if self._launch.model else ()
-        return (*self._launch.command, "--acp", *model)
+        return (*self._launch.command, *self._cli.arguments(self._launch.model))
 
     async def _authenticate(self, client: Client, credentials: Credentials) -> None:
         self._wants_login.clear()
         request = asyncio.ensure_future(
-            client.request("authenticate", credentials.request, AUTHENTICATING)
+            client.request("authenticate", self._cli.authentication(credentials), AUTHENTICATING)
         )
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:

@@ -1,12 +1,8 @@
-"""Opens the agent's sessions for one conversation: a new one, or one that remembers what was said.
-
-Source: docs/gemini-cli-acp.md 9.
-"""
+"""Opens the agent's sessions for one conversation: new ones, and those that remember."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Mapping
@@ -14,8 +10,9 @@ from typing import Any, Mapping
 from ..base.background import in_thread
 from ..base.log import logger
 from .acp import Client, Session
+from .cli import Cli
 from .failure import AgentError
-from .resumption import as_text, remove_recordings, write_recording
+from .resumption import as_text
 from .transcripts import History
 
 # Seconds for a session, which starts the user's tool servers.
@@ -38,20 +35,20 @@ class Opened:
 
 
 class SessionOpener:
-    """`home` is the CLI's folder `.gemini`. `loading` is the id of the session that is being
-    loaded, whose updates are for `repeat`."""
+    """`loading` is the id of the session that is being loaded, whose updates are for `repeat`."""
 
-    def __init__(self, home: str, workspace: str) -> None:
+    def __init__(self, cli: Cli, workspace: str) -> None:
         self.loading = ""
-        self._home = home
+        self._cli = cli
         self._workspace = workspace
         self._left = 0
         self._has_repeated = asyncio.Event()
 
-    async def open(self, client: Client, history: History | None) -> Opened:
-        """`history` is what the session should remember. Raises AgentError."""
+    async def open(self, client: Client, last: str, history: History | None) -> Opened:
+        """`history` is what the session should remember, `last` the id of the one before. Raises
+        AgentError."""
         if history is not None:
-            loaded = await self._load(client, history)
+            loaded = await self._resume(client, last, history)
             if loaded is not None:
                 return loaded
         result = await client.request("session/new", self._params, OPENING)
@@ -69,25 +66,26 @@ class SessionOpener:
     def _params(self) -> dict[str, Any]:
         return {"cwd": self._workspace, "mcpServers": []}
 
-    async def _load(self, client: Client, history: History) -> Opened | None:
+    async def _resume(self, client: Client, last: str, history: History) -> Opened | None:
         """None where the agent takes no session that remembers."""
-        id = str(uuid.uuid4())
-        write = partial(write_recording, self._home, self._workspace, id, history)
+        id = ""
+        find = partial(self._cli.resumption, self._workspace, last, history)
         try:
-            loadable = await in_thread(write, WRITING)
-            if loadable is None:
+            found = await in_thread(find, WRITING)
+            if found is None:
                 return None
-            self.loading, self._left = id, loadable.updates
+            id = self.loading = found.session
+            self._left = found.updates
             self._has_repeated.clear()
-            result = await client.request(
-                "session/load", {"sessionId": id, **self._params}, OPENING
-            )
-            # What came later would count as the answer to the next message.
-            await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
+            result = await client.request(found.method, {"sessionId": id, **self._params}, OPENING)
+            if found.updates:
+                # What came later would count as the answer to the next message.
+                await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
             return Opened(Session(client, id, self._workspace), result)
         except (AgentError, OSError, asyncio.TimeoutError) as error:
             logger.warning("a conversation could not be loaded: %r", error)
-            remove_recordings(self._home, id)
+            if id and id != last:
+                self._cli.remove_recordings(id)
             return None
         finally:
             self.loading = ""

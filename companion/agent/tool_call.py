@@ -29,6 +29,7 @@ DISPLAY_NAMES = {
     "read_many_files": "ReadManyFiles",
     "write_file": "WriteFile",
     "replace": "Edit",
+    "edit": "Edit",
     "run_shell_command": "Shell",
     "list_directory": "ReadFolder",
     "glob": "FindFiles",
@@ -84,7 +85,7 @@ class Call:
     def command(self) -> str:
         """What would run or be written, in one line."""
         if self.name == SHELL:
-            line = self.title
+            line = str(self.args.get("command") or self.title)
         elif self.is_of_server:
             line = f"{self.name} {self.text}"
         elif self.diff is not None:
@@ -104,11 +105,12 @@ class Call:
         )
 
 
-def read(tool: Mapping[str, Any]) -> Call:
-    """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request."""
+def read(tool: Mapping[str, Any], name: str = "", args: Mapping[str, Any] | None = None) -> Call:
+    """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request. `name`
+    and `args` are given where the protocol tells them."""
     tool = clean(tool)
     id = str(tool.get("toolCallId", ""))
-    name = name_of(id)
+    name = name or name_of(id)
     content = [member for member in tool.get("content") or [] if isinstance(member, dict)]
     diff = _diff(content)
     text = "\n".join(_texts(content))
@@ -120,7 +122,7 @@ def read(tool: Mapping[str, Any]) -> Call:
         str(tool.get("kind") or ""),
         str(tool.get("status") or ""),
         text,
-        _arguments(name, title, text, diff, _path(tool)),
+        _arguments(name, title, text, diff, _path(tool)) if args is None else args,
         diff,
     )
 

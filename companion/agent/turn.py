@@ -12,7 +12,7 @@ from typing import Any, AsyncIterator, Callable, Mapping, Sequence
 
 from ..base import jsonrpc
 from ..base.log import logger
-from . import failure, tool_call
+from . import failure
 from .acp import Session
 from .call_tracker import CallTracker
 from .event_log import EventLog
@@ -31,9 +31,10 @@ from .events import (
 )
 from .failure import AgentError
 from .outcomes import Approvals
-from .recording import Recording
+from .recording import NoRecording
 from .sentence import Words, sentence
 from .surrogates import clean
+from .transcripts import sum_of
 
 # Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
 CANCELLING = 5.0
@@ -71,7 +72,7 @@ class Turn:
         self,
         log: EventLog,
         session: Session,
-        recording: Recording,
+        recording: NoRecording,
         approvals: Approvals,
         limits: Limits,
         asks: bool,
@@ -193,15 +194,16 @@ class Turn:
             return
         kind = message.params.get("sessionUpdate")
         if kind == "agent_message_chunk":
+            self.usage = sum_of([self.usage, self._session.usage(message.params)])
             text = _text(message.params)
             if not MODE_UPDATE.fullmatch(text):
                 self._log.say(text)
         elif kind == "agent_thought_chunk":
             self._think(clean(_text(message.params)))
         elif kind == "tool_call":
-            self._calls.begin(tool_call.read(message.params))
+            self._calls.begin(self._session.client.cli.read_call(message.params))
         elif kind == "tool_call_update":
-            await self._calls.change(tool_call.read(message.params))
+            await self._calls.change(self._session.client.cli.read_call(message.params))
 
     def _think(self, text: str) -> None:
         found = THOUGHT.fullmatch(text)
@@ -238,7 +240,7 @@ class Turn:
         body: Body | None = _error(self._error or error)
         if body is None:
             result = prompt.result()
-            self.usage = usage(result)
+            self.usage = sum_of([self.usage, self._session.usage(result)])
             body = self._complete(str(result.get("stopReason")))
         self._end(body)
 
@@ -264,24 +266,3 @@ def _error(error: AgentError | None) -> Error | None:
 def _text(update: Mapping[str, Any]) -> str:
     content = update.get("content")
     return str(content.get("text") or "") if isinstance(content, dict) else ""
-
-
-def usage(result: Mapping[str, Any]) -> Usage:
-    """From `_meta.quota` of a prompt's result; zeros where it is missing."""
-    meta = result.get("_meta")
-    quota = meta.get("quota") if isinstance(meta, dict) else None
-    if not isinstance(quota, dict):
-        return Usage()
-    by_model = {
-        str(each.get("model")): _tokens(each)
-        for each in quota.get("model_usage") or []
-        if isinstance(each, dict)
-    }
-    return Usage(*_tokens(quota), by_model=by_model)
-
-
-def _tokens(holder: Mapping[str, Any]) -> tuple[int, int]:
-    count = holder.get("token_count")
-    if not isinstance(count, dict):
-        return 0, 0
-    return int(count.get("input_tokens") or 0), int(count.get("output_tokens") or 0)

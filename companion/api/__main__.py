@@ -14,8 +14,7 @@ from typing import Any, Callable, Sequence
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..agent import cli
-from ..agent.auth import from_environment
+from ..agent.clis import CLIS, USUAL
 from ..agent.failure import AgentError
 from ..agent.runner import Launch
 from ..agent.sentence import CHINESE, ENGLISH
@@ -31,6 +30,8 @@ from .server import Server, Settings, options
 PORT = 8080
 # A day.
 MAX_SECONDS = 86_400
+# Processes of one CLI, each of which takes 200 MiB and more.
+MAX_PROCESSES = 64
 # Seconds for running turns to end by themselves.
 DRAINING = 30
 TEXT, JSON = "text", "json"
@@ -96,13 +97,15 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
 
 def _settings(asked: argparse.Namespace, folder: str) -> Settings:
     """Raises AgentError where the CLI is not found."""
-    variables = {"GOOGLE_GEMINI_BASE_URL": asked.gemini_url} if asked.gemini_url else {}
-    launch = Launch(cli.find(asked.cli), variables, model=asked.model)
+    launch, *others = [
+        _launch(asked, id, is_first=not number)
+        for number, id in enumerate(dict.fromkeys(asked.agent or [USUAL]))
+    ]
     agent = options(
         folder,
         launch,
         trusts_workspaces=asked.trust,
-        fallback=from_environment(os.environ),
+        others=tuple(others),
         limits=Limits(asked.decision_time, asked.turn_time),
     )
     return Settings(
@@ -113,6 +116,22 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         frozenset(asked.origin),
         asked.allow_commands,
         asked.allow_tools,
+    )
+
+
+def _launch(asked: argparse.Namespace, id: str, is_first: bool) -> Launch:
+    """Raises AgentError where the CLI is not found."""
+    cli = CLIS[id]
+    # One program is one CLI's; a folder may have them all.
+    path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
+    variables = cli.address(asked.gemini_url) if asked.gemini_url else {}
+    return Launch(
+        cli.program.find(path),
+        variables,
+        model=asked.model if is_first else "",
+        agent=id,
+        processes=asked.agents,
+        fallback=cli.from_environment(os.environ),
     )
 
 
@@ -191,11 +210,21 @@ def _parser() -> argparse.ArgumentParser:
     formats = (TEXT, JSON)
     format_help = "of the log on standard error: lines of text, or of JSON for programs"
     add("--log-format", choices=formats, default=TEXT, help=format_help)
-    add("--cli", metavar="PATH", default="", help="Gemini CLI; default: the one in PATH")
-    add("--model", metavar="NAME", default="", help="the model of new conversations")
+    _add_agents(add)
     url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"
     add("--gemini-url", metavar="URL", default="", help=url_help)
     return parser
+
+
+def _add_agents(add: Callable[..., Any]) -> None:
+    names = list(CLIS)
+    agent_help = f"the CLI; may be repeated, the first is the usual one; default {USUAL}"
+    add("--agent", choices=names, action="append", default=[], help=agent_help)
+    count_help = "processes of each CLI among which conversations are spread; default 1"
+    add("--agents", metavar="N", type=_count, default=1, help=count_help)
+    cli_help = "the first CLI, or a folder with node_modules for all; default: those in PATH"
+    add("--cli", metavar="PATH", default="", help=cli_help)
+    add("--model", metavar="NAME", default="", help="the model of the first CLI's conversations")
 
 
 def _add_permissions(add: Callable[..., Any]) -> None:
@@ -220,6 +249,12 @@ def _folder(text: str) -> str:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text} is no port")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_PROCESSES):
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 to {MAX_PROCESSES}")
     return int(text)
 
 

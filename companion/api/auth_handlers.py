@@ -1,4 +1,4 @@
-"""Who the user is to Google: the handlers of /auth.
+"""Who the user is to a model's API: the handlers of /auth.
 
 What changes credentials goes on to its end also where the client leaves.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from ..agent import wire
+from ..agent.account import Account
 from ..agent.auth import Credentials
 from ..agent.failure import AUTH_REQUIRED, AgentError
 from .handler_types import Answer, Inputs, Services
@@ -21,8 +22,10 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
         fields.get("apiKey", "").strip(),
         fields.get("googleCloudProject", ""),
         fields.get("googleCloudLocation", ""),
+        fields.get("baseUrl", ""),
+        fields.get("model", ""),
     )
-    await asyncio.shield(services.agent.account.configure(credentials))
+    await asyncio.shield(_account(services, inputs).configure(credentials))
     return Answer("auth_configured")
 
 
@@ -31,13 +34,13 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
     the flow by code has none."""
     code = inputs.fields.get("code")
     if code is None:
-        login = await services.agent.account.begin_login()
+        login = await _account(services, inputs).begin_login()
         if login is None:
             return Answer("logged_in")
         expires = wire.timestamp(login.expires)
         return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
     try:
-        await asyncio.shield(services.agent.account.finish_login(code))
+        await asyncio.shield(_account(services, inputs).finish_login(code))
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -48,7 +51,7 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
 
 
 async def status(services: Services, inputs: Inputs) -> Answer:
-    known = services.agent.account.status()
+    known = _account(services, inputs).status()
     data = {
         "isAuthenticated": known.is_authenticated,
         "authType": known.kind,
@@ -61,10 +64,15 @@ async def status(services: Services, inputs: Inputs) -> Answer:
 
 
 async def logout(services: Services, inputs: Inputs) -> Answer:
-    await asyncio.shield(services.agent.account.logout())
+    await asyncio.shield(_account(services, inputs).logout())
     return Answer("logged_out")
 
 
 async def clear(services: Services, inputs: Inputs) -> Answer:
-    await asyncio.shield(services.agent.account.clear())
+    await asyncio.shield(_account(services, inputs).clear())
     return Answer("auth_cleared")
+
+
+def _account(services: Services, inputs: Inputs) -> Account:
+    """Raises AgentError."""
+    return services.agent.account_of(inputs.fields.get("agent"))

@@ -51,6 +51,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
         fields.get("sessionId"),
         fields.get("newSession", False),
         asks=streams or fields.get("confirm", False),
+        agent=fields.get("agent"),
     )
     if streams:
         return await stream.send(services, inputs, turn)
@@ -86,14 +87,15 @@ async def cancel(services: Services, inputs: Inputs) -> Answer:
 
 
 async def models(services: Services, inputs: Inputs) -> Answer:
-    workspace = _workspace(services, inputs)
-    found = await services.agent.models(workspace, inputs.fields.get("sessionId"))
+    workspace, fields = _workspace(services, inputs), inputs.fields
+    found = await services.agent.models(workspace, fields.get("sessionId"), fields.get("agent"))
     return Answer("models_told", _models(found))
 
 
 async def set_model(services: Services, inputs: Inputs) -> Answer:
-    model, workspace = inputs.fields["model"], _workspace(services, inputs)
-    found = await services.agent.set_model(model, workspace, inputs.fields.get("sessionId"))
+    workspace, fields = _workspace(services, inputs), inputs.fields
+    model, id, agent = fields["model"], fields.get("sessionId"), fields.get("agent")
+    found = await services.agent.set_model(model, workspace, id, agent)
     return Answer("model_chosen", _models(found), {"model": found.current})
 
 

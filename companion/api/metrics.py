@@ -112,10 +112,15 @@ class Metrics:
                 "Calls of tools that wait for somebody to decide.",
                 len(agent.confirmations()),
             ),
-            "gemini_cli_running": ("Whether Gemini CLI runs.", int(agent.info().is_running)),
-            "gemini_cli_memory_bytes": ("Memory of Gemini CLI.", agent.memory),
         }
         for name, (words, value) in gauges.items():
             yield core.GaugeMetricFamily(name, words, value)
-        starts = agent.info().starts
-        yield core.CounterMetricFamily("gemini_cli_starts", "Starts of Gemini CLI.", starts)
+        labels = ["agent"]
+        running = core.GaugeMetricFamily("gemini_cli_running", "Processes that run.", labels=labels)
+        memory = core.GaugeMetricFamily("gemini_cli_memory_bytes", "Their memory.", labels=labels)
+        starts = core.CounterMetricFamily("gemini_cli_starts", "Their starts.", labels=labels)
+        for each in agent.agents():
+            running.add_metric([each.id], len(each.processes))
+            memory.add_metric([each.id], sum(it.memory for it in each.processes))
+            starts.add_metric([each.id], each.starts)
+        yield from (running, memory, starts)

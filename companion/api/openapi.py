@@ -167,7 +167,8 @@ def _body(route: Route) -> Schema:
 def _in_query(schema: Schema) -> dict[str, Any]:
     """There is no null in a query."""
     type = schema["type"]
-    return {**schema, "type": type if isinstance(type, str) else type[0]}
+    choices = {"enum": [it for it in schema["enum"] if it is not None]} if "enum" in schema else {}
+    return {**schema, "type": type if isinstance(type, str) else type[0], **choices}
 
 
 def _responses(route: Route) -> dict[str, Any]:

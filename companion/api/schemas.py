@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..agent.auth import API_KEY, GOOGLE, VERTEX
+from ..agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
 from ..agent.auth import KINDS as AUTH_TYPES
+from ..agent.clis import CLIS
 from ..agent.outcomes import OUTCOMES
 
 Schema = Mapping[str, Any]
@@ -73,6 +74,9 @@ KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
 CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
 SESSION = {"sessionId": NAME}
+AGENT = {"agent": {"type": "string", "enum": list(CLIS)}}
+# What white space is in it would be an error of the client's.
+URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
 
 # Requests.
 
@@ -82,7 +86,14 @@ _SOME_NAME = {"type": "string", "minLength": 1}
 AUTH_CONFIG = {
     **form(
         {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
-        {"apiKey": KEY, "googleCloudProject": CLOUD_NAME, "googleCloudLocation": CLOUD_NAME},
+        {
+            "apiKey": KEY,
+            "googleCloudProject": CLOUD_NAME,
+            "googleCloudLocation": CLOUD_NAME,
+            "baseUrl": URL,
+            "model": NAME,
+            **AGENT,
+        },
     ),
     "anyOf": [
         record({"authType": {"const": API_KEY}, "apiKey": _SOME_KEY}),
@@ -95,9 +106,11 @@ AUTH_CONFIG = {
             }
         ),
         record({"authType": {"const": GOOGLE}}),
+        record({"authType": {"const": OPENAI}, "apiKey": _SOME_KEY}),
     ],
 }
-GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE)})
+GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})
+THE_AGENT = form({}, AGENT)
 CHAT = {
     **form(
         {"message": text(MAX_MESSAGE, 1)},
@@ -108,6 +121,7 @@ CHAT = {
             **SESSION,
             "newSession": {"type": "boolean", "default": False},
             "confirm": {"type": "boolean", "default": False},
+            **AGENT,
         },
     ),
     "examples": [{"message": "Say hello.", "stream": True}],
@@ -118,7 +132,7 @@ TOOL_CONFIRMATION = form(
     {**SESSION, "newContent": text(MAX_FILE)},
 )
 CANCEL = form({}, SESSION)
-NEW_SESSION = form({}, WORKSPACE)
+NEW_SESSION = form({}, {**WORKSPACE, **AGENT})
 OPENAI_MESSAGE = record(
     {
         "role": {
@@ -179,8 +193,8 @@ MESSAGES = form(
     {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
 )
 SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
-MODELS = form({}, {**WORKSPACE, **SESSION})
-MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION})
+MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
+MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
 LIST_DIRECTORY = form({}, {"path": PATH})
 READ_FILE = form({"path": PATH})
 WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
@@ -270,6 +284,7 @@ CHAT_DONE = record(
 SESSION_INFO = record(
     {
         "sessionId": STRING,
+        "agent": STRING,
         "workspacePath": STRING,
         "title": STRING,
         "model": STRING,
@@ -291,6 +306,27 @@ PAST_TURN = record(
     }
 )
 MESSAGES_TOLD = record({"messages": many(reference("PastTurn")), "hasMore": BOOLEAN})
+AGENT_INFO = record(
+    {
+        "id": STRING,
+        "name": STRING,
+        "isDefault": BOOLEAN,
+        "authTypes": many(STRING),
+        "hasGoogleLogin": BOOLEAN,
+        "isAuthenticated": BOOLEAN,
+        "maxProcesses": INTEGER,
+        "processes": many(
+            record(
+                {
+                    "pid": INTEGER,
+                    "version": STRING,
+                    "memoryBytes": INTEGER,
+                    "conversations": INTEGER,
+                }
+            )
+        ),
+    }
+)
 MODEL_INFO = record({"id": STRING, "name": STRING, "description": STRING})
 MODELS_TOLD = record(
     {
@@ -437,6 +473,7 @@ COMPONENTS: Mapping[str, Schema] = {
     "Usage": USAGE,
     "SessionInfo": SESSION_INFO,
     "PastTurn": PAST_TURN,
+    "AgentInfo": AGENT_INFO,
     "ModelInfo": MODEL_INFO,
     "DirectoryItem": ITEM,
     "Option": OPTION,

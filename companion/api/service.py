@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
-from ..agent import cli
-from ..agent.auth import from_environment
 from ..agent.failure import AgentError
+from ..agent.gemini_cli import GeminiCli
 from ..agent.runner import Launch
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger
@@ -124,10 +123,10 @@ class Service:
         """The same where the process is about to end, and nobody can be told any more: turns get a
         moment, and the CLI none."""
         server = self._server
-        pid = server.agent.info().pid if server is not None else None
+        pids = _pids(server) if server is not None else []
         self._told = _nobody
         self._end(Ending.QUIT, QUITTING)
-        _kill(pid)
+        _kill(pids)
 
     def _end(self, how: Ending, join: float = 0.0) -> None:
         self._thread.stop(lambda end: None if end.done() else end.set_result(how), join)
@@ -155,7 +154,7 @@ class Service:
             self._told()
             if await end is Ending.QUIT:
                 await server.agent.end_turns()
-                _kill(server.agent.info().pid)
+                _kill(_pids(server))
         finally:
             self.serving = None
             await server.stop()
@@ -172,8 +171,8 @@ class Service:
         if not os.path.isdir(wanted.roots[0]):
             raise Refused(NO_FOLDER.format(wanted.roots[0]))
         roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
-        launch = Launch(find(wanted.command))
-        agent = options(wanted.folder, launch, fallback=from_environment(os.environ))
+        launch = Launch(find(wanted.command), fallback=GeminiCli.from_environment(os.environ))
+        agent = options(wanted.folder, launch)
         page = {
             name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
         }
@@ -198,15 +197,20 @@ def find(command: Sequence[str]) -> tuple[str, ...]:
         # Anything else would be looked for in a current directory that is nobody's.
         if os.path.isabs(path):
             with suppress(AgentError):
-                return cli.find(path)
+                return GeminiCli.program.find(path)
     raise Refused(NO_CLI.format(" ".join(command)))
 
 
-def _kill(pid: int | None) -> None:
-    """End the group of the CLI at once. On Windows it ends with its input, and so with us."""
-    if pid is not None and sys.platform != "win32":
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
+def _pids(server: Server) -> list[int]:
+    return [process.pid for process in server.agent.processes]
+
+
+def _kill(pids: Sequence[int]) -> None:
+    """End the groups of the CLI at once. On Windows it ends with its input, and so with us."""
+    for pid in pids:
+        if sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
 
 
 def _nobody() -> None:

@@ -31,7 +31,8 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
 async def new_session(services: Services, inputs: Inputs) -> Answer:
     """Begin a conversation, which is used by its id alone."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
-    return Answer("session_made", as_json(await services.agent.new_session(workspace)))
+    info = await services.agent.new_session(workspace, inputs.fields.get("agent"))
+    return Answer("session_made", as_json(info))
 
 
 async def change(services: Services, inputs: Inputs) -> Answer:
@@ -150,6 +151,7 @@ def _whole(run: Sequence[Event]) -> Iterator[Event]:
 def as_json(info: SessionInfo) -> dict[str, Any]:
     return {
         "sessionId": info.id,
+        "agent": info.agent,
         "workspacePath": readable(info.workspace),
         "title": info.title,
         "model": info.model,

@@ -17,6 +17,7 @@ from GeminiCompanion.companion.agent import events, failure
 from GeminiCompanion.companion.agent.acp import Session
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
+from GeminiCompanion.companion.agent.clis import USUAL
 from GeminiCompanion.companion.agent.events import Event
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.runner import Launch
@@ -54,8 +55,9 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         self.transcripts = Transcripts(self.folder)
 
     async def started(self) -> Agent:
-        launch = Launch((os.path.join(self.root, "no such program"),))
-        agent = Agent(Options(launch, self.root, fallback=Credentials(API_KEY, "the-key")))
+        command = (os.path.join(self.root, "no such program"),)
+        launch = Launch(command, fallback=Credentials(API_KEY, "the-key"))
+        agent = Agent(Options(launch, self.root))
         await agent.load()
         self.addAsyncCleanup(agent.stop)
         return agent
@@ -277,7 +279,7 @@ class WithSessions(OnDisk):
         await second.models(self.workspace, theirs.id)
         await second.stop()
         third = await self.started()
-        found = third._conversations.find(self.workspace, None, False)
+        found = third._conversations.find(self.workspace, None, False, None, USUAL)
         self.assertNotEqual(found.id, theirs.id)
         self.assertIn(found.id, [info.id for info in third.sessions()])
 

@@ -21,7 +21,7 @@ class Attached(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def attach(self, path: str) -> Mapping[str, Any]:
-        return prompt.message("look", [path], self.folder).parts[1]
+        return prompt.message("look", [path], self.folder, str).parts[1]
 
     def refused(self, path: str) -> str:
         with self.assertRaises(AgentError) as caught:

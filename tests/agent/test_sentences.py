@@ -114,7 +114,7 @@ class Wire(unittest.TestCase):
             events.ToolResult("1", "t", {}, "", "", False, rejected),
             events.ToolResult("1", "read_file", {"file_path": "/a"}, "", "", True),
             events.Complete(events.CANCELLED, events.Usage()),
-            events.Error("STREAM_ERROR", sentence("The Gemini CLI ended unexpectedly.")),
+            events.Error("STREAM_ERROR", sentence("{cli} ended unexpectedly.", cli="Qwen Code")),
         ]
         told = [self.told(body, CHINESE) for body in bodies]
         spoken = ("message", "description", "prompt", "displayResult", "error")

@@ -130,11 +130,11 @@ class Figures(ApiTest):
         found = self.figures()
         for name in (
             "gemini_api_waiting_decisions",
-            "gemini_cli_running",
-            "gemini_cli_starts_total",
+            'gemini_cli_running{agent="gemini"}',
+            'gemini_cli_starts_total{agent="gemini"}',
+            'gemini_cli_memory_bytes{agent="gemini"}',
         ):
             self.assertEqual(found[name], 0)
-        self.assertEqual(found["gemini_cli_memory_bytes"], 0)
 
     def test_without_the_token_nothing_is_told(self) -> None:
         reply = self.ask("GET", "/metrics", headers={"Authorization": ""})

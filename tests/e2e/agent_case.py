@@ -29,9 +29,10 @@ if "GeminiCompanion" not in sys.modules:
     package.__path__ = [ROOT]
     sys.modules["GeminiCompanion"] = package
 
-from GeminiCompanion.companion.agent import cli, events  # noqa: E402
+from GeminiCompanion.companion.agent import events  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent, Options  # noqa: E402
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials  # noqa: E402
+from GeminiCompanion.companion.agent.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn import Turn  # noqa: E402
 from model_server import ModelServer  # noqa: E402
@@ -93,13 +94,22 @@ class AgentCase(unittest.TestCase):
         credentials: Credentials | None = KEY,
         command: tuple[str, ...] = (),
         variables: Mapping[str, str] | None = None,
+        fallback: Credentials | None = None,
+        processes: int = 1,
         **options: Any,
     ) -> Agent:
         """With a state of its own where none is named, and stopped with the class. `variables` are
         the CLI's, instead of those that lead to the model."""
         if variables is None:
             variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
-        launch = Launch(command or cli.find(HERE), variables, cls.settings, MODEL)
+        launch = Launch(
+            command or GeminiCli.program.find(HERE),
+            variables,
+            cls.settings,
+            MODEL,
+            processes=processes,
+            fallback=fallback,
+        )
         state = state or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
         agent = Agent(Options(launch, state, **{**cls.options, **options}))
         cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))

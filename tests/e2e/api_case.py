@@ -25,9 +25,9 @@ from typing import Any, AsyncIterator, Mapping
 
 from agent_case import HERE, KEY, MODEL, AgentCase
 from aiohttp import ClientResponse, ClientSession
-from GeminiCompanion.companion.agent import cli
 from GeminiCompanion.companion.agent.agent import Agent
 from GeminiCompanion.companion.agent.auth import Credentials
+from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
@@ -128,9 +128,15 @@ class ApiCase(AgentCase):
         """With a state of its own where none is named, and stopped with the class."""
         if variables is None:
             variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
-        launch = Launch(command or cli.find(HERE), variables, cls.settings, MODEL)
+        launch = Launch(
+            command or GeminiCli.program.find(HERE),
+            variables,
+            cls.settings,
+            MODEL,
+            fallback=fallback,
+        )
         folder = folder or cls.another_folder()
-        agent = options(folder, launch, fallback=fallback, **cls.options)
+        agent = options(folder, launch, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}
         server = Server(Settings(agent, **chosen), folder)
         await server.start()

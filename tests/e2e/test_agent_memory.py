@@ -16,7 +16,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure, idle, session_opener  # noqa: E402
+from GeminiCompanion.companion.agent import events, failure, idle, resumption  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.events import Content, Thought  # noqa: E402
 from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
@@ -126,7 +126,7 @@ class Lasting(AgentCase):
         turn, _story = await self.told(first, "remember blue")
         await first.stop()
         second = await self.started()
-        with mock.patch.object(session_opener, "write_recording", return_value=None):
+        with mock.patch.object(resumption, "write_recording", return_value=None):
             _turn, story = await self.told(second, "which?", session_id=turn.session_id)
         self.assertEqual([thought.subject for thought in of(Thought, story)], ["Warning"])
         self.assertIn("User: remember blue", json.dumps(self.model.last_request()["contents"]))

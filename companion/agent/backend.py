@@ -1,0 +1,80 @@
+"""One CLI as the engine offers it: its home, its processes, and who the user is to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..base import private_files
+from .account import Account
+from .auth import Store
+from .cli import Cli
+from .clis import CLIS, USUAL
+from .conversations import Conversations
+from .pool import Pool, ProcessInfo
+from .program import is_there
+from .runner import Launch
+
+
+@dataclass(frozen=True)
+class AgentInfo:
+    """A CLI that is offered. `processes` are those that run, `starts` counts all there were;
+    `has_google_login` says what it can; `is_usual` that it is taken where nobody names any."""
+
+    id: str
+    name: str
+    is_usual: bool
+    auth_kinds: tuple[str, ...]
+    has_google_login: bool
+    is_authenticated: bool
+    limit: int
+    starts: int
+    processes: tuple[ProcessInfo, ...]
+
+
+def make_cli(id: str, state: str, trusted: bool) -> Cli:
+    """`state` is the engine's folder."""
+    return CLIS[id](os.path.join(_folder(state, id), "home"), trusted)
+
+
+class Backend:
+    """`state` is the engine's folder, which is there."""
+
+    def __init__(self, launch: Launch, cli: Cli, state: str, conversations: Conversations) -> None:
+        folder = _folder(state, cli.id)
+        private_files.make_folder(folder)
+        self.cli = cli
+        self.pool = Pool(launch, cli)
+        store = Store(folder, cli.check)
+        self.account = Account(store, launch.fallback, cli, self.pool, conversations)
+        self._launch = launch
+
+    @property
+    def can_start(self) -> bool:
+        """Whether a process runs, or its program is there to be started."""
+        return bool(self.pool.running) or is_there(self._launch.command)
+
+    async def stop(self) -> None:
+        """End a login and all processes, within about six seconds."""
+        self.pool.stop_watching()
+        await self.account.abandon_login()
+        await self.pool.stop()
+
+    def info(self, is_usual: bool) -> AgentInfo:
+        """Never starts a process."""
+        return AgentInfo(
+            self.cli.id,
+            self.cli.name,
+            is_usual,
+            self.cli.kinds,
+            self.cli.has_google_login,
+            self.account.status().is_authenticated,
+            self._launch.processes,
+            self.pool.starts,
+            self.pool.running,
+        )
+
+
+def _folder(state: str, id: str) -> str:
+    """Gemini CLI's things lie in the engine's folder itself, where they were first."""
+    return state if id == USUAL else os.path.join(state, id)

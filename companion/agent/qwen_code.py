@@ -1,0 +1,132 @@
+"""Qwen Code: all that is special of it.
+
+Source: docs/gemini-cli-acp.md 10.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from contextlib import suppress
+from typing import Any, Mapping
+
+from . import tool_call
+from .auth import OPENAI, Credentials
+from .cli import Cli, Resumption
+from .cli_home import inherited, write_settings
+from .events import Usage
+from .failure import VALIDATION_ERROR, AgentError
+from .program import Program
+from .prompt import BLANKS, NO_COMMAND
+from .sentence import sentence
+from .surrogates import clean
+from .tool_call import Call
+from .transcripts import History
+
+# Attempts of one request beyond the first; seven, which is the default, would take minutes.
+RETRIES = 2
+# Commands that only tell something.
+HARMLESS = ("about", "status", "help", "context", "stats")
+# In what its writes may be encoded; of others we would make something else.
+ENCODINGS = ("", "utf-8", "utf8", "ascii")
+
+
+class QwenCode(Cli):
+    """Its own folder is `.qwen` in the home. It talks with an API like OpenAI's."""
+
+    id = "qwen"
+    program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
+    kinds = (OPENAI,)
+
+    @property
+    def _own(self) -> str:
+        return os.path.join(self.folder, ".qwen")
+
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
+        if credentials.base_url:
+            auth["baseUrl"] = credentials.base_url
+        settings: dict[str, Any] = {
+            # Its own default edits files unasked.
+            "tools": {"approvalMode": "default"},
+            "general": {"enableAutoUpdate": False},
+            "model": {
+                "generationConfig": {"maxRetries": RETRIES},
+                **({"name": credentials.model} if credentials.model else {}),
+            },
+            "security": {"auth": auth, "folderTrust": {"enabled": not self.trusted}},
+            # It would ask the model for what the user could say next, and what to remember.
+            "ui": {"enableFollowupSuggestions": False},
+            "memory": {"enableManagedAutoMemory": False},
+            "privacy": {"usageStatisticsEnabled": False},
+        }
+        write_settings(self.folder, self._own, settings, more)
+
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        return {**inherited(), "QWEN_HOME": self._own, **more}
+
+    def check(self, credentials: Credentials) -> None:
+        super().check(credentials)
+        if not credentials.api_key.strip():
+            told = sentence("An API key is needed for this kind of login.")
+            raise AgentError(VALIDATION_ERROR, told)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        key = environment.get("OPENAI_API_KEY", "").strip()
+        if not key:
+            return None
+        url, model = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_MODEL", "")
+        return Credentials(OPENAI, key, base_url=url.strip(), model=model.strip())
+
+    def authentication(self, credentials: Credentials) -> Mapping[str, Any]:
+        return {"methodId": OPENAI}
+
+    def text_for(self, message: str) -> str:
+        inner = message.strip(BLANKS)
+        if not inner:
+            raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+        if inner[0] != "/":
+            return message
+        words = re.split(r"\s+", inner[1:])
+        return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
+
+    def read_call(self, tool: Mapping[str, Any]) -> Call:
+        tool = clean(tool)
+        meta, args = tool.get("_meta"), tool.get("rawInput")
+        name = meta.get("toolName") if isinstance(meta, dict) else None
+        return tool_call.read(tool, str(name or "tool"), args if isinstance(args, dict) else {})
+
+    def usage(self, told: Mapping[str, Any]) -> Usage:
+        """It tells the tokens of each request with the last piece of what came of it."""
+        meta = told.get("_meta")
+        tokens = meta.get("usage") if isinstance(meta, dict) else None
+        if not isinstance(tokens, dict):
+            return Usage()
+        return Usage(int(tokens.get("inputTokens") or 0), int(tokens.get("outputTokens") or 0))
+
+    def text_to_write(self, params: Mapping[str, Any]) -> str:
+        """It gives the text with plain line ends, and says those of the file beside it."""
+        text, meta = super().text_to_write(params), params.get("_meta")
+        said = meta if isinstance(meta, dict) else {}
+        encoding = str(said.get("encoding") or "")
+        if encoding.lower() not in ENCODINGS:
+            told = sentence("Files in {encoding} cannot be written here.", encoding=encoding)
+            raise AgentError(VALIDATION_ERROR, told)
+        if said.get("lineEnding") == "crlf":
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        return text
+
+    def resumption(self, workspace: str, last: str, history: History) -> Resumption | None:
+        """It has its own recordings, and takes them up again itself."""
+        return Resumption("session/resume", last) if self._recordings(last) else None
+
+    def remove_recordings(self, session: str) -> None:
+        for path in self._recordings(session):
+            with suppress(OSError):
+                os.unlink(path)
+
+    def _recordings(self, session: str) -> list[str]:
+        name = glob.escape(session) + ".jsonl"
+        return glob.glob(os.path.join(glob.escape(self._own), "projects", "*", "chats", name))
