@@ -395,11 +395,21 @@ def run_in_terminus(command: list[str], folder: str, variables: dict[str, str]) 
     window().run_command("terminus_open", {**arguments, "title": "Gemini CLI"})
 
 
-def press_in_terminus(keys: str) -> None:
-    """Give the keys to the program in the one terminal of Terminus."""
-    terminal: Any = sys.modules["Terminus.terminus.terminal"]
+def _terminal() -> Any:
+    """The one terminal of Terminus."""
+    known: Any = sys.modules["Terminus.terminus.terminal"]
     view = next(view for view in window().views() if view.settings().get("terminus_view"))
-    terminal.Terminal.from_id(view.id()).send_string(keys)
+    return known.Terminal.from_id(view.id())
+
+
+def press_in_terminus(keys: str) -> None:
+    """Give the keys to the program in it."""
+    _terminal().send_string(keys)
+
+
+def pid_in_terminus() -> int:
+    """The process that was started in it, which leads a group of its own."""
+    return int(_terminal().process.pid)
 
 
 def in_terminus(text: str) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import sys
 import tempfile
 import unittest
+from contextlib import suppress
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -49,6 +51,14 @@ class Terminus(session.Session):
         self.editor.do("wait_for", "in_terminus", True, f"> {text}")
         self.editor.do("press_in_terminus", "\r")
 
+    def end(self, pid: int) -> None:
+        """Close the terminal, and end what runs on in it: Terminus hangs up on the first process
+        alone, and that of Gemini CLI begins to leave then and never comes to its end, not even when
+        its terminal goes."""
+        self.editor.do("close_terminals")
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
     def test_a_note_and_a_comment_stand_in_the_prompt_and_are_not_sent_off(self) -> None:
         home = tempfile.mkdtemp(dir=self.root)
         os.mkdir(os.path.join(home, ".gemini"))
@@ -56,8 +66,8 @@ class Terminus(session.Session):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(SETTINGS, file)
         variables = environment(home, self.model.url, {"TMPDIR": self.temp})
-        self.addCleanup(self.editor.do, "close_terminals")
         self.editor.do("run_in_terminus", [BINARY], self.folder, variables)
+        self.addCleanup(self.end, self.editor.do("pid_in_terminus"))
         self.editor.do("wait_for", "in_terminus", True, EMPTY_INPUT)
         self.editor.do("wait_for", "connected", 2)
         path = self.write("a.py", b"old\n")
