@@ -398,8 +398,14 @@ def run_in_terminus(command: list[str], folder: str, variables: dict[str, str]) 
 def _terminal() -> Any:
     """The one terminal of Terminus."""
     known: Any = sys.modules["Terminus.terminus.terminal"]
-    view = next(view for view in window().views() if view.settings().get("terminus_view"))
-    return known.Terminal.from_id(view.id())
+
+    def found() -> list[Any]:
+        views = [view for view in window().views() if view.settings().get("terminus_view")]
+        terminals = [known.Terminal.from_id(view.id()) for view in views]
+        return [it for it in terminals if getattr(it, "process", None) is not None]
+
+    _wait(found, "no terminal")
+    return found()[0]
 
 
 def press_in_terminus(keys: str) -> None:
