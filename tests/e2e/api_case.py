@@ -123,6 +123,7 @@ class ApiCase(AgentCase):
         variables: Mapping[str, str] | None = None,
         fallback: Credentials | None = None,
         command: tuple[str, ...] = (),
+        processes: int = 1,
         **settings: Any,
     ) -> Server:
         """With a state of its own where none is named, and stopped with the class."""
@@ -133,6 +134,7 @@ class ApiCase(AgentCase):
             variables,
             cls.settings,
             MODEL,
+            processes=processes,
             fallback=fallback,
         )
         folder = folder or cls.another_folder()

@@ -88,6 +88,12 @@ class OpenAIServer:
             turns = [request["messages"] for request in self._requests if request.get("tools")]
         return ["\n".join(map(_text, _since_the_model(messages))) for messages in turns]
 
+    def told(self) -> list[str]:
+        """All messages that came with the newest main turn."""
+        with self._asked:
+            turns = [request["messages"] for request in self._requests if request.get("tools")]
+        return [_text(message) for message in turns[-1]]
+
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._asked:
             self._requests.append(request)

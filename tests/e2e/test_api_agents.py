@@ -1,0 +1,193 @@
+"""Several CLIs, and several processes of one, behind one server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import unittest
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_case import HERE, KEY, on_loop  # noqa: E402
+from api_case import ApiCase, data, said  # noqa: E402
+from GeminiCompanion.companion.agent.qwen_code import QwenCode  # noqa: E402
+from GeminiCompanion.companion.agent.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.api.server import Server  # noqa: E402
+from model_server import Gate  # noqa: E402
+from openai_server import MODEL, OpenAIServer  # noqa: E402
+
+QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
+
+
+@unittest.skipUnless(os.path.exists(QWEN), "Qwen Code is not installed: make setup")
+class Qwen(ApiCase):
+    """One server with both CLIs, of which Qwen Code is used."""
+
+    openai: OpenAIServer
+    folder: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.openai = OpenAIServer()
+        cls.openai.__enter__()
+        cls.addClassCleanup(cls.openai.__exit__)
+        # The program that it brings for this is none before the package's install script has run.
+        settings = {"tools": {"useRipgrep": False}}
+        command = QwenCode.program.find(HERE)
+        launch = Launch(command, {"NO_PROXY": "127.0.0.1"}, settings, agent=QwenCode.id)
+        cls.options = {"others": (launch,)}
+        cls.folder = cls.another_folder()
+        super().setUpClass()
+
+    @classmethod
+    async def another_server(cls, folder: str = "", *more: Any, **others: Any) -> Server:
+        return await super().another_server(folder or cls.folder, *more, **others)
+
+    async def configure(self) -> None:
+        key = {"authType": "openai", "apiKey": "a-key", "baseUrl": self.openai.url, "model": MODEL}
+        reply = await self.post("/auth/config", {"agent": "qwen", **key})
+        self.assertEqual(reply.status, 200, reply)
+
+    async def tell(self, message: str, decide: str = "", **more: Any) -> list[dict[str, Any]]:
+        """All events of a message in the conversation; `more` goes into the decision."""
+        events = []
+        wanted = {"message": message, "sessionId": self.session}
+        async with self.stream(wanted) as stream:
+            async for event in stream:
+                events.append(event)
+                if decide and event["type"] == "tool_confirmation":
+                    call = {"callId": event["data"]["callId"], "outcome": decide, **more}
+                    reply = await self.post("/tool-confirmation", call)
+                    self.assertEqual(reply.status, 200, reply)
+        return events
+
+    @on_loop
+    async def test_a_whole_conversation(self) -> None:
+        await self.configure()
+        here = {"workspacePath": self.workspace}
+        made = await self.post("/sessions", {"agent": "qwen", **here})
+        self.assertEqual((made.status, made["agent"], made["mode"]), (200, "qwen", "default"), made)
+        self.session = made["sessionId"]
+        await self._text()
+        await self._edits()
+        await self._cancelled()
+        await self._what_it_is_not_asked()
+        await self._restarted()
+
+    async def _text(self) -> None:
+        self.openai.will_call("the word is plum", "I see.")
+        events = await self.tell("the word is plum")
+        self.assertEqual(said(events), "I see.")
+        last = data(events, "complete")[0]
+        self.assertEqual((last["success"], last["usage"]["inputTokens"]), (True, 1))
+
+    async def _edits(self) -> None:
+        path = self.path("lines.txt")
+        with open(path, "wb") as file:
+            file.write(b"one\r\ntwo\r\n")
+        edit = {"file_path": path, "old_string": "two", "new_string": "2"}
+        self.openai.will_call(
+            "edit it", "Done.", ("read_file", {"file_path": path}), ("edit", edit)
+        )
+        events = await self.tell("edit it", "proceed_once")
+        asked, results = data(events, "tool_confirmation")[0], data(events, "tool_result")
+        self.assertEqual((asked["name"], asked["args"]), ("edit", edit))
+        self.assertEqual(asked["diff"]["newText"], "one\n2\n")
+        self.assertEqual([it["success"] for it in results], [True, True])
+        self.assertIn("one", results[0]["result"])
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), b"one\r\n2\r\n")
+        path = self.path("new.txt")
+        write = ("write_file", {"file_path": path, "content": "the model's\n"})
+        self.openai.will_call("write it", "Well.", write)
+        events = await self.tell("write it", "modify_with_editor", newContent="the user's\n")
+        self.assertEqual(self.read("new.txt"), "the user's\n")
+        self.assertTrue(data(events, "tool_result")[0]["success"], events)
+        self.assertIn("the user changed your text", "".join(self.openai.told()))
+        self.openai.will_call("reject it", "Never said.", write)
+        events = await self.tell("reject it", "cancel")
+        results = data(events, "tool_result")
+        self.assertEqual([it["success"] for it in results], [False], events)
+        self.assertEqual(self.read("new.txt"), "the user's\n")
+
+    async def _cancelled(self) -> None:
+        path = self.path("never.txt")
+        self.openai.will_call("too late", "No.", ("write_file", {"file_path": path, "content": ""}))
+        async with self.stream({"message": "too late", "sessionId": self.session}) as stream:
+            await stream.until("tool_confirmation")
+            reply = await self.post("/cancel", {"sessionId": self.session})
+            self.assertEqual(reply["cancelled"], 1)
+            last = (await stream.rest())[-1]
+        self.assertEqual(last["data"]["reason"], "cancelled")
+        self.assertFalse(os.path.exists(path))
+
+    async def _what_it_is_not_asked(self) -> None:
+        """What another CLI can is refused with a sentence."""
+        for path, body, words in (
+            ("/auth/google-login", {"agent": "qwen"}, "Qwen Code has no login with Google."),
+            (
+                "/auth/config",
+                {"agent": "qwen", "authType": "oauth-personal"},
+                "Expected one of openai;",
+            ),
+            ("/chat", {"message": "x", "sessionId": self.session, "agent": "gemini"}, "Qwen Code"),
+            ("/sessions", {"agent": "claude"}, "one of gemini, qwen"),
+        ):
+            reply = await self.post(path, body)
+            self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"), reply)
+            self.assertIn(words, reply["message"])
+        told = {it["id"]: it for it in (await self.get("/agents"))["agents"]}
+        self.assertEqual((told["gemini"]["isDefault"], told["qwen"]["isDefault"]), (True, False))
+        self.assertEqual([it["processes"] for it in told.values()][0], [])
+        self.assertEqual(told["qwen"]["processes"][0]["conversations"], 1)
+
+    async def _restarted(self) -> None:
+        changed = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "plan"})
+        self.assertEqual((changed.status, changed["mode"]), (200, "plan"), changed)
+        await self.server.stop()
+        type(self).server = await self.another_server()
+        self.openai.will_call("and the word", "Plum.")
+        events = await self.tell("and the word")
+        self.assertEqual((said(events), data(events, "thought")), ("Plum.", []))
+        self.assertIn("the word is plum", "".join(self.openai.told()))
+        known = (await self.get("/sessions"))["sessions"]
+        self.assertEqual([(it["agent"], it["mode"]) for it in known], [("qwen", "plan")])
+
+
+class Processes(ApiCase):
+    @on_loop
+    async def test_one_that_dies_touches_only_its_own_conversations(self) -> None:
+        type(self).server = await self.another_server(processes=2, fallback=KEY)
+        gates = [Gate(), Gate()]
+        here = {"workspacePath": self.workspace}
+        ids = [(await self.post("/sessions", here))["sessionId"] for _ in gates]
+        for name, gate in zip(("first", "second"), gates):
+            self.addCleanup(gate.set)
+            self.model.will_play(f"{name} turn", ["Half ", gate, f"of the {name}."])
+        processes = (await self.get("/agents"))["agents"][0]["processes"]
+        self.assertEqual([it["conversations"] for it in processes], [1, 1])
+        async with self.stream({"message": "first turn", "sessionId": ids[0]}) as first:
+            async with self.stream({"message": "second turn", "sessionId": ids[1]}) as second:
+                await first.until("content")
+                await second.until("content")
+                os.kill(processes[0]["pid"], signal.SIGKILL)
+                self.assertEqual((await first.rest())[-1]["data"]["code"], "STREAM_ERROR")
+                gates[1].set()
+                rest = await second.rest()
+        self.assertEqual(
+            (said(rest).strip(), rest[-1]["data"]["success"]), ("of the second.", True)
+        )
+        self.model.will_play("go on", ["Here."])
+        events = await self.story("go on", sessionId=ids[0])
+        self.assertEqual((said(events), data(events, "thought")), ("Here.", []))
+        self.assertIn("first turn", str(self.model.last_request()["contents"]))
+        after = (await self.get("/agents"))["agents"][0]["processes"]
+        self.assertEqual([it["conversations"] for it in after], [1, 1])
+        self.assertEqual(after[1]["pid"], processes[1]["pid"])
+        self.assertEqual((await self.get("/readyz")).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
