@@ -414,6 +414,9 @@ class Refusing(ProgramCase):
             ((*here, "--turn-time", "0"), "no number of seconds"),
             ((*here, "--decision-time", "soon"), "no number of seconds"),
             ((*here, "--cli", self.root), "not found"),
+            ((*here, "--agent", "claude"), "invalid choice"),
+            ((*here, "--agents", "0"), "no number from 1"),
+            ((*here, "--agents", "many"), "no number from 1"),
         ):
             with self.subTest(arguments):
                 self.assertIn(part, self.fails(*arguments))
