@@ -155,8 +155,8 @@ class Layout(unittest.TestCase):
             for library in ("aiohttp", "jsonschema", "prometheus_client")
         }
         known = (
-            "chat_handlers dispatch handler_types openai_handlers operation_handlers routes server"
-            " session_handlers static_files stream"
+            "attachment_handlers chat_handlers dispatch handler_types openai_handlers"
+            " operation_handlers routes server session_handlers static_files stream"
         )
         api = {f"api/{name}" for name in known.split()}
         self.assertEqual(importers["aiohttp"], api | {"base/http_server", "ide/transport"})

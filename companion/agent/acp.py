@@ -26,6 +26,8 @@ PROTOCOL_VERSION = 1
 # How each of the agent's messages begins; what stands before it on the line is for a terminal
 # (docs/gemini-cli-acp.md 2.11).
 OPENING = b'{"jsonrpc"'
+# The update that tells the commands of a session.
+COMMANDS = "available_commands_update"
 # How a line of the CLI's own log begins, which it writes to its standard error.
 LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
 
@@ -59,6 +61,25 @@ class Listener(ABC):
         """The process is gone; comes once and last."""
 
 
+class OfferedCommands:
+    """Those of all sessions of a process, which may be told before a session's id is known."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, asyncio.Future[Any]] = {}
+
+    def of(self, session: str) -> asyncio.Future[Any]:
+        """The list of those that the session offers, once the agent has told them."""
+        if session not in self._told:
+            self._told[session] = asyncio.get_running_loop().create_future()
+        return self._told[session]
+
+    def tell(self, session: str, update: Mapping[str, Any]) -> None:
+        if self.of(session).done():
+            del self._told[session]
+        offered = update.get("availableCommands")
+        self.of(session).set_result(clean(offered) if isinstance(offered, list) else [])
+
+
 class Client:
     """One connection, from `start` to `stop`. Everything is called on one loop.
 
@@ -78,6 +99,9 @@ class Client:
         self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
         self._next_id = 1
         self._is_given_up = False
+        # What the agent said of itself in `initialize`.
+        self.capabilities: Mapping[str, Any] = {}
+        self.commands = OfferedCommands()
         process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
 
@@ -154,6 +178,8 @@ class Client:
                     got=repr(result.get("protocolVersion")),
                 ),
             )
+        capabilities = result.get("agentCapabilities")
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         info = result.get("agentInfo")
         self.version = str(info.get("version", "")) if isinstance(info, dict) else ""
 
@@ -230,7 +256,9 @@ class Client:
             self._dispatch_request(message)
         elif message.method == "session/update":
             update = message.params.get("update")
-            if isinstance(update, dict):
+            if isinstance(update, dict) and update.get("sessionUpdate") == COMMANDS:
+                self.commands.tell(str(message.params.get("sessionId")), update)
+            elif isinstance(update, dict):
                 self._listener.update(str(message.params.get("sessionId")), update)
 
     def _dispatch_request(self, message: jsonrpc.Request) -> None:

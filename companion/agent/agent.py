@@ -13,6 +13,7 @@ from ..base.background import in_thread
 from ..base.folder_lock import FolderLock
 from . import events, failure, outcomes, prompt
 from .account import Account
+from .attachments import Attachments
 from .backend import AgentInfo, Backend, make_cli
 from .clis import CLIS
 from .conversation import Conversation, Models, SessionInfo
@@ -22,9 +23,15 @@ from .failure import AgentError
 from .pool import ProcessInfo
 from .runner import Launch
 from .sentence import sentence
+from .slash_commands import SlashCommand
+from .tool_servers import ToolServer
 from .transcripts import Page, PastTurn, Transcripts
 from .turn import Limits, Turn
 
+NOT_TRUSTED = sentence(
+    "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
+    " them."
+)
 # Seconds in which a cancelled turn ends its commands, with some to spare.
 ENDING = 2.0
 # Seconds between two looks at whether turns still run.
@@ -72,6 +79,7 @@ class Agent:
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
         self._limits = options.limits
+        self._trusts_workspaces = options.trusts_workspaces
         self._lock = FolderLock(options.state)
         self._usual = options.launch.agent
         clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
@@ -159,13 +167,15 @@ class Agent:
         new_session: bool = False,
         asks: bool = True,
         agent: str | None = None,
+        attachments: Sequence[str] = (),
     ) -> Turn:
         """Say something; what comes of it are the turn's events.
 
         It goes to the conversation `session_id`; without, to the newest one of the workspace (an
         absolute path of a folder) that nobody has used by its id, or a new one. `files` are paths
-        to be read along. Where nobody can decide on tools, `asks` is False, and those that need it
-        are rejected. `agent` is the CLI's id, where it is not to be the usual one.
+        to be read along, `attachments` ids of those of the conversation. Where nobody can decide on
+        tools, `asks` is False, and those that need it are rejected. `agent` is the CLI's id, where
+        it is not to be the usual one.
 
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
@@ -175,6 +185,7 @@ class Agent:
         conversation.reserve()
         try:
             await self._connect(conversation)
+            said = await conversation.attaching(said, attachments)
             ended = partial(self._turn_ended, conversation)
             return conversation.begin(said, self._limits, asks, ended)
         finally:
@@ -221,11 +232,21 @@ class Agent:
         return tuple(conversation.info for conversation in self._conversations)
 
     async def new_session(
-        self, workspace: str, agent: str | None = None, is_temporary: bool = False
+        self,
+        workspace: str,
+        agent: str | None = None,
+        is_temporary: bool = False,
+        servers: Sequence[ToolServer] = (),
     ) -> SessionInfo:
         """Begin a conversation, which is used by its id, with the CLI of this id. A temporary one
-        does not outlive the server."""
+        does not outlive the server. `servers` are tool servers that it has beside the CLI's own;
+        code TOOL_SERVERS_DISABLED where workspaces are not trusted."""
         conversation = self._find(workspace, None, True, agent)
+        if servers and not conversation.cli.trusted:
+            # The CLI would leave them out in silence (docs/gemini-cli-acp.md 11.65).
+            told = NOT_TRUSTED.filled(cli=conversation.cli.name)
+            raise AgentError(failure.TOOL_SERVERS_DISABLED, told)
+        conversation.bring(servers)
         conversation.own(is_temporary)
         await self._connect(conversation)
         return conversation.info
@@ -237,6 +258,16 @@ class Agent:
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         return conversation.models
+
+    async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
+        """What the agent offers in a conversation to be said as `/name`."""
+        conversation = self._conversations.known(session_id)
+        await self._connect(conversation)
+        return await conversation.commands()
+
+    def attachments(self, session_id: str) -> Attachments:
+        """Those of a conversation. Code: SESSION_NOT_FOUND."""
+        return self._conversations.known(session_id).attachments
 
     async def set_model(
         self,

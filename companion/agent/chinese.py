@@ -129,6 +129,28 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Google did not accept the code.": "Google 没有接受此授权码。",
     "Nobody has logged in with Google yet.": "尚未使用 Google 登录。",
     "The login with Google has run out.": "Google 登录已过期。",
+    # Of attachments and tool servers.
+    "A conversation has at most {count} attachments with {size} bytes in all.": (
+        "每个会话最多可有 {count} 个附件，总计不超过 {size} 字节。"
+    ),
+    "The attachments of a message have at most {n} bytes.": "一条消息的附件总计不能超过 {n} 字节。",
+    "The agent takes no {type}, which {name} is.": "代理不接受 {type} 类型的附件 {name}。",
+    "An attachment is one of {types}, by what it holds; this one is none.": (
+        "附件的内容必须是以下类型之一：{types}。"
+    ),
+    "There is no attachment {id}.": "没有附件 {id}。",
+    "Expected attachments together with the sessionId of their conversation.": (
+        "附件必须与所属会话的 sessionId 一起使用。"
+    ),
+    "Expected each tool server once; {name} stands there twice.": "工具服务器 {name} 重复。",
+    "The agent takes no tool server over HTTP, as {name}.": (
+        "代理不支持通过 HTTP 连接工具服务器 {name}。"
+    ),
+    "The tool servers of the conversation did not start within {seconds} seconds.": (
+        "会话的工具服务器未能在 {seconds} 秒内启动。"
+    ),
+    "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
+    " them.": "{cli} 只在受信任的工作区中启动工具服务器；请使用 --trust 启动服务器。",
     # Of the CLI's process.
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
     "Node.js 20 or newer is needed and not found.": "需要 Node.js 20 或更高版本，但没有找到。",

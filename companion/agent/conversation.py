@@ -8,11 +8,12 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from ..base.background import in_thread
-from . import events
+from . import events, slash_commands, tool_servers
 from .acp import Client, Session
+from .attachments import Attachments
 from .cli import Cli
 from .event_log import EventLog
 from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
@@ -22,6 +23,8 @@ from .prompt import Message
 from .resumption import as_resource
 from .sentence import Words, sentence
 from .session_opener import SessionOpener
+from .slash_commands import SlashCommand
+from .tool_servers import ToolServer
 from .transcripts import Summary, Transcript, sum_of, title_of
 from .turn import Limits, Turn
 
@@ -66,7 +69,8 @@ class Modes:
 @dataclass(frozen=True)
 class SessionInfo:
     """`agent` is the CLI's id, `turns` counts those that were begun, `usage` adds up those that
-    ended; times are in UTC."""
+    ended; times are in UTC. `modes` are those that the agent offers, none without a session.
+    `tool_servers` are names and kinds of those that the conversation brought along."""
 
     id: str
     agent: str
@@ -79,12 +83,16 @@ class SessionInfo:
     created: datetime
     last_used: datetime
     usage: events.Usage
+    modes: tuple[str, ...]
+    tool_servers: tuple[tuple[str, str], ...]
 
 
 class Conversation:
     """`cli` is the one that it is held with, for good. `is_owned` says that somebody uses it by its
     id; who uses none does not get into it. `has_begun` says that it had a session some time, from
-    which on it is on disk. `past` are its turns as they are on disk. `told` hears every event."""
+    which on it is on disk. `past` are its turns as they are on disk. `told` hears every event.
+
+    It has more than twenty methods: whatever is asked of a conversation is asked here."""
 
     def __init__(
         self,
@@ -100,6 +108,7 @@ class Conversation:
         self.has_begun = "session" in summary.changes or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
         self.past = PastTurns(transcript, summary)
+        self.attachments = Attachments(transcript.folder)
         self._transcript = transcript
         self.cli = cli
         self._told = told
@@ -113,6 +122,7 @@ class Conversation:
         self._usage = summary.usage
         self._turns = summary.turns
         self._opener = SessionOpener(cli, self.workspace)
+        self._opener.servers = tool_servers.from_text(summary.changes.get("servers", "[]"))
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
         # What was chosen and is given up, in sentences.
@@ -145,6 +155,8 @@ class Conversation:
             self.created,
             self.last_used,
             sum_of(usage),
+            self.modes.available,
+            tuple((server.name, server.kind) for server in self._opener.servers),
         )
 
     @property
@@ -183,7 +195,8 @@ class Conversation:
                 return
             history = await self.past.history() if self._turns else None
             last = self._wanted.get("session", "")
-            async with client.opening:
+            # A tool server that does not start would hold up all others.
+            async with asyncio.Lock() if self._opener.servers else client.opening:
                 opened = await self._opener.open(client, last, history)
             session = opened.session
             self._reminder = opened.reminder
@@ -237,8 +250,9 @@ class Conversation:
         self._turns += 1
         self._title = self._title or title_of(said.text)
         self.last_used = datetime.now(timezone.utc)
-        self._transcript.message(turn.id, said.text, list(said.files))
-        self._told(log.note(events.Message(said.text, said.files)))
+        message = events.Message(said.text, said.files, said.attachments)
+        self._transcript.message(turn.id, message)
+        self._told(log.note(message))
         if self._is_cancelled:
             turn.cancel()
         reminding = [as_resource(self._reminder)] if self._reminder else []
@@ -261,6 +275,25 @@ class Conversation:
         for what, name in wanted.items():
             await self._session.choose(what, name, CHOOSING)
         self._change(**wanted)
+
+    def bring(self, servers: Sequence[ToolServer]) -> None:
+        """Have these tool servers in all of its sessions; before the first one."""
+        if servers:
+            self._opener.servers = tuple(servers)
+            self._change(servers=tool_servers.as_text(servers))
+
+    async def commands(self) -> tuple[SlashCommand, ...]:
+        """Those that the agent offers; `connect` came before. Raises AgentError."""
+        if self._session is None:
+            raise _busy()
+        return await slash_commands.offered(self._session, self.cli.text_for)
+
+    async def attaching(self, said: Message, ids: Sequence[str]) -> Message:
+        """What is said, with these attachments; `connect` came before. Raises AgentError."""
+        if not ids or self._session is None:
+            return said
+        admitted = self._session.client.capabilities.get("promptCapabilities")
+        return said.attaching(await in_thread(partial(self.attachments.parts, ids, admitted or {})))
 
     def own(self, is_temporary: bool = False) -> None:
         """Somebody uses it by its id, from now on; a temporary one does not outlive the server."""

@@ -156,13 +156,25 @@ class Error:
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """An image or a document of a conversation. `name` is the user's, without a folder; `size` is
+    in bytes."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True)
 class Message:
     """What the user said, which begins a turn; not among the events of the turn itself. `files` are
-    the paths of what was attached."""
+    the paths of what is read along."""
 
     type: ClassVar[str] = "message"
     text: str
     files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 Body = Union[

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
 
+from .attachments import Parts
+from .events import Attachment
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from .sentence import sentence
 
@@ -35,6 +37,11 @@ class Message:
     text: str
     files: tuple[str, ...]
     parts: tuple[Mapping[str, Any], ...]
+    attachments: tuple[Attachment, ...] = ()
+
+    def attaching(self, added: Parts) -> Message:
+        """The same with these attachments."""
+        return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
 
 
 def message(

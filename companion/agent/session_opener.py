@@ -9,10 +9,13 @@ from typing import Any, Mapping
 
 from ..base.background import in_thread
 from ..base.log import logger
+from . import tool_servers
 from .acp import Client, Session
 from .cli import Cli
-from .failure import AgentError
+from .failure import TIMED_OUT, AgentError
 from .resumption import as_text
+from .sentence import sentence
+from .tool_servers import ToolServer
 from .transcripts import History
 
 # Seconds for a session, which starts the user's tool servers.
@@ -35,11 +38,13 @@ class Opened:
 
 
 class SessionOpener:
-    """`loading` is the id of the session that is being loaded, whose updates are for `repeat`."""
+    """`servers` are those that the sessions get beside the CLI's own. `loading` is the id of the
+    session that is being loaded, whose updates are for `repeat`."""
 
     def __init__(self, cli: Cli, workspace: str) -> None:
         self.loading = ""
         self._cli = cli
+        self.servers: tuple[ToolServer, ...] = ()
         self._workspace = workspace
         self._left = 0
         self._has_repeated = asyncio.Event()
@@ -47,11 +52,12 @@ class SessionOpener:
     async def open(self, client: Client, last: str, history: History | None) -> Opened:
         """`history` is what the session should remember, `last` the id of the one before. Raises
         AgentError."""
+        tool_servers.check(self.servers, client.capabilities)
         if history is not None:
             loaded = await self._resume(client, last, history)
             if loaded is not None:
                 return loaded
-        result = await client.request("session/new", self._params, OPENING)
+        result = await self._ask(client, "session/new", self._params)
         session = Session(client, str(result.get("sessionId")), self._workspace)
         return Opened(session, result, "" if history is None else as_text(history))
 
@@ -64,7 +70,25 @@ class SessionOpener:
 
     @property
     def _params(self) -> dict[str, Any]:
-        return {"cwd": self._workspace, "mcpServers": []}
+        return {
+            "cwd": self._workspace,
+            "mcpServers": [server.params for server in self.servers],
+        }
+
+    async def _ask(
+        self, client: Client, method: str, params: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        if not self.servers:
+            return await client.request(method, params, OPENING)
+        try:
+            return await asyncio.wait_for(client.begin(method, params), OPENING)
+        except asyncio.TimeoutError:
+            # No fault of the process, which others use.
+            told = sentence(
+                "The tool servers of the conversation did not start within {seconds} seconds.",
+                seconds=f"{OPENING:g}",
+            )
+            raise AgentError(TIMED_OUT, told) from None
 
     async def _resume(self, client: Client, last: str, history: History) -> Opened | None:
         """None where the agent takes no session that remembers."""
@@ -77,12 +101,15 @@ class SessionOpener:
             id = self.loading = found.session
             self._left = found.updates
             self._has_repeated.clear()
-            result = await client.request(found.method, {"sessionId": id, **self._params}, OPENING)
+            result = await self._ask(client, found.method, {"sessionId": id, **self._params})
             if found.updates:
                 # What came later would count as the answer to the next message.
                 await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
             return Opened(Session(client, id, self._workspace), result)
         except (AgentError, OSError, asyncio.TimeoutError) as error:
+            if isinstance(error, AgentError) and error.code == TIMED_OUT:
+                # A new session would start the same tool servers.
+                raise
             logger.warning("a conversation could not be loaded: %r", error)
             if id and id != last:
                 self._cli.remove_recordings(id)

@@ -3,7 +3,7 @@ are only ever appended.
 
 The first line is `{"type": "conversation", "version": 1, "id", "workspace", "created"}`. Then come
 
-    {"type": "message", "turn", "time", "text", "files": [paths]}    what the user said
+    {"type": "message", "turn", "time", "text", "files", "attachments"}    what the user said
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
     {"type": "change", "title" | "model" | "mode" | "session" | "owned" | ...}   what was set
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
@@ -31,12 +32,12 @@ from ..base import private_files
 from ..base.log import logger
 from ..base.write_behind import WriteBehind
 from . import events
-from .events import Body, Event, Usage
+from .events import Attachment, Body, Event, Usage
 from .sentence import restored
 from .surrogates import clean
 
 VERSION = 1
-SUFFIX = ".jsonl"
+SUFFIX, BESIDE = ".jsonl", ".files"
 # Bytes of one file; a conversation that has more takes no messages any more.
 MAX_BYTES = 64 << 20
 # Characters of a title that is made of the first message.
@@ -75,6 +76,7 @@ class PastTurn:
     time: datetime
     text: str
     files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     events: list[Event] = field(default_factory=list)
 
     @property
@@ -161,6 +163,8 @@ class Transcript:
 
     def __init__(self, folder: str, id: str, writer: WriteBehind) -> None:
         self.path = os.path.join(folder, id + SUFFIX)
+        # For what belongs to the conversation beside the transcript.
+        self.folder = os.path.join(folder, id + BESIDE)
         self.is_complete = True
         self._id = id
         self._writer = writer
@@ -181,9 +185,9 @@ class Transcript:
         line = {"type": "conversation", "version": VERSION, "id": self._id}
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
-    def message(self, turn: str, text: str, files: list[str]) -> None:
+    def message(self, turn: str, said: events.Message) -> None:
         now = datetime.now(timezone.utc).isoformat()
-        self._add({"type": "message", "turn": turn, "time": now, "text": text, "files": files})
+        self._add({"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)})
 
     def event(self, event: Event) -> None:
         self._add(event)
@@ -198,9 +202,11 @@ class Transcript:
             self._write_pending()
 
     def remove(self) -> None:
-        """Raises OSError. What is told later is not written."""
+        """With the folder beside it. Raises OSError. What is told later is not written."""
         with self._working:
             self._pending.clear()
+            with suppress(FileNotFoundError):
+                shutil.rmtree(self.folder)
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
 
@@ -420,7 +426,9 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         history.changes.update({name: str(line[name]) for name in line if name != "type"})
     elif kind == "message":
         files = tuple(map(str, line["files"]))
-        turn = PastTurn(str(line["turn"]), _time(line["time"]), str(line["text"]), files)
+        attached = tuple(Attachment(**each) for each in line.get("attachments", ()))
+        time, text = _time(line["time"]), str(line["text"])
+        turn = PastTurn(str(line["turn"]), time, text, files, attached)
         history.turns.append(turn)
     elif kind == "event" and history.turns and history.turns[-1].id == line["turn"]:
         turn = history.turns[-1]

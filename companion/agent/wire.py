@@ -77,7 +77,21 @@ def _content(body: events.Content, language: str) -> dict[str, Any]:
 
 
 def _message(body: events.Message, language: str) -> dict[str, Any]:
-    return {"text": body.text, "files": list(body.files)}
+    return {
+        "text": body.text,
+        "files": list(body.files),
+        "attachments": [attachment(it) for it in body.attachments],
+    }
+
+
+def attachment(value: events.Attachment) -> dict[str, Any]:
+    """`{"attachmentId", "name", "mediaType", "size"}`."""
+    return {
+        "attachmentId": value.id,
+        "name": value.name,
+        "mediaType": value.media_type,
+        "size": value.size,
+    }
 
 
 def _thought(body: events.Thought, language: str) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import stat
+from functools import partial
 from typing import Any, Mapping, Sequence
 
 from aiohttp import web
@@ -10,15 +13,21 @@ from aiohttp import web
 from ..agent import events, wire
 from ..agent.call_tracker import UNATTENDED
 from ..agent.conversation import Models
-from ..agent.failure import AgentError
+from ..agent.failure import VALIDATION_ERROR, AgentError
+from ..agent.mentions import mentioned
 from ..agent.outcomes import CANCEL
-from ..agent.sentence import said
+from ..agent.sentence import said, sentence
 from ..agent.turn import WARNING, Turn
+from ..base.background import in_thread
 from . import stream
+from .files import Roots
 from .handler_types import Answer, Inputs, Services
-from .refusal import of_agent
+from .refusal import FILE_ERROR, Refusal, of_agent
 
 LAST_SEEN = "Last-Event-ID"
+# Seconds for a disk to say what there is.
+LOOKING = 20.0
+NEEDS_SESSION = sentence("Expected attachments together with the sessionId of their conversation.")
 REASONS = {
     events.END_TURN: "chat_done",
     events.CANCELLED: "chat_cancelled",
@@ -44,14 +53,17 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
     fields = inputs.fields
     streams = fields.get("stream", False)
     workspace = _workspace(services, inputs)
+    if fields.get("attachments") and (fields.get("newSession") or "sessionId" not in fields):
+        raise AgentError(VALIDATION_ERROR, NEEDS_SESSION)
     turn = await services.agent.chat(
         workspace,
         fields["message"],
-        _attached(services, fields, workspace),
+        await _read_along(services, fields, workspace),
         fields.get("sessionId"),
         fields.get("newSession", False),
         asks=streams or fields.get("confirm", False),
         agent=fields.get("agent"),
+        attachments=fields.get("attachments", ()),
     )
     if streams:
         return await stream.send(services, inputs, turn)
@@ -103,14 +115,37 @@ def _workspace(services: Services, inputs: Inputs) -> str:
     return services.roots.folder(inputs.fields.get("workspacePath", ""))
 
 
-def _attached(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
-    """The files to be read along, as absolute paths. Raises Refusal outside of the roots: the CLI
-    takes in what lies within the workspace without asking, links included."""
+def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
+    """The folder where relative paths of a message begin."""
     id = None if fields.get("newSession") else fields.get("sessionId")
     known = (each.workspace for each in services.agent.sessions() if each.id == id)
-    start = next(known, workspace)
-    paths = fields.get("filePaths", ())
-    return [services.roots.resolve(os.path.join(start, path)) for path in paths]
+    return next(known, workspace)
+
+
+async def _read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
+    start = _start(services, fields, workspace)
+    try:
+        return await in_thread(partial(_files, services.roots, start, fields), LOOKING)
+    except asyncio.TimeoutError:
+        raise Refusal(FILE_ERROR, path=start, reason="?") from None
+
+
+def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
+    """The files to be read along, as absolute paths: those of filePaths, and those that the message
+    names as `@path`. Raises Refusal outside of the roots: the CLI takes in what lies within the
+    workspace without asking, links included. A mention that leads nowhere there is but words, as
+    many texts have them. Blocks."""
+
+    def find(path: str) -> str | None:
+        try:
+            real = roots.resolve(os.path.join(start, path))
+            mode = os.stat(real).st_mode
+        except (Refusal, OSError):
+            return None
+        return real if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
+
+    given = [roots.resolve(os.path.join(start, path)) for path in fields.get("filePaths", ())]
+    return list(dict.fromkeys([*given, *mentioned(fields["message"], find)]))
 
 
 async def _whole(turn: Turn, language: str) -> Answer:

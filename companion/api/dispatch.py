@@ -27,6 +27,7 @@ from .refusal import (
 from .routes import Table
 from .schemas import MAX_FILE
 from .texts import language_of
+from .uploads import MULTIPART
 
 # Bytes of a body: the largest file that may be written, every letter of it escaped.
 MAX_BODY = 6 * MAX_FILE + (1 << 20)
@@ -140,6 +141,11 @@ async def _fields(
         return route.form.of_query([*in_path.items(), *request.query.items()])
     is_empty = request.content_length in (None, 0) and request.content.is_eof()
     kind = http_server.media_type(request)
+    if route.uploads:
+        # The handler reads it.
+        if kind != MULTIPART:
+            raise Refusal(UNSUPPORTED_MEDIA_TYPE, "no_multipart")
+        return route.form.of_query([*in_path.items(), *request.query.items()])
     # A page of another origin can send texts and forms without asking first, and empty ones, too.
     if kind != JSON and not (is_empty and kind in UNNAMED):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)

@@ -8,9 +8,11 @@ import re
 from typing import Any, Sequence
 
 from .. import __version__
+from .attachment_handlers import BYTES
 from .handler_types import Route
 from .refusal import KINDS
 from .schemas import COMPONENTS, ENVELOPE, Schema, reference
+from .uploads import FIELD, MULTIPART
 
 # What every route may answer, whatever it is asked.
 ALWAYS = (400, 403, 500, 503)
@@ -18,6 +20,17 @@ WITH_TOKEN = (401,)
 FOR_BODIES = (408, 413, 415)
 WITH_BODY = ("POST", "PATCH")
 JSON = "application/json"
+FORM = {
+    "type": "object",
+    "properties": {
+        FIELD: {
+            "type": "string",
+            "format": "binary",
+            "description": "A PNG, JPEG, GIF or WebP image, or a PDF; at most 10 MiB.",
+        }
+    },
+    "required": [FIELD],
+}
 LAST_SEEN = {
     "name": "Last-Event-ID",
     "in": "header",
@@ -52,7 +65,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     bodies: dict[str, Schema] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
-        if route.method in WITH_BODY:
+        if route.method in WITH_BODY and not route.uploads:
             bodies[_request_name(route)] = _body(route)
         if route.answer:
             whole = route.answer if route.is_openai else _whole(route.answer)
@@ -85,7 +98,9 @@ def _operation(route: Route) -> dict[str, Any]:
     }
     if route.is_open:
         operation["security"] = []
-    if route.method in WITH_BODY:
+    if route.uploads:
+        operation["requestBody"] = {"required": True, "content": {MULTIPART: {"schema": FORM}}}
+    elif route.method in WITH_BODY:
         is_needed = bool(_body(route).get("required"))
         operation["requestBody"] = {
             "required": is_needed,
@@ -191,7 +206,8 @@ def _responses(route: Route) -> dict[str, Any]:
 
 def _content(route: Route) -> dict[str, Any]:
     if route.media_type:
-        return {route.media_type: {"schema": {"type": "string"}}}
+        binary = {"format": "binary"} if route.media_type == BYTES else {}
+        return {route.media_type: {"schema": {"type": "string", **binary}}}
     content: dict[str, Any] = {}
     if route.answer:
         content[JSON] = {"schema": reference(_response_name(route))}

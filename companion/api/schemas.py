@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..agent.attachments import MEDIA_TYPES
 from ..agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
 from ..agent.auth import KINDS as AUTH_TYPES
 from ..agent.clis import CLIS
 from ..agent.outcomes import OUTCOMES
+from ..agent.tool_servers import HTTP, STDIO
 
 Schema = Mapping[str, Any]
 
@@ -25,8 +27,10 @@ MAX_CALL = 2 * MAX_PATH
 MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
 # Bytes of a file that is read or written, as UTF-8.
 MAX_FILE = 10 << 20
-# Files that may be attached to a message.
-MAX_FILES = 100
+# Files that may be attached to a message, and uploaded ones.
+MAX_FILES, MAX_ATTACHED = 100, 10
+# Tool servers of a conversation, and arguments, variables or headers of each.
+MAX_SERVERS, MAX_PAIRS = 20, 100
 # Seconds that a command may ask for.
 MAX_SECONDS = 3600
 
@@ -67,7 +71,9 @@ EXECUTION = {"type": "string", "enum": ["pending", "executing", "completed", "fa
 NOTHING: Schema = form({})
 
 # No system takes a NUL in a path.
-PATH, NAME = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1)
+PATH, NAME, ID = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1), text(64, 1)
+# What is handed to a process, or becomes a header of HTTP.
+LINE = text(MAX_PATH, pattern=r"^[^\x00\r\n]*$")
 # A key goes out as a header of HTTP; what stands around it is passed over. Project and location
 # become variables of a process. The pattern is such that no text takes long to be matched.
 KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
@@ -122,6 +128,7 @@ CHAT = {
             "newSession": {"type": "boolean", "default": False},
             "confirm": {"type": "boolean", "default": False},
             **AGENT,
+            "attachments": {"type": "array", "items": ID, "maxItems": MAX_ATTACHED},
         },
     ),
     "examples": [{"message": "Say hello.", "stream": True}],
@@ -132,7 +139,34 @@ TOOL_CONFIRMATION = form(
     {**SESSION, "newContent": text(MAX_FILE)},
 )
 CANCEL = form({}, SESSION)
-NEW_SESSION = form({}, {**WORKSPACE, **AGENT})
+# The form of ACP's session/new; there lists that are empty have to be written, too.
+_PAIR = record({"name": text(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE})
+_PAIRS = {"type": "array", "items": _PAIR, "maxItems": MAX_PAIRS}
+MCP_SERVER = {
+    **form(
+        {"name": text(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")},
+        {
+            "type": {"type": "string", "enum": [STDIO, HTTP]},
+            "command": PATH,
+            "args": {"type": "array", "items": LINE, "maxItems": MAX_PAIRS},
+            "env": _PAIRS,
+            "url": text(MAX_PATH, pattern=r"^https?://[!-~]+$"),
+            "headers": _PAIRS,
+        },
+    ),
+    "anyOf": [
+        record({"command": {"type": "string"}}, {"type": {"enum": [STDIO, None]}}),
+        record({"type": {"const": HTTP}, "url": {"type": "string"}}),
+    ],
+}
+NEW_SESSION = form(
+    {},
+    {
+        **WORKSPACE,
+        **AGENT,
+        "mcpServers": {"type": "array", "items": MCP_SERVER, "maxItems": MAX_SERVERS},
+    },
+)
 OPENAI_MESSAGE = record(
     {
         "role": {
@@ -189,6 +223,7 @@ OPENAI_COMPLETION = record(
     }
 )
 THE_SESSION = form({"sessionId": NAME})
+THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
 MESSAGES = form(
     {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
 )
@@ -294,14 +329,27 @@ SESSION_INFO = record(
         "created": TIME,
         "lastUsed": TIME,
         "usage": reference("Usage"),
+        "modes": many(STRING),
+        "mcpServers": many(reference("McpServer")),
     }
 )
+MCP_SERVER_TOLD = record({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
+ATTACHMENT = record(
+    {
+        "attachmentId": STRING,
+        "name": STRING,
+        "mediaType": {"type": "string", "enum": list(MEDIA_TYPES)},
+        "size": INTEGER,
+    }
+)
+SLASH_COMMAND = record({"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN})
 PAST_TURN = record(
     {
         "turnId": STRING,
         "time": TIME,
         "text": STRING,
         "files": many(STRING),
+        "attachments": many(reference("Attachment")),
         "events": many(reference("StreamingEvent")),
     }
 )
@@ -411,7 +459,14 @@ EVENT_DATA: Mapping[str, Schema] = {
         }
     ),
     "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
-    "message": record({**IDS, "text": STRING, "files": many(STRING)}),
+    "message": record(
+        {
+            **IDS,
+            "text": STRING,
+            "files": many(STRING),
+            "attachments": many(reference("Attachment")),
+        }
+    ),
 }
 EVENT_WORDS: Mapping[str, str] = {
     "content": "A piece of the answer; `isPartial` is false for the last of a run of pieces.",
@@ -476,6 +531,9 @@ COMPONENTS: Mapping[str, Schema] = {
     "AgentInfo": AGENT_INFO,
     "ModelInfo": MODEL_INFO,
     "DirectoryItem": ITEM,
+    "McpServer": MCP_SERVER_TOLD,
+    "Attachment": ATTACHMENT,
+    "SlashCommand": SLASH_COMMAND,
     "Option": OPTION,
     "Diff": DIFF,
     **_events(),

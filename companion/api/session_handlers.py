@@ -8,7 +8,7 @@ from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
-from ..agent import events, wire
+from ..agent import events, tool_servers, wire
 from ..agent.conversation import SessionInfo
 from ..agent.event_feed import Gone
 from ..agent.events import Event
@@ -29,10 +29,23 @@ async def sessions(services: Services, inputs: Inputs) -> Answer:
 
 
 async def new_session(services: Services, inputs: Inputs) -> Answer:
-    """Begin a conversation, which is used by its id alone."""
+    """Begin a conversation, which is used by its id alone. `mcpServers` are tool servers that it
+    has for itself, in the form that ACP's session/new takes; they need --trust."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
-    info = await services.agent.new_session(workspace, inputs.fields.get("agent"))
+    servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
+    info = await services.agent.new_session(workspace, inputs.fields.get("agent"), servers=servers)
     return Answer("session_made", as_json(info))
+
+
+async def commands(services: Services, inputs: Inputs) -> Answer:
+    """What the agent offers to be said as `/name`, as a message. Those that are not `allowed` are
+    refused, for they would run without asking."""
+    found = await services.agent.commands(inputs.fields["sessionId"])
+    told = [
+        {"name": it.name, "description": it.description, "hint": it.hint, "allowed": it.is_allowed}
+        for it in found
+    ]
+    return Answer("commands_told", {"commands": told})
 
 
 async def change(services: Services, inputs: Inputs) -> Answer:
@@ -115,7 +128,8 @@ async def _joined(
 
 def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[Event]:
     for turn in turns:
-        yield Event(0, turn.time, id, turn.id, events.Message(turn.text, turn.files))
+        message = events.Message(turn.text, turn.files, turn.attachments)
+        yield Event(0, turn.time, id, turn.id, message)
         yield from turn.events
 
 
@@ -125,6 +139,7 @@ def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
         "time": wire.timestamp(turn.time),
         "text": turn.text,
         "files": list(turn.files),
+        "attachments": [wire.attachment(it) for it in turn.attachments],
         "events": [wire.as_seed(event, language) for event in _without_pieces(turn.events)],
     }
 
@@ -161,4 +176,6 @@ def as_json(info: SessionInfo) -> dict[str, Any]:
         "created": wire.timestamp(info.created),
         "lastUsed": wire.timestamp(info.last_used),
         "usage": wire.usage(info.usage),
+        "modes": list(info.modes),
+        "mcpServers": [{"name": name, "type": kind} for name, kind in info.tool_servers],
     }

@@ -46,6 +46,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "session_removed": ("会话已删除", "The conversation is deleted."),
     "messages_told": ("会话记录查询成功", "This is what was said."),
     "agents_told": ("代理列表查询成功", "These are the agents."),
+    "commands_told": ("命令列表查询成功", "These are the commands that the agent offers."),
+    "attachment_added": ("附件已上传", "The attachment is stored."),
+    "attachments_told": ("附件列表查询成功", "These are the attachments of the conversation."),
+    "attachment_removed": ("附件已删除", "The attachment is deleted."),
     "models_told": ("模型列表查询成功", "These are the models."),
     "model_chosen": ("模型已切换为 {model}", "The model is {model} from now on."),
     "directory_listed": ("目录列表查询成功", "This is what the folder holds."),
@@ -94,6 +98,19 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请求参数错误：请求体不是有效的 JSON（{reason}）",
         "The body is no JSON. {reason}",
     ),
+    "no_multipart": (
+        "请求的 Content-Type 必须是 multipart/form-data",
+        "Expected Content-Type: multipart/form-data, and no Content-Encoding.",
+    ),
+    "upload_no_form": (
+        "请求体不是有效的 multipart/form-data",
+        "What came is no form of multipart/form-data with its boundary.",
+    ),
+    "upload_no_file": (
+        "表单必须恰好包含一个名为 {field} 的文件",
+        "A form with one file is needed, in the member {field}.",
+    ),
+    "upload_empty": ("文件为空", "There is nothing in the file."),
     "no_http": ("请求不是有效的 HTTP/1.1", "Expected a request of HTTP/1.1."),
     "UNAUTHORIZED": (
         "缺少或无效的访问令牌",
@@ -161,6 +178,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "TOOL_INVALID_OUTCOME": ("该工具调用不支持此确认结果：{reason}", "{reason}"),
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
+    "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),
+    "TOOL_SERVERS_DISABLED": ("工具服务器已禁用：{reason}", "{reason}"),
     "TURN_NOT_FOUND": (
         "对话 {turn} 不存在或已被新的对话取代",
         "There is no turn {turn}, or a later one took its place.",

@@ -48,7 +48,8 @@ def _refusal(problem: ValidationError) -> Refusal:
     if kind == "anyOf":
         return _refusal(_of_chosen(problem))
     if kind == "required":
-        field = next(name for name in wanted if name not in given)
+        missing = next(name for name in wanted if name not in given)
+        field = f"{field}.{missing}" if field else missing
         return Refusal(VALIDATION_ERROR, "field_missing", field=field)
     if kind == "enum":
         expected = ", ".join(value for value in wanted if value is not None)
@@ -66,10 +67,15 @@ def _refusal(problem: ValidationError) -> Refusal:
     return Refusal(VALIDATION_ERROR, "field_type", field=field, expected=expected)
 
 
+def _excludes(problems: Sequence[ValidationError]) -> bool:
+    """Whether an alternative is not the one that was meant."""
+    return any(it.validator in ("const", "enum") for it in problems)
+
+
 def _of_chosen(problem: ValidationError) -> ValidationError:
     """What is wrong by the first alternative that has the constants which were given."""
     alternatives: dict[Any, list[ValidationError]] = {}
     for each in problem.context:
         alternatives.setdefault(each.relative_schema_path[0], []).append(each)
-    chosen = (them for them in alternatives.values() if all(it.validator != "const" for it in them))
+    chosen = (them for them in alternatives.values() if not _excludes(them))
     return next(chosen, list(problem.context))[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hmac
 import itertools
 import logging
@@ -23,6 +24,7 @@ from typing import (
     Iterable,
     Iterator,
     Mapping,
+    TypeVar,
 )
 
 # Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
@@ -40,6 +42,8 @@ from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
+
+T = TypeVar("T")
 
 HOST = "127.0.0.1"
 # Connections with the token at a time; a CLI keeps two or three, a web page six.
@@ -346,12 +350,36 @@ async def read_json(
     Of a body of more than `whole` bytes, only the beginning of each long string is kept, as a
     TruncatedString. Raises Refused, and RpcError for what is no JSON."""
     length = request.content_length
-    if "Content-Encoding" in request.headers:
-        if request.headers["Content-Encoding"].lower() != "identity":
-            raise Refused(BAD_ENCODING)
+    _check_encoding(request)
     if length is not None and length <= PIECE and request.content.is_eof():
         # All of it is there already, as of nearly every request.
         return load(request.content.read_nowait())
+    reading = functools.partial(_value, request.content, limit, whole)
+    return await _received(request, limit, memory, whole, reading)
+
+
+async def read_bytes(request: BaseRequest, limit: int, memory: MemoryShare) -> bytes:
+    """A body of at most `limit` bytes, whatever it is. Raises Refused."""
+    _check_encoding(request)
+    reading = functools.partial(_bytes, request.content, limit)
+    return await _received(request, limit, memory, math.inf, reading)
+
+
+def _check_encoding(request: BaseRequest) -> None:
+    if "Content-Encoding" in request.headers:
+        if request.headers["Content-Encoding"].lower() != "identity":
+            raise Refused(BAD_ENCODING)
+
+
+async def _received(
+    request: BaseRequest,
+    limit: int,
+    memory: MemoryShare,
+    whole: float,
+    reading: Callable[[], Awaitable[T]],
+) -> T:
+    """What `reading` makes of the body, within its limits of size, memory and time."""
+    length = request.content_length
     if length is not None and length > limit:
         raise Refused(LARGE_BODY)
     size = limit if length is None else length
@@ -361,7 +389,7 @@ async def read_json(
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
         with _limited_chunks(request):
-            return await asyncio.wait_for(_value(request.content, limit, whole), BODY_TIME)
+            return await asyncio.wait_for(reading(), BODY_TIME)
     except asyncio.TimeoutError:
         raise Refused(LATE_BODY) from None
     except _TooManyChunks:
@@ -378,6 +406,15 @@ def _limited_chunks(request: BaseRequest) -> ContextManager[None]:
     if request.content_length is None and isinstance(request.protocol, Connection):
         return request.protocol.limits_chunks(request.content)
     return contextlib.nullcontext()
+
+
+async def _bytes(content: StreamReader, limit: int) -> bytes:
+    data = bytearray()
+    async for piece in content.iter_any():
+        data += piece
+        if len(data) > limit:
+            raise Refused(LARGE_BODY)
+    return bytes(data)
 
 
 async def _value(content: StreamReader, limit: int, whole: float) -> Any:

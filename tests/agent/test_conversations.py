@@ -67,7 +67,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         transcript = self.transcripts.of(id)
         transcript.begin(self.workspace, NOW)
         transcript.change(session="12345678-session")
-        transcript.message("turn", "hello", [])
+        transcript.message("turn", events.Message("hello"))
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
         transcript.event(Event(1, NOW, id, "turn", over))
         transcript.write()
@@ -147,7 +147,7 @@ class CutOff(OnDisk):
         self,
     ) -> None:
         transcript = self.written()
-        transcript.message("second", "and then?", [])
+        transcript.message("second", events.Message("and then?"))
         transcript.event(Event(1, NOW, ID, "second", events.Content("Then")))
         transcript.write()
         with open(transcript.path, "rb") as file:

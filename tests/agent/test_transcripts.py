@@ -41,7 +41,7 @@ class Files(unittest.TestCase):
         return history
 
     def turn(self, id: str, *bodies: events.Body) -> None:
-        self.transcript.message(id, f"message {id}", [])
+        self.transcript.message(id, events.Message(f"message {id}"))
         for number, body in enumerate(bodies, 1):
             self.transcript.event(Event(number, NOW, ID, id, body))
         self.transcript.write()
@@ -54,7 +54,7 @@ class Files(unittest.TestCase):
         self.turn("one", OVER)
         self.damage(b'{"type":"mess')
         transcript = self.again()
-        transcript.message("two", "second", [])
+        transcript.message("two", events.Message("second"))
         transcript.event(Event(1, NOW, ID, "two", OVER))
         transcript.write()
         self.assertEqual([turn.text for turn in self.history().turns], ["message one", "second"])
@@ -166,7 +166,7 @@ class Files(unittest.TestCase):
             return file.read().count(b"\n")
 
     def test_what_is_told_after_the_end_makes_no_file(self) -> None:
-        self.transcript.message("one", "hello", [])
+        self.transcript.message("one", events.Message("hello"))
         self.transcript.remove()
         self.turn("two", OVER)
         self.assertFalse(os.path.exists(self.transcript.path))

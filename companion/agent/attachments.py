@@ -1,0 +1,151 @@
+"""Images and documents that belong to a conversation, on disk beside its transcript; told to the
+agent within a message."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Mapping, Sequence
+
+from ..base import private_files
+from .events import Attachment
+from .failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
+from .sentence import sentence
+
+# Bytes of one, of all of a conversation, and of those of one message: Gemini takes 20 MB in all,
+# written with a third more.
+MAX_BYTES, MAX_ALL, MAX_MESSAGE = 10 << 20, 64 << 20, 14 << 20
+# How many a conversation has at most.
+MAX_COUNT = 100
+ID = re.compile(r"[0-9a-f]{32}")
+PDF = "application/pdf"
+# How the files begin that are taken, by what they are.
+BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", PDF),
+)
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", PDF)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Attachments, and what the agent gets of them."""
+
+    attachments: tuple[Attachment, ...] = ()
+    blocks: tuple[Mapping[str, Any], ...] = ()
+
+
+class Attachments:
+    """Those of one conversation, in a folder below its own one. All methods block, and raise
+    AgentError and OSError."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, "attachments")
+
+    def add(self, name: str, data: bytes) -> Attachment:
+        found = self.all()
+        if len(found) >= MAX_COUNT or sum(it.size for it in found) + len(data) > MAX_ALL:
+            told = sentence(
+                "A conversation has at most {count} attachments with {size} bytes in all.",
+                count=MAX_COUNT,
+                size=MAX_ALL,
+            )
+            raise AgentError(VALIDATION_ERROR, told)
+        added = Attachment(secrets.token_hex(16), _plain(name), _type_of(data), len(data))
+        for folder in (os.path.dirname(self._folder), self._folder):
+            private_files.make_folder(folder)
+        private_files.write(self._path(added.id), data)
+        # What has no description is none: a crash in between costs the new one only.
+        private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
+        return added
+
+    def all(self) -> list[Attachment]:
+        """In the order of their names."""
+        try:
+            names = os.listdir(self._folder)
+        except FileNotFoundError:
+            return []
+        ids = [name[: -len(".json")] for name in names if name.endswith(".json")]
+        return sorted((self.get(id) for id in ids), key=lambda it: (it.name, it.id))
+
+    def get(self, id: str) -> Attachment:
+        try:
+            # The id becomes a path.
+            if not ID.fullmatch(id):
+                raise FileNotFoundError
+            with open(self._path(id) + ".json", encoding="utf-8") as file:
+                return Attachment(**json.load(file))
+        except (FileNotFoundError, ValueError, TypeError):
+            raise _unknown(id) from None
+
+    def read(self, id: str) -> bytes:
+        self.get(id)
+        try:
+            with open(self._path(id), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            raise _unknown(id) from None
+
+    def remove(self, id: str) -> None:
+        self.get(id)
+        for path in (self._path(id) + ".json", self._path(id)):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def parts(self, ids: Sequence[str], admitted: Mapping[str, Any]) -> Parts:
+        """As members of a message, for an agent that admits such `promptCapabilities`."""
+        found = [self.get(id) for id in ids]
+        if sum(it.size for it in found) > MAX_MESSAGE:
+            told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
+            raise AgentError(VALIDATION_ERROR, told)
+        return Parts(tuple(found), tuple(self._part(it, admitted) for it in found))
+
+    def _part(self, it: Attachment, admitted: Mapping[str, Any]) -> Mapping[str, Any]:
+        data = base64.b64encode(self.read(it.id)).decode("ascii")
+        if admitted.get("embeddedContext"):
+            # Images, too: beside another resource or a file the CLI drops those that are sent as
+            # images (docs/gemini-cli-acp.md 11.67).
+            resource = {"uri": "file:///" + it.name, "mimeType": it.media_type, "blob": data}
+            return {"type": "resource", "resource": resource}
+        if admitted.get("image") and it.media_type != PDF:
+            return {"type": "image", "mimeType": it.media_type, "data": data}
+        told = sentence(
+            "The agent takes no {type}, which {name} is.", type=it.media_type, name=it.name
+        )
+        raise AgentError(VALIDATION_ERROR, told)
+
+    def _path(self, id: str) -> str:
+        return os.path.join(self._folder, id)
+
+
+def _type_of(data: bytes) -> str:
+    """By what it holds: what the client or the name says of it may be wrong. Raises AgentError."""
+    for beginning, media_type in BEGINNINGS:
+        if data.startswith(beginning):
+            return media_type
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    told = sentence(
+        "An attachment is one of {types}, by what it holds; this one is none.",
+        types=", ".join(MEDIA_TYPES),
+    )
+    raise AgentError(VALIDATION_ERROR, told)
+
+
+def _plain(name: str) -> str:
+    """The name without folders and without what no name needs, never empty."""
+    last = re.split(r"[/\\]", name)[-1]
+    shown = "".join(letter for letter in last if letter.isprintable()).strip(" .")
+    return shown[:200] or "attachment"
+
+
+def _unknown(id: str) -> AgentError:
+    return AgentError(ATTACHMENT_NOT_FOUND, sentence("There is no attachment {id}.", id=id[:100]))

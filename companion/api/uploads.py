@@ -1,0 +1,79 @@
+"""A file within a form (multipart/form-data), as pages and programs upload one; stores nothing.
+
+Source: RFC 7578 and 2046.
+"""
+
+from __future__ import annotations
+
+import email.message
+import email.parser
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from ..agent.attachments import MAX_BYTES
+from ..agent.failure import VALIDATION_ERROR
+from ..base import http_server
+from .handler_types import Inputs
+from .refusal import FILE_TOO_LARGE, Refusal
+
+MULTIPART = "multipart/form-data"
+# The name of the member that has the file, and bytes that a form may have beside it.
+FIELD, BESIDE = "file", 64 * 1024
+# Characters of a boundary, says RFC 2046.
+MAX_BOUNDARY = 70
+
+
+@dataclass(frozen=True)
+class Upload:
+    """`name` is as the client wrote it, and may be empty."""
+
+    name: str
+    data: bytes
+
+
+async def read(inputs: Inputs) -> Upload:
+    """The file of the form in the body. Raises Refusal and Refused."""
+    boundary = _boundary(inputs.request.headers.get("Content-Type", ""))
+    limit = MAX_BYTES + BESIDE
+    found = _file(await http_server.read_bytes(inputs.request, limit, inputs.memory), boundary)
+    if not found.data:
+        raise Refusal(VALIDATION_ERROR, "upload_empty")
+    if len(found.data) > MAX_BYTES:
+        raise Refusal(FILE_TOO_LARGE, path=found.name[:100], limit=MAX_BYTES)
+    return found
+
+
+def _boundary(content_type: str) -> bytes:
+    head = email.message.Message()
+    head["Content-Type"] = content_type
+    boundary = head.get_boundary()
+    if not boundary or len(boundary) > MAX_BOUNDARY or not boundary.isascii():
+        raise Refusal(VALIDATION_ERROR, "upload_no_form")
+    return boundary.encode("ascii")
+
+
+def _file(body: bytes, boundary: bytes) -> Upload:
+    """Raises Refusal where the form is none, or has not one file of the right name."""
+    # The first boundary may have no line before it.
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary)
+    if len(parts) < 3 or not parts[-1].startswith(b"--"):
+        raise Refusal(VALIDATION_ERROR, "upload_no_form")
+    files = [found for found in map(_part, parts[1:-1]) if found is not None]
+    if len(files) != 1:
+        raise Refusal(VALIDATION_ERROR, "upload_no_file", field=FIELD)
+    return files[0]
+
+
+def _part(part: bytes) -> Upload | None:
+    """The part as a file; None where it is another member of the form."""
+    line_end, _blank, rest = part.partition(b"\r\n")
+    head, end, data = rest.partition(b"\r\n\r\n")
+    if line_end.strip() or not end or len(head) > BESIDE:
+        raise Refusal(VALIDATION_ERROR, "upload_no_form")
+    headers = email.parser.HeaderParser().parsestr(head.decode("utf-8", "replace"))
+    if headers.get_content_disposition() != "form-data":
+        raise Refusal(VALIDATION_ERROR, "upload_no_form")
+    if headers.get_param("name", header="content-disposition") != FIELD:
+        return None
+    # Some write in their own way what a quoted text may not have.
+    return Upload(unquote(headers.get_filename() or ""), data)
