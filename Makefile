@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients run api test fuzz soak check format bench review install uninstall package release-check advisories
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories
 
 all: check test
 
@@ -48,6 +48,10 @@ setup-schema: setup-python
 setup-clients: setup-python
 	@$(PY) tools/setup.py clients
 
+# For the tests of what starts the API in containers.
+setup-deploy: setup-python
+	@$(PY) tools/setup.py deploy
+
 run: setup-python
 	@$(PY) -m headless "$(FOLDER)"
 
@@ -57,7 +61,7 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup setup-browser setup-schema setup-clients
+test: setup setup-browser setup-schema setup-clients setup-deploy
 	@$(PY) tools/run_tests.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; below half an hour.

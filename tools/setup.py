@@ -1,5 +1,5 @@
 """Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `browser`,
-`schema`, `clients`).
+`schema`, `clients`, `deploy`).
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -86,8 +86,9 @@ def set_up_python() -> None:
 def set_up_apart(name: str) -> None:
     """A virtual environment of its own for requirements/`name`.txt, whose libraries are many and
     have nothing to do with ours, where this Python is new enough: `schema` asks the API's server
-    all that its description allows, `clients` are those that others wrote; see
-    tests/e2e/test_api_schema and test_api_clients."""
+    all that its description allows, `clients` are those that others wrote, `deploy` looks at the
+    files of that folder; see test_api_schema and test_api_clients in tests/e2e, and
+    tests/tools/test_deploy."""
     if sys.version_info < OLDEST_APART:
         print("requirements/%s.txt needs Python %d.%d or newer." % (name, *OLDEST_APART))
         return
@@ -153,6 +154,7 @@ PARTS: Dict[str, Callable[[], None]] = {
     "browser": set_up_browser,
     "schema": partial(set_up_apart, "schema"),
     "clients": partial(set_up_apart, "clients"),
+    "deploy": partial(set_up_apart, "deploy"),
 }
 
 if __name__ == "__main__":

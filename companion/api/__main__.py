@@ -11,7 +11,6 @@ import signal
 import sys
 from contextlib import suppress
 from typing import Any, Callable, Sequence
-from urllib.parse import urlsplit
 
 from .. import __version__
 from ..agent.clis import CLIS, USUAL
@@ -22,8 +21,7 @@ from ..agent.turn import Limits
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.private_files import NotPrivate
-from . import state
-from .guard import ANY
+from . import remote_options, state
 from .json_log import JsonLines
 from .server import Server, Settings, options
 
@@ -40,7 +38,9 @@ FAILED = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    asked.access = remote_options.access_of(parser, asked)
     _start_log(asked.log_format)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The workspace's name may have letters that a terminal has not.
@@ -85,12 +85,17 @@ def _start_log(format: str) -> None:
 
 
 def _greet(server: Server, asked: argparse.Namespace) -> None:
+    if not asked.access.is_on_loopback:
+        how = "unencrypted" if asked.without_tls else "with TLS"
+        logger.warning("others reach the server, %s: it listens at %s", how, asked.host)
     if asked.log_format == JSON:
         # Such a log is kept and sent around, so it gets no token.
         logger.info("the server listens at %s", server.url)
         return
     print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
     print(f"Its token is in {server.token_file}.")
+    if asked.read_only_token:
+        print(f"A token that reads only is in {server.read_only_file}.")
     # Behind the "#", which no browser sends to a server.
     print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
 
@@ -113,9 +118,10 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         [asked.workspace, *asked.root],
         asked.port,
         asked.language,
-        frozenset(asked.origin),
+        frozenset(asked.allow_origin),
         asked.allow_commands,
         asked.allow_tools,
+        access=asked.access,
     )
 
 
@@ -182,7 +188,7 @@ def _fail(sentence: str, format: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m companion.api", description="Gemini CLI as an HTTP server on this machine."
+        prog="python -m companion.api", description="Gemini CLI as an HTTP server."
     )
     add: Callable[..., Any] = parser.add_argument
     add("--version", action="version", version=__version__)
@@ -213,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_agents(add)
     url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"
     add("--gemini-url", metavar="URL", default="", help=url_help)
+    remote_options.add_to(parser)
     return parser
 
 
@@ -231,8 +238,6 @@ def _add_permissions(add: Callable[..., Any]) -> None:
     more: dict[str, Any] = {"action": "append", "default": []}
     root_help = "another folder whose files may be read and written; may be repeated"
     add("--root", metavar="DIR", type=_folder, help=root_help, **more)
-    origin_help = "a web page's origin that may use the API, with the token; may be repeated"
-    add("--origin", metavar="URL", type=_origin, help=origin_help, **more)
     add("--allow-commands", action="store_true", help="switch POST /execute-command on")
     tools_help = "let clients of /v1, which cannot decide, run tools that want a decision"
     add("--allow-tools", action="store_true", help=tools_help)
@@ -262,14 +267,6 @@ def _seconds(text: str) -> float:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SECONDS):
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 1 to {MAX_SECONDS}")
     return float(text)
-
-
-def _origin(text: str) -> str:
-    parts = urlsplit(text)
-    is_origin = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
-    if text != ANY and not (is_origin and not parts.query and not parts.fragment):
-        raise argparse.ArgumentTypeError(f"{text} is no origin, as https://example.com is one")
-    return text
 
 
 if __name__ == "__main__":

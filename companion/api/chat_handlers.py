@@ -19,7 +19,7 @@ from ..agent.outcomes import CANCEL
 from ..agent.sentence import said, sentence
 from ..agent.turn import WARNING, Turn
 from ..base.background import in_thread
-from . import stream
+from . import audit_log, stream
 from .files import Roots
 from .handler_types import Answer, Inputs, Services
 from .refusal import FILE_ERROR, Refusal, of_agent
@@ -65,6 +65,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
         agent=fields.get("agent"),
         attachments=fields.get("attachments", ()),
     )
+    audit_log.note(sessionId=turn.session_id)
     if streams:
         return await stream.send(services, inputs, turn)
     with services.listeners.listening(turn, may_return=False):
@@ -82,10 +83,21 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 async def confirm(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
+    audit_log.note(decision=fields["outcome"], **_decided(services, fields))
     services.agent.confirm(
         fields["callId"], fields["outcome"], fields.get("sessionId"), fields.get("newContent")
     )
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
+
+
+def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
+    """Of the call that waits, what the audit log is told."""
+    for event in services.agent.confirmations():
+        body, session = event.body, fields.get("sessionId", event.session_id)
+        if isinstance(body, events.ToolConfirmation) and body.call_id == fields["callId"]:
+            if event.session_id == session:
+                return {"tool": body.name, "sessionId": event.session_id}
+    return {}
 
 
 async def confirmations(services: Services, inputs: Inputs) -> Answer:

@@ -8,12 +8,15 @@ from aiohttp import web
 
 from ..agent.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
 from ..base import http_server
-from ..base.http_server import JSON, HttpServer, Refused
+from ..base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
 from ..base.jsonrpc import RpcError
 from ..base.large_json import pieces
 from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
-from . import json_log
+from . import audit_log, json_log
+from .access import READ_ONLY
+from .audit_log import AuditLog
+from .callers import Callers
 from .guard import Guard
 from .handler_types import Inputs, Route, Services, refused, refused_as_openai
 from .refusal import (
@@ -24,6 +27,7 @@ from .refusal import (
     of_agent,
     of_server,
 )
+from .refusal import READ_ONLY as MAY_ONLY_READ
 from .routes import Table
 from .schemas import MAX_FILE
 from .texts import language_of
@@ -43,13 +47,22 @@ PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class Dispatcher:
-    """`language` is for clients that do not say theirs."""
+    """`language` is for clients that do not say theirs. `audit` is None where no log is kept."""
 
     def __init__(
-        self, table: Table, guard: Guard, services: Services, language: str, server: HttpServer
+        self,
+        table: Table,
+        guard: Guard,
+        callers: Callers,
+        audit: AuditLog | None,
+        services: Services,
+        language: str,
+        server: HttpServer,
     ) -> None:
         self._table = table
         self._guard = guard
+        self._callers = callers
+        self._audit = audit
         self._services = services
         self._language = language
         self._server = server
@@ -58,6 +71,16 @@ class Dispatcher:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         id = json_log.begin(request.headers.get(json_log.HEADER, ""))
+        if self._audit is None:
+            return await self._handle(request, id)
+        with self._audit.entry(id):
+            method, route = self._table.name_of(request.method, request.path)
+            audit_log.note(method=method, route=route)
+            answer = await self._handle(request, id)
+            audit_log.note(status=answer.status)
+            return answer
+
+    async def _handle(self, request: web.BaseRequest, id: str) -> web.StreamResponse:
         headers = {**PLAIN, json_log.HEADER: id, **self._guard.cors(request.headers)}
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
@@ -95,15 +118,27 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
+        token = self._guard.name_of(request.headers)
+        peer = request.get_extra_info("peername")
+        self._callers.count(token, request.headers, peer)
         self._guard.check_place(request.headers)
         if request.method == "OPTIONS":
+            audit_log.leave_out()
             return self._preflight(request, headers)
         # Who has no token learns of the open routes only.
-        if not self._table.is_open(request.method, request.path):
-            self._guard.check_token(request.headers)
+        if self._table.is_open(request.method, request.path):
+            # They tell nothing, and are asked all the time.
+            audit_log.leave_out()
+        elif token:
             self._server.admit(request)
+        else:
+            raise Refused(BAD_TOKEN)
         route, in_path = self._table.find(request.method, request.path)
+        if token == READ_ONLY and not (route.only_reads or route.is_open):
+            raise Refusal(MAY_ONLY_READ)
         fields = await _fields(request, route, in_path, memory)
+        if "sessionId" in fields:
+            audit_log.note(sessionId=fields["sessionId"])
         inputs = Inputs(fields, language, headers, request, memory)
         answer = await route.handler(self._services, inputs)
         if isinstance(answer, web.StreamResponse):
@@ -123,11 +158,13 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
-        more = {}
+        more: dict[str, str] = {}
         if refusal.code == METHOD_NOT_ALLOWED:
             more["Allow"] = self._table.allowed(request.path)
         elif refusal.code == UNAUTHORIZED:
             more["WWW-Authenticate"] = "Bearer"
+        elif refusal.retry_after:
+            more["Retry-After"] = str(refusal.retry_after)
         is_openai = request.path.startswith(OPENAI)
         envelope = (refused_as_openai if is_openai else refused)(refusal, language)
         return await _send(request, refusal.status, envelope, {**headers, **more})

@@ -1,11 +1,13 @@
-"""What web pages are told of the API: its own page, and those of the origins that the operator
-named."""
+"""Who may talk to the API: clients with one of the tokens, by a name that the operator knows; its
+own page, and those of the origins that they named."""
 
 from __future__ import annotations
 
 from typing import AbstractSet, Mapping
 
 from ..base import http_server
+from ..base.http_server import Refused
+from .access import LOCAL, Access
 
 # Names under which a client on this machine knows a loopback server.
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -13,16 +15,36 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 ANY = "*"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
 HEADERS = "Authorization, Content-Type, Last-Event-ID"
+# Of answers, beside those that every page may read.
+EXPOSED = "Retry-After, X-Request-Id"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"
 
 
 class Guard(http_server.Guard):
-    """`origins` are those of pages that may talk to the server beside its own, or ANY."""
+    """`tokens` are known by their names. `origins` are those of pages that may talk to the server
+    beside its own, or ANY."""
 
-    def __init__(self, token: str, port: int, origins: AbstractSet[str] = frozenset()) -> None:
-        super().__init__((token,), port, NAMES, origins)
+    def __init__(
+        self,
+        tokens: Mapping[str, str],
+        port: int,
+        origins: AbstractSet[str] = frozenset(),
+        access: Access = LOCAL,
+    ) -> None:
+        names = {*NAMES, access.own_name()}
+        origins_of_all = origins | access.origins(port)
+        hosts = access.hosts(port)
+        super().__init__(tokens.values(), port, names, origins_of_all, hosts, access.scheme)
+        self._names = tuple(tokens)
         self._allows_any = ANY in origins
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        """The name of the client's token; "" where it has none."""
+        try:
+            return self._names[self.check_token(headers)]
+        except Refused:
+            return ""
 
     def knows(self, origin: str) -> bool:
         return self._allows_any or super().knows(origin)
@@ -32,7 +54,11 @@ class Guard(http_server.Guard):
         origin = headers.get("Origin")
         if origin is None or not self.knows(origin):
             return {"Vary": "Origin"}
-        return {"Vary": "Origin", "Access-Control-Allow-Origin": origin}
+        return {
+            "Vary": "Origin",
+            "Access-Control-Allow-Origin": origin,
+            "Access-Control-Expose-Headers": EXPOSED,
+        }
 
     def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
         """What a browser asks before it lets a page send something; the same for all paths, for it

@@ -80,7 +80,8 @@ class Route:
     the envelope; `refusals` are the statuses that it may have instead, beside those of all.
     `is_openai` says that errors are those of OpenAI's API, and nothing has an envelope. `links`
     are OpenAPI's links from the answer to what can be asked next, by their names. `media_type` is
-    that of an answer which is no JSON. `uploads` says that the body is a form with a file."""
+    that of an answer which is no JSON. `uploads` says that the body is a form with a file,
+    `only_reads` that the read-only token will do."""
 
     method: str
     path: str
@@ -95,6 +96,7 @@ class Route:
     links: Mapping[str, Any] = field(default_factory=dict)
     media_type: str = ""
     uploads: bool = False
+    only_reads: bool = False
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..agent.outcomes import ONCE
 from ..agent.sentence import said
 from ..agent.turn import Turn
 from ..base.http_server import JSON
-from . import stream
+from . import audit_log, stream
 from .handler_types import Inputs, Services, encoded
 from .refusal import MODEL_NOT_FOUND, Refusal, of_agent
 
@@ -58,6 +58,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
         raise Refusal(VALIDATION_ERROR, "openai_choices")
     text = _text(fields["messages"])
     info = await services.agent.new_session(services.roots.folder(""), is_temporary=True)
+    audit_log.note(sessionId=info.id)
     try:
         if fields["model"] not in ANY_MODEL:
             await _choose(services, info.id, fields["model"])

@@ -15,7 +15,7 @@ from .schemas import COMPONENTS, ENVELOPE, Schema, reference
 from .uploads import FIELD, MULTIPART
 
 # What every route may answer, whatever it is asked.
-ALWAYS = (400, 403, 500, 503)
+ALWAYS = (400, 403, 429, 500, 503)
 WITH_TOKEN = (401,)
 FOR_BODIES = (408, 413, 415)
 WITH_BODY = ("POST", "PATCH")
@@ -51,6 +51,10 @@ SSE_EVENT = {
         },
     },
     "required": ["id", "data"],
+}
+RETRY_AFTER = {
+    "description": "Seconds until the same may go well; not where Google's quota is used up.",
+    "schema": {"type": "integer"},
 }
 LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
 
@@ -92,7 +96,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "operationId": _name(route),
         "tags": [_tag(route)],
         "summary": route.summary,
-        "description": inspect.getdoc(route.handler) or route.summary,
+        "description": _description(route),
         "parameters": _parameters(route),
         "responses": _responses(route),
     }
@@ -107,6 +111,11 @@ def _operation(route: Route) -> dict[str, Any]:
             "content": {JSON: {"schema": reference(_request_name(route))}},
         }
     return operation
+
+
+def _description(route: Route) -> str:
+    told = inspect.getdoc(route.handler) or route.summary
+    return f"{told}\n\nThe read-only token will do." if route.only_reads else told
 
 
 def _name(route: Route) -> str:
@@ -201,6 +210,7 @@ def _responses(route: Route) -> dict[str, Any]:
             "description": "One of " + ", ".join(codes) + ".",
             "content": {JSON: {"schema": reference(error)}},
         }
+    responses["429"]["headers"] = {"Retry-After": RETRY_AFTER}
     return responses
 
 

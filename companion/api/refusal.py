@@ -13,6 +13,8 @@ from .texts import say
 # Beyond the codes of the agent.
 UNAUTHORIZED = "UNAUTHORIZED"
 FORBIDDEN = "FORBIDDEN"
+READ_ONLY = "READ_ONLY"
+RATE_LIMITED = "RATE_LIMITED"
 NOT_FOUND = "NOT_FOUND"
 METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
 UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
@@ -36,6 +38,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.AUTH_NOT_SET: (401, "Authentication not set"),
     failure.AUTH_REQUIRED: (401, "Authentication failed"),
     FORBIDDEN: (403, "Forbidden"),
+    READ_ONLY: (403, "Read-only token"),
     PATH_REFUSED: (403, "Path refused"),
     COMMANDS_DISABLED: (403, "Commands disabled"),
     failure.TOOL_SERVERS_DISABLED: (403, "Tool servers disabled"),
@@ -53,6 +56,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     FILE_TOO_LARGE: (413, "File too large"),
     UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
     failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
+    RATE_LIMITED: (429, "Too many requests"),
     failure.AUTH_CONFIG_FAILED: (500, "Authentication configuration failed"),
     failure.OAUTH_INIT_FAILED: (500, "Login failed"),
     failure.CLIENT_NOT_INITIALIZED: (500, "Agent not available"),
@@ -70,7 +74,10 @@ KINDS: Mapping[str, tuple[int, str]] = {
 
 class Refusal(Exception):
     """`code` is a key of KINDS, `key` one of the texts (the code's own where it is empty), `more`
-    the members that the answer has beside those of every error; `values` go into the text."""
+    the members that the answer has beside those of every error; `values` go into the text.
+    `retry_after` are the seconds after which the same may go well, 0 where nobody knows."""
+
+    retry_after = 0
 
     def __init__(
         self, code: str, key: str = "", more: Mapping[str, Any] | None = None, **values: object

@@ -1,4 +1,4 @@
-"""The server: the agent and one loopback port before it, from start to stop; reads no request.
+"""The server: the agent and one port before it, from start to stop; reads no request.
 
 server = Server(settings, folder)
 await server.start()            # on the loop that it is to run on
@@ -18,9 +18,12 @@ from aiohttp import web
 from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
 from ..agent.sentence import CHINESE
-from ..base.http_server import HOST, JSON, MAX_CONNECTIONS, HttpServer, end_with_client
+from ..base.http_server import JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import metrics, state, static_files
+from .access import FULL, LOCAL, READ_ONLY, Access
 from .admission import Admission
+from .audit_log import AuditLog
+from .callers import Callers
 from .dispatch import Dispatcher
 from .files import Roots
 from .guard import Guard
@@ -57,6 +60,7 @@ class Settings:
     heartbeat: float = HEARTBEAT
     grace: float = GRACE
     page: Mapping[str, bytes] | None = None
+    access: Access = LOCAL
 
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
@@ -71,6 +75,7 @@ class Server:
     def __init__(self, settings: Settings, folder: str) -> None:
         self.token = ""
         self.token_file = os.path.join(folder, state.TOKEN_FILE)
+        self.read_only_file = os.path.join(folder, state.READ_ONLY_FILE)
         self.port = 0
         self._settings = settings
         self._folder = folder
@@ -78,15 +83,21 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        """For this machine."""
+        access = self._settings.access
+        return f"{access.scheme}://{access.own_name()}:{self.port}"
 
     async def start(self) -> None:
         """Listen; the agent is started when it is first needed. Raises OSError where the port or
         the folder cannot be had, FolderInUse, and NotPrivate."""
-        settings = self._settings
+        settings, access = self._settings, self._settings.access
         state.check_apart(self._folder, settings.roots)
         state.prepare(self._folder)
         self.token = state.token_of(self._folder)
+        self._tokens = {FULL: self.token}
+        if access.has_read_only_token:
+            self._tokens[READ_ONLY] = state.token_of(self._folder, state.READ_ONLY_FILE)
+        self._audit = AuditLog(access.audit_log) if access.audit_log else None
         self.agent = Agent(settings.agent)
         await self.agent.load()
         self._listeners = Listeners(settings.grace)
@@ -95,8 +106,9 @@ class Server:
             self._counting = asyncio.ensure_future(self._metrics.follow())
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
+        tls = access.certificate.context if access.certificate is not None else None
         try:
-            self.port = await self._http.start(settings.port, SHUTDOWN)
+            self.port = await self._http.start(settings.port, SHUTDOWN, access.address, tls)
         except OSError:
             await self.agent.stop()
             raise
@@ -124,7 +136,7 @@ class Server:
         await self._http.stop()
 
     def _make_dispatcher(self) -> Dispatcher:
-        settings = self._settings
+        settings, access = self._settings, self._settings.access
         page = static_files.read() if settings.page is None else settings.page
         services = Services(
             self.agent,
@@ -137,5 +149,8 @@ class Server:
             settings.allows_tools,
             settings.heartbeat,
         )
-        guard = Guard(self.token, self.port, settings.origins)
-        return Dispatcher(Table(list(page)), guard, services, settings.language, self._http)
+        guard = Guard(self._tokens, self.port, settings.origins, access)
+        return Dispatcher(
+            Table(list(page)), guard, Callers(access), self._audit, services, settings.language,
+            self._http,
+        )  # fmt: skip

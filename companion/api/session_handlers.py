@@ -13,7 +13,7 @@ from ..agent.conversation import SessionInfo
 from ..agent.event_feed import Gone
 from ..agent.events import Event
 from ..agent.transcripts import PastTurn
-from . import stream
+from . import audit_log, stream
 from .files import readable
 from .handler_types import Answer, Inputs, Services
 from .refusal import TURN_NOT_FOUND, Refusal
@@ -34,6 +34,7 @@ async def new_session(services: Services, inputs: Inputs) -> Answer:
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
     servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
     info = await services.agent.new_session(workspace, inputs.fields.get("agent"), servers=servers)
+    audit_log.note(sessionId=info.id)
     return Answer("session_made", as_json(info))
 
 

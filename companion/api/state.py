@@ -12,8 +12,8 @@ from typing import Mapping, Sequence
 from ..base import private_files
 
 NAME = "gemini-companion-api"
-TOKEN_FILE, AGENT_FOLDER = "token", "agent"
-OURS = (TOKEN_FILE, AGENT_FOLDER)
+TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER = "token", "read-only-token", "agent"
+OURS = (TOKEN_FILE, READ_ONLY_FILE, AGENT_FOLDER)
 # 256 random bits, as secrets.token_urlsafe writes them.
 TOKEN_BYTES = 32
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -49,7 +49,7 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
     """Raises NotPrivate where the folder lies within one of the roots, or one of them within it:
     what is there can be read over the API, and by the model without asking. Raises OSError."""
     for root in roots:
-        if _is_within(folder, root) or _is_within(root, folder):
+        if is_within(folder, root) or is_within(root, folder):
             raise private_files.NotPrivate(
                 f"{folder} keeps token and keys, and the model may read all that is in {root}; so"
                 " neither may lie within the other. Serve a smaller folder, or name another one for"
@@ -57,10 +57,10 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
             )
 
 
-def token_of(folder: str) -> str:
-    """The token that the folder keeps; a new one where there is none, or where others could have
-    read it. Raises OSError."""
-    path = os.path.join(folder, TOKEN_FILE)
+def token_of(folder: str, name: str = TOKEN_FILE) -> str:
+    """The token that the folder keeps in the file; a new one where there is none, or where others
+    could have read it. Raises OSError."""
+    path = os.path.join(folder, name)
     kept = _kept(path)
     if kept:
         return kept
@@ -69,7 +69,7 @@ def token_of(folder: str) -> str:
     return token
 
 
-def _is_within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
     """By the folders themselves, for some systems write the name of one in several ways."""
     path = os.path.realpath(path)
     while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):

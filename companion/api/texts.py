@@ -116,9 +116,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "缺少或无效的访问令牌",
         "Expected the server's token: Authorization: Bearer, and what its token file holds.",
     ),
+    "READ_ONLY": (
+        "此令牌只能读取会话、消息、事件和状态",
+        "Expected the server's own token: this one reads conversations, events and status only.",
+    ),
+    "RATE_LIMITED": (
+        "请求过于频繁：每分钟最多 {limit} 次，请在 {seconds} 秒后重试",
+        "Expected at most {limit} requests a minute; try again in {seconds} seconds.",
+    ),
     "host_refused": (
         "不允许的 Host",
-        "Expected a Host header that names this server by its loopback name.",
+        "Expected a Host header that names this server by its loopback name, or by one that it was"
+        " started with.",
     ),
     "origin_refused": (
         "不允许的 Origin",

@@ -1,5 +1,6 @@
-"""An HTTP server on the loopback address, for both front ends: connections and their limits, who
-may talk to it, bodies and answers of any size; knows no route, and no sentence of an answer.
+"""An HTTP server for both front ends, on the loopback address unless they want another: connections
+and their limits, who may talk to it, bodies and answers of any size; knows no route, and no
+sentence of an answer.
 
 Source: RFC 9110 and 9112; MCP's security warning for local servers.
 """
@@ -16,6 +17,7 @@ import math
 import socket
 from http import HTTPStatus
 from typing import (
+    TYPE_CHECKING,
     AbstractSet,
     Any,
     Awaitable,
@@ -41,7 +43,11 @@ from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
+from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 T = TypeVar("T")
 
@@ -56,6 +62,9 @@ IDLE = 75.0
 # a few megabytes, is reported in large steps only.
 STALLED = 60.0
 JSON = "application/json"
+HTTP, HTTPS = "http", "https"
+# Ports that clients leave out of Host and Origin.
+USUAL_PORTS = {HTTP: 80, HTTPS: 443}
 # Bytes that the HTTP parser gets at a time: one in Python copies all that is left for each chunk.
 PARSED_AT_ONCE = 16 * 1024
 # What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
@@ -103,7 +112,8 @@ _http_logger.addFilter(_is_our_failure)
 
 class Guard:
     """Who may talk to the server: clients with one of the `tokens` that call it by one of its
-    `names`, and no web page but its own and those of `origins`."""
+    `names`, with its port, or one of the `hosts`, as they stand there; and no web page but its own
+    and those of `origins`."""
 
     def __init__(
         self,
@@ -111,10 +121,13 @@ class Guard:
         port: int,
         names: Iterable[str],
         origins: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        scheme: str = HTTP,
     ) -> None:
-        hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
-        self._hosts: AbstractSet[str] = frozenset(hosts)
-        self._origins = {f"http://{host}" for host in hosts}
+        own = {f"{name}:{port}" for name in names}
+        own |= set(names) if port == USUAL_PORTS[scheme] else set()
+        self._hosts: AbstractSet[str] = own.union(hosts)
+        self._origins = {f"{scheme}://{host}" for host in own}
         self._origins.update(origin.lower().rstrip("/") for origin in origins)
         self._authorizations = [("Bearer " + token).encode("ascii") for token in tokens]
 
@@ -271,21 +284,25 @@ class HttpServer:
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
 
-    async def start(self, port: int, shutdown: float) -> int:
-        """Listen; the port, where `port` 0 asks for any. At the end, requests get `shutdown`
-        seconds to finish. Raises OSError where the port cannot be had."""
+    async def start(
+        self, port: int, shutdown: float, address: str = HOST, tls: SSLContext | None = None
+    ) -> int:
+        """Listen, with `tls` where it is given; the port, where `port` 0 asks for any. At the end,
+        requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
         self._server = Server(self._handle)
-        self._acceptors: list[asyncio.base_events.Server] = []
+        self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
         self._shutdown = shutdown
-        # Made here, for asyncio would pass over the error that kept it from being made.
-        listener = socket.create_server((HOST, port))
-        await self._accept(listener)
+        listener = _listener(address, port)
+        if tls is None:
+            await self._accept(listener)
+        else:
+            limit = self._unauthenticated.limit
+            self._acceptors.append(TlsListener(listener, tls, self._connection, limit))
         return int(listener.getsockname()[1])
 
     async def listen_also(self, address: str, port: int) -> None:
         """On another interface. Raises OSError where that cannot be had."""
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        await self._accept(socket.create_server((address, port), family=family))
+        await self._accept(_listener(address, port))
 
     async def _accept(self, listener: socket.socket) -> None:
         acceptor = await asyncio.get_running_loop().create_server(
@@ -327,6 +344,12 @@ class HttpServer:
     def _connection(self) -> asyncio.Protocol:
         inner = Connection(self._server, self._not_http)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    # Made here, for asyncio would pass over the error that kept it from being made.
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.create_server((address, port), family=family, backlog=MAX_CONNECTIONS)
 
 
 def end_with_client(request: BaseRequest) -> None:

@@ -21,14 +21,14 @@ class UnauthenticatedConnections:
     opens more than `limit` at once loses some before a byte of them is read."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._timers: dict[UnauthenticatedProtocol, asyncio.TimerHandle] = {}
 
     def __len__(self) -> int:
         return len(self._timers)
 
     def add(self, connection: UnauthenticatedProtocol) -> None:
-        if len(self._timers) >= self._limit:
+        if len(self._timers) >= self.limit:
             next(iter(self._timers)).abort()
         loop = asyncio.get_running_loop()
         self._timers[connection] = loop.call_later(TIME_LIMIT, connection.abort)

@@ -91,6 +91,11 @@ class ApiTest(unittest.TestCase):
         self.addCleanup(connection.close)
         return connection
 
+    def open(self, server: Server | None = None) -> http.client.HTTPConnection:
+        """To be closed."""
+        port = (server or self.server).port
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+
     def ask(
         self,
         method: str,
@@ -107,7 +112,7 @@ class ApiTest(unittest.TestCase):
             usual["Content-Type"] = "application/json"
         given = {name: it for name, it in {**usual, **(headers or {})}.items() if it}
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+        connection = self.open(server)
         try:
             connection.request(method, path, data, given)
             response = connection.getresponse()

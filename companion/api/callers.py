@@ -1,0 +1,67 @@
+"""Who makes a request: the name of its token, or else the address that it comes from; counted where
+the operator wants it."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Mapping
+
+from . import audit_log
+from .access import Access
+from .rate_limit import RateLimit, RateLimited
+
+FORWARDED = "X-Forwarded-For"
+# What one network of a home or a company has of addresses of IPv6.
+PREFIX = 64
+
+
+class Callers:
+    def __init__(self, access: Access) -> None:
+        self._proxies = tuple(access.proxies)
+        self._limit = RateLimit(access.rate_limit) if access.rate_limit else None
+        self._must_know = bool(access.rate_limit or access.audit_log)
+
+    def count(self, token: str, headers: Mapping[str, str], peer: Any) -> None:
+        """A request of whoever has the token of this name ("" for none), over a connection from
+        `peer`, as a socket names it. Raises RateLimited."""
+        if not self._must_know:
+            return
+        address = self._address(headers, peer)
+        audit_log.note(token=token or None, address=address)
+        if self._limit is None:
+            return
+        try:
+            self._limit.check(token or _network(address))
+        except RateLimited as refusal:
+            # Nobody fills the disk by being refused.
+            if not refusal.is_first:
+                audit_log.leave_out()
+            raise
+
+    def _address(self, headers: Mapping[str, str], peer: Any) -> str:
+        address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
+        if self._is_proxy(address):
+            # The last one is the proxy's own word, those before it are the client's.
+            told = headers.get(FORWARDED, "").rpartition(",")[2].strip()
+            if _is_address(told):
+                return told
+        return address
+
+    def _is_proxy(self, address: str) -> bool:
+        # With a zone, an address is of this link alone; a proxy there can be named without.
+        plain = address.partition("%")[0]
+        return any(ipaddress.ip_address(plain) in network for network in self._proxies)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _network(address: str) -> str:
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network(f"{address.partition('%')[0]}/{PREFIX}", strict=False))

@@ -1,0 +1,180 @@
+"""The server behind a proxy that others wrote, with the configuration that the documents name."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import ipaddress
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+import unittest
+from datetime import datetime, timezone
+from typing import Any, AsyncIterator, Mapping
+from unittest import mock
+
+from GeminiCompanion.companion.agent import events
+from GeminiCompanion.companion.api import schemas
+from GeminiCompanion.companion.api.access import Access
+from GeminiCompanion.companion.api.server import Server
+
+from .support import PATIENCE, ApiTest, Reply
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEM = os.path.join(ROOT, "tests", "certificates", "first.pem")
+NAME = "gemini.test"
+WHOLE = """
+{user}
+daemon off;
+pid {root}/pid;
+error_log stderr;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {root}/body;
+    proxy_temp_path {root}/proxy;
+    fastcgi_temp_path {root}/other;
+    uwsgi_temp_path {root}/other;
+    scgi_temp_path {root}/other;
+    {server}
+}}
+"""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
+class Nginx(ApiTest):
+    port: int
+    audit: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.port, cls.audit = free_port(), os.path.join(cls.root, "audit")
+        access = Access(
+            names=(f"{NAME}:{cls.port}",),
+            proxies=[ipaddress.ip_network("127.0.0.1")],
+            audit_log=cls.audit,
+        )
+        cls.server = cls.another_server(access=access)
+        cls.start_proxy()
+
+    @classmethod
+    def start_proxy(cls) -> None:
+        with open(os.path.join(ROOT, "deploy", "nginx.conf"), encoding="utf-8") as file:
+            server = file.read()
+        for known, other in (
+            ("listen 443", f"listen 127.0.0.1:{cls.port}"),
+            ("gemini.example.com;", NAME + ";"),
+            ("/etc/ssl/gemini.example.com.pem", PEM),
+            ("/etc/ssl/private/gemini.example.com.key", PEM),
+            ("127.0.0.1:8080", f"127.0.0.1:{cls.server.port}"),
+        ):
+            assert_in(known, server)
+            server = server.replace(known, other)
+        path = os.path.join(cls.root, "nginx.conf")
+        # Its workers become another user else, who may not write into our folder.
+        user = "user root;" if os.geteuid() == 0 else ""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(WHOLE.format(user=user, root=cls.root, server=server))
+        process = subprocess.Popen(["nginx", "-p", cls.root, "-c", path, "-e", "stderr"])
+        cls.addClassCleanup(process.wait, PATIENCE)
+        cls.addClassCleanup(process.terminate)
+        ends = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < ends:
+            try:
+                socket.create_connection(("127.0.0.1", cls.port)).close()
+                return
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+        raise AssertionError("nginx does not listen")
+
+    def open(self, server: Server | None = None) -> http.client.HTTPConnection:
+        context = ssl.create_default_context(cafile=PEM)
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE, context=context
+        )
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        server: Server | None = None,
+    ) -> Reply:
+        named = {"Host": f"{NAME}:{self.port}", **(headers or {})}
+        return super().ask(method, path, body, named, server)
+
+    def test_host_and_origin_arrive_as_the_browser_wrote_them(self) -> None:
+        origin = f"https://{NAME}:{self.port}"
+        reply = self.ask("GET", "/sessions", headers={"Origin": origin})
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(reply.headers["Access-Control-Allow-Origin"], origin)
+        for headers in ({"Host": f"evil.test:{self.port}"}, {"Origin": "https://evil.test"}):
+            self.refused(self.ask("GET", "/sessions", headers=headers), 403, "FORBIDDEN")
+
+    def test_the_clients_address_and_the_requests_id_are_in_the_audit_log(self) -> None:
+        headers = {"X-Forwarded-For": "198.51.100.9", "X-Request-Id": "made-up"}
+        id = self.ask("GET", "/tool-confirmations", headers=headers).headers["X-Request-Id"]
+        self.assertRegex(id, "^[0-9a-f]{32}$")
+        ends = time.monotonic() + PATIENCE
+        line: dict[str, Any] = {}
+        while line.get("requestId") != id:
+            self.assertLess(time.monotonic(), ends)
+            with open(self.audit, encoding="ascii") as file:
+                line = json.loads(file.read().splitlines()[-1])
+        # What the client wrote itself counts for nothing.
+        self.assertEqual(line["address"], "127.0.0.1")
+
+    def test_events_come_one_by_one_and_not_at_the_end(self) -> None:
+        gate = asyncio.Event()
+        now = datetime.now(timezone.utc)
+
+        async def told(_after: int) -> AsyncIterator[events.Event]:
+            yield events.Event(1, now, "session", "turn", events.Content("first"))
+            await gate.wait()
+            yield events.Event(2, now, "session", "turn", events.Content("second", False))
+
+        turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
+        for accepted in ("text/event-stream", "application/x-ndjson"):
+            gate.clear()
+            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+                connection = self.open()
+                self.addCleanup(connection.close)
+                headers = {
+                    "Host": f"{NAME}:{self.port}",
+                    "Authorization": f"Bearer {self.server.token}",
+                    "Accept": accepted,
+                }
+                connection.request("GET", "/chat/turn/events", None, headers)
+                response = connection.getresponse()
+                line = b""
+                while b"first" not in line:
+                    line = response.readline()
+                    self.assertTrue(line)
+                self.loop.call_soon_threadsafe(gate.set)
+                self.assertIn(b"second", response.read())
+
+    def test_the_largest_file_goes_in_and_out(self) -> None:
+        path, text = self.path("large"), "\u00e4" * (schemas.MAX_FILE // 2)
+        body = {"path": path, "content": text}
+        self.assertEqual(self.ask("POST", "/write-file", body).status, 200)
+        self.assertEqual(self.ask("POST", "/read-file", {"path": path})["content"], text)
+
+
+def assert_in(part: str, text: str) -> None:
+    if part not in text:
+        raise AssertionError(f"{part} is not there any more")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,229 @@
+"""The files of deploy/: what tools that know their formats say of them, whether the server takes
+the options in them, and the Dockerfile's steps, run here for want of a daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any, Iterator
+
+import yaml
+from GeminiCompanion.companion import __version__
+from GeminiCompanion.companion.api import __main__ as program
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, ROOT)
+
+from tools.setup import VENV, python_of  # noqa: E402
+
+DEPLOY = os.path.join(ROOT, "deploy")
+TOOLS = os.path.dirname(python_of(os.path.join(VENV, "deploy")))
+# Seconds for anything, a download included.
+PATIENCE = 300
+
+
+def read(*parts: str) -> str:
+    with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def steps() -> Iterator[tuple[str, str]]:
+    """The Dockerfile's instructions, each with the rest of its lines."""
+    lines = (line for line in read("deploy", "Dockerfile").splitlines() if line[:1] != "#")
+    for line in re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines():
+        name, _blank, rest = line.partition(" ")
+        if name:
+            yield name, rest
+
+
+@unittest.skipUnless(os.path.isdir(TOOLS), "their tools are not installed: make test")
+class Linted(unittest.TestCase):
+    def says(self, tool: str, *arguments: str) -> str:
+        """What the tool prints. Raises AssertionError where it finds something."""
+        done = subprocess.run(
+            [os.path.join(TOOLS, tool), *arguments],
+            cwd=DEPLOY,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=PATIENCE,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def test_the_dockerfile_has_nothing_that_hadolint_finds(self) -> None:
+        self.says("hadolint", "Dockerfile")
+
+    def test_the_compose_file_is_one(self) -> None:
+        self.says("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
+
+    def test_kubernetes_knows_every_field_of_its_manifests(self) -> None:
+        told = self.says("kubernetes-validate", "--strict", "kubernetes.yaml")
+        self.assertEqual(told.count(" passed for "), 4)
+
+
+class Options(unittest.TestCase):
+    """Of the server, as they stand in the files."""
+
+    def taken(self, arguments: list[str]) -> Any:
+        """The access that the program makes of them."""
+        parser = program._parser()
+        with tempfile.TemporaryDirectory() as folder:
+            moved = [it.replace("/state/", folder + "/") for it in arguments]
+            workspace = os.path.join(folder, "workspace")
+            os.mkdir(workspace)
+            asked = parser.parse_args([*moved, "--workspace", workspace])
+            return program.remote_options.access_of(parser, asked)
+
+    def test_each_instance_of_compose_has_its_own_name_key_and_folders(self) -> None:
+        whole = yaml.safe_load(read("deploy", "compose.yaml"))
+        seen: dict[str, list[str]] = {"names": [], "folders": [], "keys": [], "networks": []}
+        caddy = whole["configs"]["caddyfile"]["content"]
+        for name in ("alice", "bob"):
+            service = whole["services"][name]
+            access = self.taken(service["command"])
+            (host,) = access.names
+            self.assertIn(f"{host} {{\n    reverse_proxy {name}:8080", caddy)
+            (network,) = service["networks"]
+            (subnet,) = whole["networks"][network]["ipam"]["config"]
+            self.assertEqual([str(it) for it in access.proxies], [subnet["subnet"]])
+            seen["names"].append(host)
+            seen["folders"] += [it.partition(":")[0] for it in service["volumes"]]
+            seen["keys"] += service["environment"].values()
+            seen["networks"].append(network)
+        for kind, values in seen.items():
+            with self.subTest(kind):
+                self.assertEqual(len(set(values)), len(values))
+
+    def test_those_in_kubernetes_are_taken_and_its_probes_name_the_server(self) -> None:
+        documents = yaml.safe_load_all(read("deploy", "kubernetes.yaml"))
+        by_kind = {it["kind"]: it for it in documents}
+        pod = by_kind["StatefulSet"]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        access = self.taken(container["args"])
+        self.assertTrue(container["image"].endswith(":" + __version__))
+        for probe in ("livenessProbe", "readinessProbe"):
+            (header,) = container[probe]["httpGet"]["httpHeaders"]
+            self.assertEqual(header, {"name": "Host", "value": "127.0.0.1:8080"})
+        (rule,) = by_kind["Ingress"]["spec"]["rules"]
+        self.assertEqual([rule["host"]], list(access.names))
+
+    def test_the_image_has_the_cli_that_is_tested(self) -> None:
+        known = json.loads(read("tests", "e2e", "package.json"))["dependencies"]
+        wanted = "@google/gemini-cli@" + known["@google/gemini-cli"]
+        self.assertIn(wanted, read("deploy", "Dockerfile").split())
+
+
+@unittest.skipUnless(shutil.which("npm"), "npm is not installed")
+@unittest.skipUnless(os.name == "posix", "the steps are those of a shell")
+class Steps(unittest.TestCase):
+    """Run one after the other, with other folders, another port, and this user in place of the
+    image's. The packages of Debian are not installed: what they bring has to be in PATH."""
+
+    def setUp(self) -> None:
+        self.root = os.path.realpath(tempfile.mkdtemp(prefix="image-"))
+        self.addCleanup(shutil.rmtree, self.root, True)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        self.place = self.root
+        # As they stand in the file, the longest first.
+        self.instead = {
+            "/opt/gemini-cli-api": os.path.join(self.root, "opt"),
+            "--owner=1000 --group=1000 ": "",
+            # What was fetched before need not be fetched for a test.
+            "--no-cache-dir ": "",
+            "/workspace": os.path.join(self.root, "workspace"),
+            "/state": os.path.join(self.root, "state"),
+            "8080": port,
+        }
+        folder = os.path.dirname(sys.executable)
+        self.variables = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]}
+        self.said: dict[str, str] = {}
+
+    def here(self, text: str) -> str:
+        for known, other in self.instead.items():
+            text = text.replace(known, other)
+        return text
+
+    def filled_in(self, text: str) -> str:
+        """With the variables of the build."""
+        return re.sub(r"\$(\w+)", lambda it: self.variables[it.group(1)], text)
+
+    def do(self, name: str, rest: str) -> None:
+        if name in ("ARG", "ENV"):
+            variable, _equals, value = rest.partition("=")
+            self.variables[variable] = self.filled_in(value)
+        elif name == "WORKDIR":
+            self.place = os.path.join(self.place, self.filled_in(rest))
+            os.makedirs(self.place, exist_ok=True)
+        elif name == "COPY":
+            *sources, target = rest.split()
+            self.copy(sources, os.path.join(self.place, target))
+        elif name == "RUN" and not rest.startswith("apt-get"):
+            self.run_in_shell(rest)
+        self.said[name] = rest
+
+    def copy(self, sources: list[str], target: str) -> None:
+        """From what the context has: Docker leaves out the rest."""
+        ignored = read("deploy", "Dockerfile.dockerignore").split()
+        self.assertEqual(ignored[0], "*")
+        for source in sources:
+            self.assertIn("!" + source, ignored)
+            path = os.path.join(ROOT, source)
+            if os.path.isdir(path):
+                shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                os.makedirs(target, exist_ok=True)
+                shutil.copy(path, target)
+
+    def run_in_shell(self, command: str) -> str:
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", command],
+            cwd=self.place,
+            env=self.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=PATIENCE,
+        )
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
+        return done.stdout
+
+    def test_they_make_a_server_that_is_healthy_and_ends_in_time(self) -> None:
+        for name, rest in steps():
+            self.do(name, self.here(rest))
+        for program_in_path in ("git", "node", "python3"):
+            self.assertTrue(shutil.which(program_in_path, path=self.variables["PATH"]))
+        command = [*json.loads(self.said["ENTRYPOINT"]), *json.loads(self.said["CMD"])]
+        process = subprocess.Popen(
+            command, cwd=self.place, env=self.variables, stderr=subprocess.PIPE, encoding="utf-8"
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        check = shlex.join(json.loads(self.said["HEALTHCHECK"].partition(" CMD ")[2]))
+        ends = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < ends:
+            with contextlib.suppress(AssertionError):
+                self.run_in_shell(check)
+                break
+        # So the CLI is found, too.
+        self.run_in_shell(check.replace("healthz", "readyz"))
+        process.send_signal(signal.SIGTERM)
+        _output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertIn("0.0.0.0", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
