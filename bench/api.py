@@ -12,19 +12,21 @@ import json
 import os
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
 from companion.agent.auth import API_KEY, Credentials
 from companion.agent.gemini_cli import GeminiCli
 
 from . import peers
-from .table import Row, median_row, millisecond_row, missing, render, spread
+from .table import Aim, Row, median_row, millisecond_row, missing, render, spread
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TESTS = os.path.join(ROOT, "tests", "e2e")
@@ -34,13 +36,24 @@ from model_server import ModelServer  # noqa: E402
 
 MODEL = "gemini-2.5-flash"
 KEY = "the-key"
-TURNS = 40
+TURNS = 100
 # Turns before those that count.
 WARM = 3
 ROUNDS = 5
 # Pieces of the long answer, and conversations that are opened to weigh them.
 PIECES, CONVERSATIONS = 2000, 20
 PATIENCE = 60
+# Turns over which the server's memory is watched, from the first count on to the second.
+SETTLED, LAST = 50, 200
+# Conversations that are talked with at once, the processes of the CLI that they are spread over,
+# and how often.
+AT_ONCE, SPREADS, TALKS = 30, (1, 4), 3
+# Starts of the CLI until its first event, alone and behind the server.
+STARTS = 3
+WARM_AIM = Aim(2.0, False, "<= 2 ms")
+COLD_AIM = Aim(1.2, False, "<= 1.2")
+# Allocators give back and take pages; a leak of one event a turn would be more.
+FLAT_AIM = Aim(2.0, False, "<= 2 MiB")
 # Seconds to the first event of a turn and to its end, and how many there were.
 Timing = Tuple[float, float, int]
 
@@ -114,11 +127,11 @@ class Cli:
 class Api:
     """The server as its users start it, and one client that keeps its connection."""
 
-    def __init__(self, folder: str, workspace: str, model: ModelServer) -> None:
+    def __init__(self, folder: str, workspace: str, model: ModelServer, processes: int = 1) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "companion.api", "--cli", TESTS, "--model", MODEL]
             + ["--state", os.path.join(folder, "state"), "--workspace", workspace]
-            + ["--port", "0", "--gemini-url", model.url],
+            + ["--port", "0", "--gemini-url", model.url, "--agents", str(processes)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -129,7 +142,8 @@ class Api:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=(\S+)", told)
         if found is None:
             raise RuntimeError("the server did not start")
-        self._http = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE)
+        self._port = int(found[1])
+        self._http = self._connection()
         self._headers = {
             "Authorization": "Bearer " + found[2],
             "Content-Type": "application/json",
@@ -144,15 +158,27 @@ class Api:
             raise RuntimeError(f"{path}: {answer['message']}")
         return answer
 
-    def agent(self) -> int:
-        """The process id of the server's CLI."""
-        return int(json.load(self._sent("GET", "/status", None))["cli"]["pid"])
+    def agents(self) -> List[int]:
+        """The process ids of the server's CLI."""
+        told = json.load(self._sent("GET", "/agents", None))["agents"][0]
+        return [int(process["pid"]) for process in told["processes"]]
 
-    def turn(self, text: str) -> Timing:
+    def begin(self, _number: int) -> str:
+        """A conversation, on a connection of its own."""
+        return str(self._alone("/sessions", {})["sessionId"])
+
+    def talk(self, session: str) -> float:
+        """Seconds to the end of a turn, on a connection of its own."""
+        began = time.perf_counter()
+        self._alone("/chat", {"message": "hello", "sessionId": session})
+        return time.perf_counter() - began
+
+    def turn(self, text: str, is_new: bool = False) -> Timing:
         """Over a stream of events."""
         began = time.perf_counter()
         first, count = 0.0, 0
-        for line in self._sent("POST", "/chat", {"message": text, "stream": True}):
+        body = {"message": text, "stream": True, "newSession": is_new}
+        for line in self._sent("POST", "/chat", body):
             if line.startswith(b'data: {"type":"content"') and b'"isPartial":true' in line:
                 count += 1
                 first = first or time.perf_counter() - began
@@ -169,6 +195,17 @@ class Api:
         self.process.terminate()
         self.process.communicate(timeout=PATIENCE)
 
+    def _alone(self, path: str, body: Dict[str, Any]) -> Dict[str, Any]:
+        with closing(self._connection()) as connection:
+            connection.request("POST", path, json.dumps(body), self._headers)
+            answer: Dict[str, Any] = json.load(connection.getresponse())
+        if not answer["success"]:
+            raise RuntimeError(f"{path}: {answer['message']}")
+        return answer
+
+    def _connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+
     def _sent(self, method: str, path: str, body: Any) -> http.client.HTTPResponse:
         data = None if body is None else json.dumps(body)
         self._http.request(method, path, data, self._headers)
@@ -179,8 +216,16 @@ def measure() -> Iterator[Row]:
     """Raises OSError, RuntimeError where CLI or server cannot be started or fail."""
     if not os.path.isdir(os.path.join(TESTS, "node_modules")):
         raise RuntimeError("the CLI is not installed: make setup")
-    with ModelServer() as model, _both(model) as (direct, api):
+    with ModelServer() as model:
         model.will_play("hello", ["Hello."])
+        yield from _warm_rows(model)
+        yield from _cold_rows(model)
+        for processes in SPREADS:
+            yield from _many_rows(model, processes)
+
+
+def _warm_rows(model: ModelServer) -> Iterator[Row]:
+    with _both(model) as (direct, api):
         # No two alike, for the CLI ends a model that repeats itself.
         words = random.Random(1)
         model.will_play("long", [f"{words.getrandbits(40):x} " for _ in range(PIECES)])
@@ -222,7 +267,8 @@ def _turn_rows(direct: Cli, api: Api) -> Iterator[Row]:
         yield median_row(f"a turn {name}: CLI alone", those[0], " ms", 1)
         yield median_row(f"a turn {name}: API, as SSE", those[1], " ms", 1)
         more = [late - early for early, late in zip(*those)]
-        yield median_row(f"a turn {name}: what the API adds", more, " ms", 1)
+        aim = None if at else WARM_AIM
+        yield median_row(f"a turn {name}: what the API adds", more, " ms", 1, aim)
     yield median_row("a turn as one answer: API", whole, " ms", 1)
     each = busy / TURNS
     yield millisecond_row("a turn: the server's own time of a processor", each, "mean")
@@ -251,7 +297,8 @@ def _rate_row(name: str, turns: List[Timing]) -> Row:
 
 def _memory_rows(api: Api) -> Iterator[Row]:
     """In mebibytes; of the conversations, what each one more takes."""
-    named = (("the server", api.process.pid), ("its CLI", api.agent()))
+    yield from _flat_rows(api)
+    named = (("the server", api.process.pid), ("its CLI", api.agents()[0]))
     before = [_memory(pid) for _, pid in named]
     if not all(before):
         yield missing("memory of server and CLI", "this system does not tell it")
@@ -265,6 +312,78 @@ def _memory_rows(api: Api) -> Iterator[Row]:
         each = (now - was) / CONVERSATIONS
         detail = f"{CONVERSATIONS} of them, one turn each: {now:,.0f} MiB"
         yield Row("  with each conversation", each, f"{each:,.2f} MiB", detail)
+
+
+def _flat_rows(api: Api) -> Iterator[Row]:
+    """Of the server, over many turns of one conversation."""
+    held = []
+    for number in range(1, LAST + 1):
+        api.turn("hello")
+        if number in (SETTLED, LAST):
+            held.append(_memory(api.process.pid))
+    more = held[1] - held[0]
+    detail = f"{held[0]:,.1f} to {held[1]:,.1f} MiB"
+    name = f"the server's memory, turn {SETTLED} to {LAST}"
+    yield Row(name, more, f"{more:,.2f} MiB", detail, FLAT_AIM)
+
+
+def _cold_rows(model: ModelServer) -> Iterator[Row]:
+    """From nothing to the first event, by turns."""
+    alone, served = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        workspaces = [os.path.join(folder, name) for name in ("alone", "served")]
+        for each in workspaces:
+            os.mkdir(each)
+        api = Api(folder, workspaces[1], model)
+        try:
+            for _ in range(STARTS):
+                began = time.perf_counter()
+                direct = Cli(folder, workspaces[0], model)
+                ready = time.perf_counter() - began
+                alone.append(ready + direct.turn("hello")[0])
+                direct.stop()
+                served.append(api.turn("hello", True)[0])
+                _kill(api)
+        finally:
+            api.stop()
+    yield median_row("a cold start to the first event: CLI alone", alone, " s", 2)
+    yield median_row("a cold start to the first event: API", served, " s", 2)
+    ratios = [late / early for early, late in zip(alone, served)]
+    yield median_row("  in times of the CLI alone", ratios, "", 2, COLD_AIM)
+
+
+def _kill(api: Api) -> None:
+    """The CLI, not the server, which notices it."""
+    for pid in api.agents():
+        os.kill(pid, signal.SIGKILL)
+    while api.agents():
+        time.sleep(0.01)
+
+
+def _many_rows(model: ModelServer, processes: int) -> Iterator[Row]:
+    """Conversations that are all begun at once, and all talked with at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = os.path.join(folder, "served")
+        os.mkdir(workspace)
+        api = Api(folder, workspace, model, processes)
+        try:
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                began = time.perf_counter()
+                sessions = list(pool.map(api.begin, range(AT_ONCE)))
+                begun = time.perf_counter() - began
+                whole, each = [], []
+                for _ in range(TALKS):
+                    began = time.perf_counter()
+                    each += [1e3 * it for it in pool.map(api.talk, sessions)]
+                    whole.append(1e3 * (time.perf_counter() - began))
+            memory = sum(map(_memory, api.agents()))
+        finally:
+            api.stop()
+    name = f"{AT_ONCE} conversations, {processes} of the CLI"
+    yield Row(f"{name}: begun", begun, f"{begun:,.1f} s", "with the start")
+    yield median_row(f"{name}: a turn of all at once", whole, " ms")
+    yield median_row("  one of these turns", each, " ms")
+    yield Row("  memory of the CLI", memory, f"{memory:,.0f} MiB")
 
 
 def _memory(pid: int) -> float:
