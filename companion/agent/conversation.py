@@ -257,6 +257,7 @@ class Conversation:
             turn.cancel()
         reminding = [as_resource(self._reminder)] if self._reminder else []
         turn.start([*reminding, *said.parts], self._warnings())
+        self._transcript.write_soon()
         if not turn.is_over:
             # One that was cancelled before has reminded nobody.
             self._reminder = ""

@@ -79,7 +79,8 @@ class EventLog:
         number = len(self._events) + 1
         event = Event(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
-        self._told(event)
+        # First, for they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
+        self._told(event)
         return event

@@ -186,8 +186,11 @@ class Transcript:
         self._add({**line, "workspace": workspace, "created": created.isoformat()})
 
     def message(self, turn: str, said: events.Message) -> None:
+        """Written with what is told next, or upon `write_soon`: it need not hold up the message."""
         now = datetime.now(timezone.utc).isoformat()
-        self._add({"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)})
+        self._pending.append(
+            {"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)}
+        )
 
     def event(self, event: Event) -> None:
         self._add(event)
@@ -195,6 +198,10 @@ class Transcript:
     def change(self, **changes: str) -> None:
         """Titles, models, modes, or the agent's session."""
         self._add({"type": "change", **changes})
+
+    def write_soon(self) -> None:
+        """All that was told so far, by the other thread; to wake that takes a moment."""
+        self._writer.soon(self.write)
 
     def write(self) -> None:
         """All that was told so far."""
@@ -251,7 +258,7 @@ class Transcript:
 
     def _add(self, line: Line) -> None:
         self._pending.append(line)
-        self._writer.soon(self.write)
+        self.write_soon()
 
     def _write_pending(self) -> None:
         data = bytearray()

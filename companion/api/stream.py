@@ -114,12 +114,8 @@ async def _send_blocks(
             if kind == SSE:
                 beating = asyncio.ensure_future(_beat(response, services.heartbeat))
             async for block in blocks:
-                await _write(response, block)
+                await _write(inputs.request, response, block)
             await response.write_eof()
-    except asyncio.TimeoutError:
-        # One that reads nothing would be waited for again, at the end of the answer.
-        if inputs.request.transport is not None:
-            inputs.request.transport.abort()
     except ConnectionError:
         logger.debug("a client left its stream")
     finally:
@@ -145,9 +141,16 @@ async def _beat(response: web.StreamResponse, seconds: float) -> None:
             await response.write(b": ping\n\n")
 
 
-async def _write(response: web.StreamResponse, data: bytes) -> None:
-    """Raises ConnectionError, asyncio.TimeoutError."""
-    await asyncio.wait_for(response.write(data), STALLED)
+async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> None:
+    """The connection of one that reads nothing is ended. Raises ConnectionError."""
+    if request.transport is None:
+        raise ConnectionResetError("The client has left.")
+    # Not `wait_for`, whose task would be later than the event.
+    timer = asyncio.get_running_loop().call_later(STALLED, request.transport.abort)
+    try:
+        await response.write(data)
+    finally:
+        timer.cancel()
 
 
 def _json(event: Event, language: str) -> bytes:
