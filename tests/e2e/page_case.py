@@ -20,16 +20,18 @@ The browser is CHROMIUM of the environment, or one of the usual names in PATH, o
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import sys
 import unittest
 from collections import defaultdict
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, Callable
 
 from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
+from GeminiCompanion.companion.agent.failure import AgentError
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
 
 sys.path.insert(0, ROOT)
@@ -116,8 +118,12 @@ class PageCase(ApiCase):
         for context in self.browser.contexts:
             await context.close()
         await self.agent.end_turns()
-        for info in self.agent.sessions():
-            await self.agent.remove_when_over(info.id)
+        while self.agent.sessions():
+            for info in self.agent.sessions():
+                # One whose session is just being opened can be removed a moment later.
+                with suppress(AgentError):
+                    await self.agent.remove_when_over(info.id)
+            await asyncio.sleep(0.02)
 
     async def open(self, url: str, language: str = "en-US") -> Page:
         """A tab with a storage of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 import unittest
@@ -11,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import on_loop  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
-from playwright.async_api import expect  # noqa: E402
+from playwright.async_api import Page, expect  # noqa: E402
 
 
 def setUpModule() -> None:
@@ -93,6 +94,7 @@ class Chat(PageCase):
         await self.say(page, "fail")
         await expect(page.locator(".trouble").first).to_be_attached()
         self.assertIn("on holiday", await self.text(page, ".trouble"))
+        await self.assert_accessible(page)
         self.assertEqual(await self.count(page, "#send"), 1)
 
 
@@ -134,6 +136,7 @@ class InSight(PageCase):
         await expect(buttons.first).to_be_visible()
         for index in range(await buttons.count()):
             await expect(buttons.nth(index)).to_be_in_viewport(ratio=1)
+        await self.assert_accessible(page)
         await expect(page.locator("#composer")).to_be_in_viewport(ratio=1)
         # In the message a digit is a digit.
         await page.keyboard.press("1")
@@ -161,6 +164,7 @@ class Editing(PageCase):
         await page.click(".question .back")
         self.assertIn("+ 2", await self.text(page, ".diff"))
         await page.click(".question .edit")
+        await self.assert_accessible(page)
         await page.fill(".editor", "one\nzwei\n")
         await page.click(".question .main")
         await self.answered(page)
@@ -187,6 +191,7 @@ class Editing(PageCase):
         await self.say(page, "run it")
         await expect(page.locator(".question .no")).to_be_visible()
         self.assertIn("Greets nobody", await self.text(page, ".args pre"))
+        await self.assert_sound(page)
         self.assertEqual(await self.text(page, ".asked code"), "touch greeting")
         await page.click(".question .no")
         await self.answered(page)
@@ -246,6 +251,7 @@ class Listed(PageCase):
         await expect(page.locator(".prose")).to_have_text("Red.")
         await expect(page.locator("[aria-current] span")).to_have_text("fruit")
         await page.click("[aria-label='Delete “pears”']")
+        await self.assert_accessible(page)
         await page.click("#remove-yes")
         await expect(titles).to_have_text(["fruit"])
         await page.click("[aria-label='Delete “fruit”']")
@@ -321,6 +327,9 @@ class Many(PageCase):
             self.assertEqual([line for line in nameless if '"' not in line], [], tree)
             self.assertIn('log "Conversation"', tree)
             self.assertIn("- status", tree)
+        await page.click("#list-button")
+        await expect(page.locator("#search")).to_be_focused()
+        await self.assert_sound(page)
 
 
 class Elsewhere(PageCase):
@@ -416,6 +425,91 @@ class Completing(PageCase):
         await expect(page.locator("#suggestions")).to_be_hidden()
         await expect(message).to_be_focused()
 
+    @on_loop
+    async def test_the_commands_of_the_agent_are_completed(self) -> None:
+        page = await self.page()
+        await page.click("#message")
+        await page.keyboard.type("/memory s")
+        await expect(page.locator("#suggestions li span")).to_have_text(["memory show"])
+        await page.locator("#suggestions li").click()
+        await expect(page.locator("#message")).to_have_value("/memory show ")
+        await expect(page.locator("#message")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await self.answered(page)
+        await self.assert_calm(page)
+
+
+PNG = b"\x89PNG\r\n\x1a\n and a picture"
+# A file as it comes with a drag or out of the clipboard.
+BRING = """
+([type, name, text]) => {
+  const transfer = new DataTransfer();
+  const bytes = Uint8Array.from(text, (it) => it.charCodeAt(0));
+  transfer.items.add(new File([bytes], name, { type: "image/png" }));
+  const how = { bubbles: true, cancelable: true };
+  const event = type === "paste"
+    ? new ClipboardEvent(type, { ...how, clipboardData: transfer })
+    : new DragEvent(type, { ...how, dataTransfer: transfer });
+  document.getElementById("message").dispatchEvent(event);
+}
+"""
+
+
+class Attaching(PageCase):
+    async def bring(self, page: Page, event: str, name: str, content: bytes = PNG) -> None:
+        await page.evaluate(BRING, [event, name, content.decode("latin-1")])
+
+    @on_loop
+    async def test_files_that_are_dropped_pasted_or_chosen_go_along_with_the_message(self) -> None:
+        self.model.will_play("look", ["A picture."])
+        page = await self.page()
+        await self.bring(page, "dragover", "dropped.png")
+        await expect(page.locator("#drop-here")).to_be_visible()
+        await self.bring(page, "drop", "dropped.png")
+        await expect(page.locator("#drop-here")).to_be_hidden()
+        names = page.locator("#attached span")
+        await expect(names).to_have_text(["dropped.png"])
+        await self.bring(page, "paste", "pasted.png")
+        await expect(names).to_have_text(["dropped.png", "pasted.png"])
+        chosen = {"name": "chosen.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4"}
+        await page.set_input_files("#files", [chosen])  # type: ignore[arg-type]
+        await expect(names).to_have_text(["dropped.png", "pasted.png", "chosen.pdf"])
+        await page.click("[aria-label='Remove “pasted.png”']")
+        await expect(names).to_have_text(["dropped.png", "chosen.pdf"])
+        await self.assert_sound(page)
+        await self.say(page, "look")
+        await self.answered(page)
+        await expect(page.locator("#attached")).to_be_hidden()
+        self.assertIn(base64.b64encode(PNG).decode(), self.model.received())
+        await page.reload()
+        enclosed = page.locator(".enclosed li")
+        await expect(enclosed).to_have_text(["dropped.png", "chosen.pdf"])
+        await self.assert_sound(page)
+
+    @on_loop
+    async def test_a_file_that_is_refused_is_told_and_costs_no_other(self) -> None:
+        page = await self.page()
+        await self.bring(page, "drop", "text.png", b"no picture")
+        await self.bring(page, "drop", "picture.png")
+        await expect(page.locator(".trouble")).to_contain_text("this one is none")
+        await expect(page.locator("#attached span")).to_have_text(["picture.png"])
+
+
+class Agents(PageCase):
+    @on_loop
+    async def test_a_conversation_is_begun_with_the_cli_that_was_chosen(self) -> None:
+        usual = (await self.get("/agents"))["agents"]
+        other = {**usual[0], "id": "qwen", "name": "Qwen Code", "isDefault": False}
+        page = await self.open(self.server.url)
+        told = {"success": True, "agents": [*usual, other]}
+        await page.route("**/agents", lambda route: route.fulfill(json=told))
+        await self.enter(page, self.server.token)
+        await expect(page.locator("#agent option")).to_have_text(["Gemini CLI", "Qwen Code"])
+        async with page.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
+            await page.select_option("#agent", "qwen")
+        # This server does not offer it in truth.
+        await expect(page.locator(".trouble")).to_be_visible()
+
 
 class Hostile(PageCase):
     @on_loop
@@ -455,6 +549,7 @@ class Token(PageCase):
     async def test_without_it_there_is_a_field_and_nothing_else(self) -> None:
         page = await self.open(self.server.url + "/")
         await expect(page.locator("#token")).to_be_visible()
+        await self.assert_accessible(page)
         self.assertEqual(
             (await self.count(page, "#composer"), await self.count(page, "#new")), (0, 0)
         )
@@ -517,6 +612,7 @@ class Login(PageCase):
         page = await self.page()
         self.assertEqual(await self.text(page, "#account-button"), "Login: Gemini API key")
         await page.click("#account-button")
+        await self.assert_sound(page)
         await page.click("#logout")
         await expect(page.locator("#account-button")).to_have_attribute("data-ok", "false")
         self.assertEqual(await self.text(page, "#account-button"), "Login: Not logged in")

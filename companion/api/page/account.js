@@ -9,12 +9,15 @@ const KINDS = {
   "gemini-api-key": "kindKey",
   "vertex-ai": "kindVertex",
   "oauth-personal": "kindGoogle",
+  "openai": "kindOpenai",
 };
 
-/** `changed` is called with whether somebody is logged in, when that may be another one. */
+/** `changed` is called with whether somebody is logged in, when that may be another one. `agent` gives
+ * the CLI whose login it is, as the server describes it. */
 export class Account {
-  constructor(changed) {
+  constructor(changed, agent) {
     this.changed = changed;
+    this.agent = agent;
     this.dialog = find("account");
     find("account-button").addEventListener("click", () => this.open());
     find("account-close").addEventListener("click", () => this.dialog.close());
@@ -26,7 +29,8 @@ export class Account {
 
   /** Asks how things stand, and shows it; `{isAuthenticated, authType, ...}`. */
   async refresh() {
-    const { data } = await get("/auth/status");
+    const { id } = this.agent();
+    const { data } = await get(`/auth/status?agent=${encodeURIComponent(id)}`);
     const words = [say(KINDS[data.authType] || "loggedOut")];
     if (data.account) words.push(data.account);
     if (data.authType && !data.isAuthenticated) words.push(say("notComplete"));
@@ -35,6 +39,7 @@ export class Account {
     find("account-button").dataset.ok = String(data.isAuthenticated);
     find("account-state").textContent = words.join(" · ");
     find("logout").hidden = !data.authType;
+    this.offer();
     if (data.authType) find("kind").value = data.authType;
     this.fit();
     return data;
@@ -46,11 +51,19 @@ export class Account {
     find(find("kind").value === "oauth-personal" ? "project" : "api-key").focus();
   }
 
+  /** Only those kinds that the CLI has. */
+  offer() {
+    const { authTypes } = this.agent();
+    for (const each of find("kind").options) each.hidden = each.disabled = !authTypes.includes(each.value);
+    if (!authTypes.includes(find("kind").value)) [find("kind").value] = authTypes;
+  }
+
   /** Only those fields that the chosen kind has. */
   fit() {
     const kind = find("kind").value;
     this.show(".for-key", kind !== "oauth-personal");
-    this.show(".for-cloud", kind !== "gemini-api-key");
+    this.show(".for-cloud", ["vertex-ai", "oauth-personal"].includes(kind));
+    this.show(".for-openai", kind === "openai");
     find("account-save").textContent = say(kind === "oauth-personal" ? "codeLink" : "save");
   }
 
@@ -77,9 +90,12 @@ export class Account {
     const authType = find("kind").value;
     await post("/auth/config", {
       authType,
+      agent: this.agent().id,
       apiKey: find("api-key").value,
       googleCloudProject: find("project").value.trim(),
       googleCloudLocation: find("location").value.trim(),
+      baseUrl: find("base-url").value.trim() || null,
+      model: find("login-model").value.trim() || null,
     });
     // Nobody who comes to this screen later should find it in the field.
     find("api-key").value = "";
@@ -88,7 +104,7 @@ export class Account {
   }
 
   async google() {
-    const { data } = await post("/auth/google-login");
+    const { data } = await post("/auth/google-login", { agent: this.agent().id });
     if (!data) {
       await this.done();
       return;
@@ -106,7 +122,9 @@ export class Account {
 
   async bring() {
     try {
-      await post("/auth/google-login", { code: find("code").value.trim() });
+      await post("/auth/google-login", {
+        code: find("code").value.trim(), agent: this.agent().id,
+      });
     } catch (error) {
       // Each try needs a new code, from a new place.
       if (error.data?.authUrl) this.lead(error.data.authUrl);
@@ -119,7 +137,7 @@ export class Account {
   }
 
   async leave() {
-    await post("/auth/logout");
+    await post("/auth/logout", { agent: this.agent().id });
     find("code-form").hidden = true;
     await this.done();
   }

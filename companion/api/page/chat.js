@@ -28,6 +28,9 @@ export class Chat {
     // How many pieces of work show events by themselves, and what is heard meanwhile of others.
     this.held = 0;
     this.heard = [];
+    // What goes along with the next message: `[{id, name, size, isThere}]`.
+    this.attached = [];
+    this.uploading = new Set();
   }
 
   get path() {
@@ -52,7 +55,7 @@ export class Chat {
       if (!running) return;
       this.log.lastChild.remove();
       try {
-        await this.play(running.text, wire.replay(running.turnId, () => this.noteLost()));
+        await this.play(running, wire.replay(running.turnId, () => this.noteLost()));
       } catch (error) {
         if (error.code !== "TURN_NOT_FOUND") throw error;
       }
@@ -78,7 +81,7 @@ export class Chat {
       if (this.shown.has(data.turnId)) return;
       this.shown.add(data.turnId);
       this.endForeign();
-      this.foreign = { id: data.turnId, turn: this.begin(data.text) };
+      this.foreign = { id: data.turnId, turn: this.begin(data) };
     } else if (this.foreign?.id === data.turnId) {
       this.foreign.turn.show(event);
       if (this.foreign.turn.isOver) this.endForeign();
@@ -98,8 +101,8 @@ export class Chat {
     }
   }
 
-  begin(message) {
-    const turn = new Turn(this.log, message, this.decisions, (...words) => this.note(...words));
+  begin(said) {
+    const turn = new Turn(this.log, said, this.decisions, (...words) => this.note(...words));
     this.setBusy(true);
     this.note(say("works"));
     return turn;
@@ -122,9 +125,9 @@ export class Chat {
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);
-    for (const { turnId, text, events } of messages) {
+    for (const { turnId, events, ...said } of messages) {
       this.shown.add(turnId);
-      const turn = new Turn(place, text, this.decisions, () => {});
+      const turn = new Turn(place, said, this.decisions, () => {});
       for (const event of events) turn.show(event);
       if (!turn.isOver) turn.end();
     }
@@ -144,8 +147,8 @@ export class Chat {
   }
 
   /** Shows a stream of events as a turn, to its end. */
-  async play(message, stream) {
-    const turn = this.begin(message);
+  async play(said, stream) {
+    const turn = this.begin(said);
     try {
       for await (const event of stream) {
         this.shown.add(event.data.turnId);
@@ -163,14 +166,53 @@ export class Chat {
     this.note(say("starts"));
     try {
       await this.hold(async () => {
-        await this.asking.catch(() => {});
+        await Promise.allSettled([this.asking, ...this.uploading]);
         const { sessionId } = this.info;
+        const along = this.attached;
+        this.attached = [];
         this.info.turns += 1;
-        await this.play(message, wire.chat({ message, sessionId }, () => this.noteLost()));
+        const attachments = along.map(({ id }) => id);
+        const body = { message, sessionId, ...(along.length && { attachments }) };
+        const said = { text: message, attachments: along };
+        try {
+          await this.play(said, wire.chat(body, () => this.noteLost()));
+        } catch (error) {
+          // They are still there to go along with another try.
+          if (error instanceof wire.Refused) this.attached.unshift(...along);
+          throw error;
+        }
       });
     } finally {
       if (!this.foreign) this.setBusy(false);
     }
+  }
+
+  async attach(file) {
+    const item = { name: file.name, size: file.size, isThere: false };
+    this.attached.push(item);
+    this.changed(this);
+    const upload = wire.upload(`${this.path}/attachments`, file);
+    this.uploading.add(upload);
+    try {
+      const { attachmentId, name, size } = await upload;
+      Object.assign(item, { id: attachmentId, name, size, isThere: true });
+    } catch (error) {
+      this.attached.splice(this.attached.indexOf(item), 1);
+      throw error;
+    } finally {
+      this.uploading.delete(upload);
+      this.changed(this);
+    }
+  }
+
+  async detach(item) {
+    this.attached.splice(this.attached.indexOf(item), 1);
+    this.changed(this);
+    await wire.remove(`${this.path}/attachments/${encodeURIComponent(item.id)}`);
+  }
+
+  commands() {
+    return wire.get(`${this.path}/commands`);
   }
 
   /** Whether a turn was there to be stopped. */

@@ -3,9 +3,11 @@
 
 import { find, make } from "./dom.js";
 import { say } from "./texts.js";
+import { Lost, Refused } from "./wire.js";
 
 const FILE = /(?:^|\s)@((?:\\.|[^\s\\])*)$/;
-const COMMAND = /^\/(\S*)$/;
+// Names of commands may have blanks in them.
+const COMMAND = /^\/(.*)$/;
 // Suggestions that are shown; typing on finds the others.
 const MAX_SHOWN = 8;
 
@@ -22,6 +24,16 @@ function fitting(all, letters) {
   return found.sort((one, other) => Math.sign(place(one)) - Math.sign(place(other)));
 }
 
+/** Nothing where the server refuses, as for a folder that is not there: nobody has asked for it yet. */
+async function offered(asked) {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Refused || error instanceof Lost) return [];
+    throw error;
+  }
+}
+
 export class Completion {
   /** `sources` are `files(folder)` and `commands()`: promises of `[{name, detail, isFolder}]`, which
    * are asked for again with each word. */
@@ -31,8 +43,9 @@ export class Completion {
     this.box = find("suggestions");
     this.items = [];
     this.chosen = -1;
-    // Where the suggestions belong, and what was asked for last.
+    // Where the suggestions belong and how they are written there, and what was asked for last.
     this.start = 0;
+    this.write = null;
     this.asked = "";
     this.answer = null;
     this.field.addEventListener("input", () => this.look());
@@ -57,19 +70,19 @@ export class Completion {
       this.asked = "";
       return;
     }
-    const word = bare((file || command)[1]);
+    const word = file ? bare(file[1]) : command[1];
     const folder = file ? word.slice(0, word.lastIndexOf("/") + 1) : "";
     const letters = word.slice(folder.length);
     const asked = file ? `@${folder}` : "/";
     if (asked !== this.asked) {
       this.asked = asked;
-      this.answer = file ? this.sources.files(folder) : this.sources.commands();
+      this.answer = offered(file ? this.sources.files(folder) : this.sources.commands());
     }
     const all = await this.answer;
     // Somebody may have typed on meanwhile.
     if (this.field.value.slice(0, this.field.selectionStart) !== before) return;
     this.start = before.length - (file || command)[1].length;
-    this.folder = folder;
+    this.write = file ? (name) => spelled(folder + name) : (name) => name;
     this.show(fitting(all, letters).slice(0, MAX_SHOWN));
   }
 
@@ -119,7 +132,7 @@ export class Completion {
   accept(at) {
     const { name, isFolder } = this.items[at];
     const end = this.field.selectionStart;
-    const word = spelled(this.folder + name) + (isFolder ? "/" : " ");
+    const word = this.write(name) + (isFolder ? "/" : " ");
     this.close();
     this.field.setRangeText(word, this.start, end, "end");
     if (isFolder) this.look();

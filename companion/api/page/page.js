@@ -1,6 +1,7 @@
 // The page: conversations with the Gemini CLI, through the server that the page came from.
 
 import { Account } from "./account.js";
+import { Attached } from "./attached.js";
 import { Chat } from "./chat.js";
 import { Completion } from "./complete.js";
 import { listenForKeys } from "./decisions.js";
@@ -13,18 +14,47 @@ import { trouble } from "./trouble.js";
 import * as wire from "./wire.js";
 
 const TITLE = document.title;
+const NARROW = matchMedia("(max-width: 40rem)");
 const MODES = {
   default: "modeDefault", plan: "modePlan", autoEdit: "modeAutoEdit", yolo: "modeYolo",
 };
 
 const stored = sessionStorage;
 const scroll = new Scroll();
-const account = new Account(changedLogin);
+const account = new Account(changedLogin, agent);
 const list = new List({ open, renamed, removed, attempt });
+const attached = new Attached({ added, removed: (file) => attempt(() => chat.detach(file)) });
 const live = new Live({ happened, missed: () => attempt(missed) });
 // Those that were opened in this tab by their ids, and the one that is looked at.
 const chats = new Map();
 let chat = null;
+// The CLIs that the server offers.
+let agents = [];
+
+/** The CLI of the conversation that is looked at, or the one that was chosen for the next. */
+function agent() {
+  return agents.find(({ id }) => id === find("agent").value);
+}
+
+/** Whoever is not logged in there is asked to, first. */
+async function chooseAgent() {
+  const { isAuthenticated } = await account.refresh();
+  if (isAuthenticated) await beginAnew(false);
+  else account.open();
+}
+
+async function leftLogin() {
+  if (!chat || chat.info.agent === agent().id) return;
+  find("agent").value = chat.info.agent;
+  await account.refresh();
+}
+
+async function showAgents() {
+  ({ agents } = await wire.get("/agents"));
+  find("agent-label").hidden = agents.length < 2;
+  find("agent").replaceChildren(...agents.map(({ id, name }) => make("option", { value: id }, name)));
+  find("agent").value = agents.find(({ isDefault }) => isDefault).id;
+}
 
 /** What is to be seen of a conversation beside its messages. */
 function update(which) {
@@ -37,9 +67,11 @@ function update(which) {
   find("stop").disabled = false;
   find("workspace").disabled = isBusy;
   find("workspace").value = find("workspace").title = info.workspacePath;
+  find("agent").disabled = isBusy;
   find("model").disabled = isBusy || !find("model").options.length;
   find("mode").disabled = isBusy;
-  find("mode").value = info.mode || "default";
+  showModes(info);
+  attached.show(chat.attached);
   find("earlier-button").hidden = !first;
 }
 
@@ -69,6 +101,10 @@ function show(which) {
   find("log").replaceChildren(chat.log);
   chat.decisions.show();
   list.mark(chat.info.sessionId);
+  if (chat.info.agent !== agent().id) {
+    find("agent").value = chat.info.agent;
+    attempt(() => account.refresh());
+  }
   update(chat);
   scroll.toEnd();
   // One in which nothing was said is of no use to anybody.
@@ -100,7 +136,8 @@ async function open(info) {
  * though nobody typed it. */
 async function begin(workspacePath, isTyped = false) {
   try {
-    const info = await wire.post("/sessions", workspacePath ? { workspacePath } : {});
+    const where = workspacePath ? { workspacePath } : {};
+    const info = await wire.post("/sessions", { ...where, agent: find("agent").value });
     show(new Chat(info, update));
   } catch (error) {
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
@@ -127,6 +164,31 @@ function fillModels(current, models) {
     make("option", { value: id, title: description || "" }, name || id)));
   find("model").value = current;
   update(chat);
+}
+
+/** Those that the agent offers. */
+function showModes({ mode, modes }) {
+  const offered = modes?.length ? modes : Object.keys(MODES);
+  const all = offered.includes(mode) || !mode ? offered : [mode, ...offered];
+  if ([...find("mode").options].map(({ value }) => value).join() !== all.join()) {
+    find("mode").replaceChildren(...all.map((value) =>
+      make("option", { value }, say(MODES[value]) || value)));
+  }
+  find("mode").value = mode || all[0];
+}
+
+/** Each by itself, so that one that is refused costs no other. */
+function added(files) {
+  const asked = chat;
+  if (!asked) return;
+  for (const file of files) asked.attach(file).catch((error) => fail(error, asked));
+}
+
+async function commands() {
+  if (!chat) return [];
+  const { commands: all } = await chat.commands();
+  return all.filter(({ allowed }) => allowed)
+    .map(({ name, description }) => ({ name, detail: description }));
 }
 
 async function choose(what) {
@@ -177,9 +239,7 @@ async function missed() {
 async function files(folder) {
   if (!chat) return [];
   const path = `${chat.info.workspacePath}/${folder}`;
-  // A folder that is not there has nothing to offer.
-  const { items } = await wire.get(`/list-directory?path=${encodeURIComponent(path)}`)
-    .catch((error) => error instanceof wire.Refused ? { items: [] } : Promise.reject(error));
+  const { items } = await wire.get(`/list-directory?path=${encodeURIComponent(path)}`);
   return items.map(({ name, type }) => ({ name, isFolder: type === "directory" }));
 }
 
@@ -233,8 +293,9 @@ async function showEarlier() {
 async function changedLogin(isLoggedIn) {
   find("model").disabled = true;
   if (!isLoggedIn) return;
-  if (chat) await showModels();
-  else await takeUp();
+  if (!chat) await takeUp();
+  else if (chat.info.agent === agent().id) await showModels();
+  else await beginAnew(false);
 }
 
 /** After a reload: the conversation that this tab had, if the server still has it. */
@@ -263,6 +324,7 @@ async function start() {
   find("token-form").hidden = true;
   list.start();
   find("message").focus();
+  await showAgents();
   await live.start();
   const { isAuthenticated, authType } = await account.refresh();
   if (isAuthenticated) {
@@ -291,6 +353,11 @@ function attempt(work) {
   work().catch(fail);
 }
 
+/** Where there is room for it, and keys. */
+function hint() {
+  find("message").placeholder = say(NARROW.matches ? "messageShort" : "messageHint");
+}
+
 function isSending({ key, shiftKey, isComposing, keyCode }) {
   // While a word is being composed, as in Chinese, Enter belongs to the input method; one browser
   // says so by the number only.
@@ -308,18 +375,20 @@ function listen() {
   on("new", "click", () => attempt(() => beginAnew(false)));
   on("model", "change", () => attempt(() => choose("model")));
   on("mode", "change", () => attempt(() => choose("mode")));
+  on("agent", "change", () => attempt(chooseAgent));
+  on("account", "close", () => attempt(leftLogin));
   on("workspace", "change", () => attempt(() => beginAnew(true)));
   on("earlier-button", "click", () => attempt(showEarlier));
   // Before the message hears of a key, which may choose a suggestion.
-  new Completion({ files, commands: async () => [] });
+  new Completion({ files, commands });
   find("message").addEventListener("keydown", (event) => {
     if (!isSending(event)) return;
     event.preventDefault();
     attempt(send);
   });
-  find("mode").append(...Object.entries(MODES).map(([value, name]) =>
-    make("option", { value }, say(name))));
   listenForKeys();
+  hint();
+  NARROW.addEventListener("change", hint);
   // A link with another token, opened in a tab where the page is open already.
   addEventListener("hashchange", () => wire.takeToken() && location.reload());
 }

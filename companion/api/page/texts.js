@@ -3,6 +3,7 @@
 
 const TEXTS = {
   workspace: ["Folder", "目录"],
+  agent: ["CLI", "CLI"],
   model: ["Model", "模型"],
   mode: ["Mode", "模式"],
   modeDefault: ["Ask first", "先询问"],
@@ -44,12 +45,18 @@ const TEXTS = {
   open: ["Open", "打开"],
   conversation: ["Conversation", "会话"],
   message: ["Message", "消息"],
+  messageShort: ["Ask Gemini", "向 Gemini 提问"],
   messageHint: [
-    "Ask Gemini. Enter sends, Shift+Enter begins a new line, @ names a file.",
-    "向 Gemini 提问。Enter 发送，Shift+Enter 换行，@ 引用文件。",
+    "Ask Gemini: Enter sends, Shift+Enter begins a line, @ names a file, / a command.",
+    "向 Gemini 提问。Enter 发送，Shift+Enter 换行，@ 引用文件，/ 使用命令。",
   ],
   suggestions: ["Suggestions", "建议"],
   suggested: ["{0} suggestions; the arrow keys choose, Enter takes one.", "{0} 条建议；方向键选择，Enter 采用。"],
+  attachments: ["Attachments", "附件"],
+  attach: ["Attach images or PDFs", "添加图片或 PDF"],
+  detach: ["Remove “{0}”", "移除“{0}”"],
+  uploads: ["is sent…", "正在上传…"],
+  dropHere: ["Drop images or PDFs to attach them", "拖放图片或 PDF 以添加附件"],
   send: ["Send", "发送"],
   stop: ["Stop", "停止"],
   you: ["You", "你"],
@@ -59,6 +66,8 @@ const TEXTS = {
   kindKey: ["Gemini API key", "Gemini API 密钥"],
   kindVertex: ["Vertex AI", "Vertex AI"],
   kindGoogle: ["Google account", "Google 账号"],
+  kindOpenai: ["An API like OpenAI's", "OpenAI 兼容 API"],
+  baseUrl: ["Address of the API, if it is not OpenAI's", "API 地址（若不是 OpenAI）"],
   apiKey: ["API key", "API 密钥"],
   project: ["Google Cloud project", "Google Cloud 项目"],
   location: ["Location", "区域"],
@@ -151,6 +160,7 @@ export function label(root) {
   for (const each of root.querySelectorAll("[data-label]")) {
     each.setAttribute("aria-label", say(each.dataset.label));
   }
+  for (const each of root.querySelectorAll("[data-title]")) each.title = say(each.dataset.title);
   for (const each of root.querySelectorAll("[data-placeholder]")) {
     each.placeholder = say(each.dataset.placeholder);
   }

@@ -1,5 +1,6 @@
 // One turn as the reader sees it: what was said, and what came of it, event by event.
 
+import { enclosed } from "./attached.js";
 import { Call } from "./call.js";
 import { folded, make } from "./dom.js";
 import { Prose } from "./markdown.js";
@@ -22,19 +23,20 @@ class Thoughts {
   }
 }
 
-/** A message and its answer, put at the end of `log`. Calls that wait for a decision go to
+/** A message (`{text, files, attachments}`) and its answer, put at the end of `log`. Calls that wait for a decision go to
  * `decisions`; `note` is told in a few words what is going on. */
 export class Turn {
-  constructor(log, message, decisions, note) {
+  constructor(log, said, decisions, note) {
     this.decisions = decisions;
     this.note = note;
     this.calls = new Map();
     this.run = null;
     const title = make("h2", { class: "unseen" }, say("you"));
-    const mine = make("p", { class: "mine" }, message);
+    const mine = make("p", { class: "mine" }, said.text);
+    const along = enclosed(said);
     // Read aloud once it is complete, and not syllable by syllable.
     this.answer = make("div", { class: "answer", "aria-busy": "true" });
-    this.box = make("article", {}, title, mine, this.answer);
+    this.box = make("article", {}, title, mine, ...(along ? [along] : []), this.answer);
     log.append(this.box);
   }
 

@@ -59,8 +59,10 @@ function send(method, path, body, more = {}, signal = null) {
     "Accept-Language": language,
     ...more,
   };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const content = body === undefined ? undefined : JSON.stringify(body);
+  // The browser itself names the type of a form, with what separates its members.
+  const isForm = body instanceof FormData;
+  if (body !== undefined && !isForm) headers["Content-Type"] = "application/json";
+  const content = body === undefined || isForm ? body : JSON.stringify(body);
   const options = {
     method, headers, body: content, signal, cache: "no-store", redirect: "error",
   };
@@ -90,6 +92,11 @@ export async function ask(method, path, body) {
 export const get = (path) => ask("GET", path);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
+export const upload = (path, file) => {
+  const form = new FormData();
+  form.append("file", file);
+  return ask("POST", path, form);
+};
 export const post = (path, body = {}) => ask("POST", path, body);
 
 /** The events of a message, to their last one. Throws what `ask` does. */
