@@ -171,6 +171,15 @@ class GeminiCli:
                 return
         raise TimeoutError(f"{words} is not in the status:\n{self.screen()}")
 
+    def say_until(self, command: str, words: str) -> None:
+        """Give a command that says how the connection is then, until it says these words."""
+        for _ in range(TRIES):
+            self.say(command)
+            with suppress(TimeoutError):
+                self.wait_until(lambda screen: words in screen.rpartition(command)[2], words, STUCK)
+                return
+        raise TimeoutError(f"{command} does not lead to {words}:\n{self.screen()}")
+
     def _status(self) -> str:
         """What `/ide status` says; empty where it says nothing yet."""
         before = self.screen().count(ASKED)

@@ -51,6 +51,8 @@ class Doctor(unittest.TestCase):
         # A proxy that does not answer: the CLI goes past it.
         proxy = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
         cls.early = cls.new_cli("early")
+        cls.empty = cls.new_folder("empty")
+        cls.astray = cls.new_cli("astray", TMPDIR=cls.empty)
         cls.early.wait_ready()
         path = os.path.dirname(BINARY) + os.pathsep + os.environ["PATH"]
         with mock.patch.dict(os.environ, {"PATH": path, "HOME": cls.new_folder("user")}):
@@ -58,8 +60,6 @@ class Doctor(unittest.TestCase):
         cls.addClassCleanup(cls.editor.close)
         cls.editor.do("wait_until_served")
         cls.cli = cls.new_cli("home", **proxy)
-        cls.empty = cls.new_folder("empty")
-        cls.astray = cls.new_cli("astray", TMPDIR=cls.empty)
         cls.inside = cls.new_cli("inside", SSH_CONNECTION="")
         cls.cli.wait_connected()
 
@@ -92,25 +92,25 @@ class Doctor(unittest.TestCase):
 
     def reconnect(self, words: str) -> None:
         """Until the CLI, connected now, has tried once more, and says this."""
-        self.cli.say("/ide disable")
-        self.cli.wait_status("Disconnected")
+        self.cli.say_until("/ide disable", "Disconnected")
         self.enable(words)
 
     def enable(self, words: str) -> None:
-        self.cli.say("/ide enable")
-        self.cli.wait_status(words)
+        self.cli.say_until("/ide enable", words)
 
     def own_file(self) -> str:
         """The editor's discovery file."""
-        (name,) = self.editor.discovery_files()
+        # One that is being written has another name.
+        names = [name for name in self.editor.discovery_files() if name.endswith(".json")]
+        self.assertEqual(len(names), 1, names)
+        (name,) = names
         return os.path.join(self.temp, "gemini", "ide", name)
 
     def test_nothing_is_in_the_way_of_one_that_connects_past_a_proxy(self) -> None:
         self.assertEqual(self.failure(self.cli), "")
 
     def test_one_that_does_not_connect_to_editors(self) -> None:
-        self.cli.say("/ide disable")
-        self.cli.wait_status("Disconnected")
+        self.cli.say_until("/ide disable", "Disconnected")
         self.assertRegex(self.failure(self.cli), "^Connecting to editors: ide.enabled is not set")
         self.enable("Connected to Sublime Text")
         self.assertEqual(self.failure(self.cli), "")
@@ -177,24 +177,36 @@ class Doctor(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             before = file.read()
         self.addCleanup(self.write, path, before)
-        for text, words in (
+        broken = (
             ('{\n"ide": {"enabled": true}\n"a": 1}', "line 3: expected"),
             ('{"ide": {"enabled": true,},}', "commas before closing brackets"),
-        ):
+        )
+        # Both at a time, each in a home of its own.
+        started = [self.start_with(f"broken{at}", text) for at, (text, _) in enumerate(broken)]
+        for text, words in broken:
             self.write(path, text)
-            home = os.path.dirname(os.path.dirname(path))
-            done = subprocess.run(
-                [BINARY, "-p", "hello"],
-                env=environment(home, self.model.url, {"TMPDIR": self.temp}),
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=PATIENCE,
-            )
-            self.assertIn(b"Please fix the configuration file", done.stdout)
-            self.assertNotEqual(done.returncode, 0)
             self.assertRegex(self.failure(self.cli), f"^Settings of the CLI: .*{words}")
+        for process in started:
+            said, _ = process.communicate(timeout=PATIENCE)
+            self.assertIn(b"Please fix the configuration file", said)
+            self.assertNotEqual(process.returncode, 0)
+
+    def start_with(self, home: str, settings: str) -> subprocess.Popen[bytes]:
+        """A CLI with these settings, which is to answer and leave."""
+        home = self.new_folder(home)
+        os.mkdir(os.path.join(home, ".gemini"))
+        self.write(os.path.join(home, ".gemini", "settings.json"), settings)
+        process = subprocess.Popen(
+            [BINARY, "-p", "hello"],
+            env=environment(home, self.model.url, {"TMPDIR": self.temp}),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
 
     def write(self, path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -209,7 +221,7 @@ class FirstStart(GeminiCli):
 
 @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
 class Welcome(unittest.TestCase):
-    def test_from_an_empty_home_to_connected_by_following_the_page(self) -> None:
+    def test_from_an_empty_home_to_the_first_accepted_edit_by_following_the_page(self) -> None:
         root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
         self.addCleanup(shutil.rmtree, root, True)
         home, work, temp, data = (os.path.join(root, it) for it in ("home", "work", "tmp", "data"))
@@ -248,6 +260,14 @@ class Welcome(unittest.TestCase):
             cli.wait_connected()
             editor.do("wait_for", "page_says", True, "Connected. Ask Gemini CLI to change a file")
             self.assertNotIn("Do you want to connect", cli.screen())
+            path = os.path.join(work, "first.py")
+            arguments = {"file_path": path, "content": "print('hello')\n"}
+            model.will_call("write_file", arguments, "The end.")
+            cli.say("write first.py please")
+            editor.do("wait_for", "proposal", arguments["content"], path)
+            editor.do("review", "accept_diff", path)
+            editor.do("wait_for", "exists", True, path)
+            editor.do("wait_for", "holds", True, path, arguments["content"])
 
 
 def children(pid: int) -> list[int]:
