@@ -15,11 +15,13 @@ from . import events, failure, outcomes, prompt
 from .account import Account
 from .attachments import Attachments
 from .backend import AgentInfo, Backend, make_cli
+from .checkpoints import FileChange
 from .clis import CLIS
 from .conversation import Conversation, Models, SessionInfo
 from .conversations import Conversations
 from .event_feed import EventFeed
 from .failure import AgentError
+from .past_turns import on_disk
 from .pool import ProcessInfo
 from .runner import Launch
 from .sentence import sentence
@@ -314,6 +316,20 @@ class Agent:
         """The turn of a conversation and those that follow it; None where there is no such turn.
         Code: SESSION_NOT_FOUND."""
         return await self._conversations.known(session_id).past.since(turn_id)
+
+    async def changed_files(self, session_id: str, turn_id: str) -> list[FileChange] | None:
+        """What a turn made of files, and where that stands; None where there is no such turn. Code:
+        SESSION_NOT_FOUND."""
+        conversation = self._conversations.known(session_id)
+        files = await on_disk(partial(conversation.checkpoints.files, turn_id))
+        return files if files or await conversation.past.since(turn_id) else None
+
+    async def undo(self, session_id: str, turn_id: str) -> list[FileChange] | None:
+        """Put back the files that are still as a turn left them; all of its files, as they stand
+        then, or None where there is no such turn. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
+        conversation = self._conversations.known(session_id)
+        files = await conversation.undo(turn_id)
+        return files if files or await conversation.past.since(turn_id) else None
 
     async def remove_when_over(self, session_id: str) -> None:
         """The same as `remove` once its turn, which was cancelled, is over."""

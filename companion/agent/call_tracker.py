@@ -16,7 +16,7 @@ from .acp import Session
 from .event_log import EventLog
 from .events import COMPLETED, EXECUTING, FAILED, PENDING, Event, ToolCall, ToolExecution
 from .failure import AgentError
-from .file_writes import FileWrites
+from .file_writes import FileWrites, Note
 from .outcomes import CANCEL, MODIFY, ONCE, Approvals, Question
 from .recording import NoRecording, Record
 from .sentence import Words, sentence
@@ -31,7 +31,8 @@ STOPPED = sentence("The turn ended before the tool did.")
 
 class CallTracker:
     """Writes into the log and answers the agent. `patience` is in seconds, for a decision; None
-    where nobody is there to decide, and such calls are rejected at once."""
+    where nobody is there to decide, and such calls are rejected at once. `note` hears in a thread
+    of each file before it changes."""
 
     def __init__(
         self,
@@ -40,9 +41,10 @@ class CallTracker:
         recording: NoRecording,
         approvals: Approvals,
         patience: float | None,
+        note: Note,
     ) -> None:
         self.is_cancelled = False
-        self.writes = FileWrites(session)
+        self.writes = FileWrites(session, note)
         self._log = log
         self._session = session
         self._recording = recording
@@ -110,6 +112,8 @@ class CallTracker:
             # The CLI takes it for an error, and shows that.
             call = replace(call, text="", diff=None)
             record = Record(output=str(written.told), args=record.args if record else {})
+        elif success and call.diff is not None:
+            await self.writes.note_own(call.diff)
         self._tell_status(call, COMPLETED if success else FAILED)
         result = tool_call.result(call, known, record, success)
         if written is not None and not success:

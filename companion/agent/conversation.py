@@ -14,11 +14,12 @@ from ..base.background import in_thread
 from . import events, slash_commands, tool_servers
 from .acp import Client, Session
 from .attachments import Attachments
+from .checkpoints import UNDONE, Checkpoints, FileChange
 from .cli import Cli
 from .event_log import EventLog
 from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .outcomes import Approvals
-from .past_turns import PastTurns
+from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .resumption import as_resource
 from .sentence import Words, sentence
@@ -40,6 +41,11 @@ NOT_AGAIN = {
     ),
     "mode": sentence("The mode {name} is not in use any more, for the agent refused it: {reason}"),
 }
+# For the model, which takes the files for what it wrote.
+UNDID = (
+    "The user has undone changes of yours: these files are as they were before. Read them again"
+    " before you edit them.\n{}\n"
+)
 UNSAVED = sentence("The disk does not take what is said here: after a restart it will be missing.")
 
 
@@ -109,6 +115,7 @@ class Conversation:
         self.created, self.last_used = summary.created, summary.last_used
         self.past = PastTurns(transcript, summary)
         self.attachments = Attachments(transcript.folder)
+        self.checkpoints = Checkpoints(transcript.folder)
         self._transcript = transcript
         self.cli = cli
         self._told = told
@@ -245,7 +252,9 @@ class Conversation:
         if self.turn is not None:
             self._usage = sum_of([self._usage, self.turn.usage])
         log = EventLog(self.id, self._hear)
-        turn = Turn(log, self._session, self._recording, self._approvals, limits, asks, ended)
+        note = partial(self.checkpoints.note, log.turn_id)
+        approvals, recording = self._approvals, self._recording
+        turn = Turn(log, self._session, recording, approvals, limits, asks, ended, note)
         self.turn = turn
         self._turns += 1
         self._title = self._title or title_of(said.text)
@@ -255,12 +264,13 @@ class Conversation:
         self._told(log.note(message))
         if self._is_cancelled:
             turn.cancel()
-        reminding = [as_resource(self._reminder)] if self._reminder else []
-        turn.start([*reminding, *said.parts], self._warnings())
+        reminders = [it for it in (self._reminder, _undone(self._wanted)) if it]
+        turn.start([*map(as_resource, reminders), *said.parts], self._warnings())
         self._transcript.write_soon()
-        if not turn.is_over:
+        if not turn.is_over and reminders:
             # One that was cancelled before has reminded nobody.
             self._reminder = ""
+            self._change(undone="")
         return turn
 
     async def choose(self, wanted: Mapping[str, str]) -> None:
@@ -294,7 +304,21 @@ class Conversation:
         if not ids or self._session is None:
             return said
         admitted = self._session.client.capabilities.get("promptCapabilities")
-        return said.attaching(await in_thread(partial(self.attachments.parts, ids, admitted or {})))
+        return said.attaching(await on_disk(partial(self.attachments.parts, ids, admitted or {})))
+
+    async def undo(self, turn: str) -> list[FileChange]:
+        """Put back the files that are still as the turn left them; the agent is told with the next
+        message. Raises AgentError, also while a turn runs."""
+        self.reserve()
+        try:
+            files = await on_disk(partial(self.checkpoints.undo, turn))
+        finally:
+            self.release()
+        undone = [it.path for it in files if it.state == UNDONE]
+        if undone:
+            known = self._wanted.get("undone", "").split("\n")
+            self._change(undone="\n".join(it for it in dict.fromkeys([*known, *undone]) if it))
+        return files
 
     def own(self, is_temporary: bool = False) -> None:
         """Somebody uses it by its id, from now on; a temporary one does not outlive the server."""
@@ -343,6 +367,12 @@ def forget(transcript: Transcript, cli: Cli, session: str | None) -> None:
     transcript.remove()
     if session:
         cli.remove_recordings(session)
+
+
+def _undone(wanted: Mapping[str, str]) -> str:
+    """What the agent is told of turns that were undone."""
+    paths = wanted.get("undone", "")
+    return UNDID.format(paths) if paths else ""
 
 
 async def _choose_again(session: Session, what: str, name: str | None) -> Words:

@@ -10,6 +10,7 @@ import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Callable, Optional
 
 from ..base import jsonrpc
 from ..base.background import in_thread
@@ -33,6 +34,10 @@ NOTE = (
     " follows. Do not write your own text again.\n{text}"
 )
 CANCELLED = sentence("The turn was cancelled, so nothing was written.")
+
+
+# A file is about to change, from these bytes, None where it is not there, to those.
+Note = Callable[[str, Optional[bytes], Optional[bytes]], None]
 
 
 class NotWritten(Exception):
@@ -62,10 +67,11 @@ class Written:
 
 
 class FileWrites:
-    """Those of one turn, on its loop."""
+    """Those of one turn, on its loop; `note` hears in a thread of each file before it changes."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, note: Note) -> None:
         self.is_cancelled = False
+        self._note = note
         self._session = session
         # By the ids of the calls, and by the paths.
         self._seen: dict[str, Seen] = {}
@@ -94,7 +100,7 @@ class FileWrites:
         try:
             if self.is_cancelled:
                 raise NotWritten(CANCELLED)
-            told = await in_thread(lambda: write(path, content, seen), WRITING)
+            told = await in_thread(lambda: write(path, content, seen, self._note), WRITING)
             success = True
         except NotWritten as refused:
             told = refused.told
@@ -110,33 +116,60 @@ class FileWrites:
         else:
             self._session.client.answer(request, {})
 
+    async def note_own(self, diff: Diff) -> None:
+        """The CLI itself has written a file, as far as its protocol tells."""
+        if self._session.writes_through_us(diff.path):
+            return
+        with suppress(OSError, ValueError, asyncio.TimeoutError):
+            await in_thread(lambda: _note_edit(diff, self._note), WRITING)
+
     def end(self, call: Call) -> Written | None:
         """The call is over: what came of its write, None where it went as the agent wanted."""
         self._seen.pop(call.id, None)
         return self._written.pop(str(call.args.get("file_path")), None)
 
 
-def write(path: str, content: str, seen: Seen | None) -> str:
-    """Write `content`, or what the user made of it; `seen` is None where nobody was asked. What the
-    model has to be told, or "". Raises NotWritten, OSError."""
-    if seen is None:
-        _write(path, content)
-        return ""
-    is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
-    if _plain(content) != _plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
-        raise NotWritten(CHANGED.filled(path=path))
-    if seen.text is None or not is_changed:
-        _write(path, content)
-        return ""
-    _write(path, _like(content, seen.text))
-    return NOTE.format(path=path, text=seen.text)
+def _nothing(path: str, before: bytes | None, after: bytes | None) -> None:
+    """For writes that nobody wants to hear of."""
+
+
+def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> str:
+    """Write `content`, or what the user made of it; `seen` is None where nobody was asked. `note`
+    hears of it before. What the model has to be told, or "". Raises NotWritten, OSError."""
+    is_changed, text = False, content
+    if seen is not None:
+        is_changed = seen.text is not None and _plain(seen.text) != _plain(content)
+        if _plain(content) != _plain(seen.diff.new_text) or not _is_as_seen(path, seen, is_changed):
+            raise NotWritten(CHANGED.filled(path=path))
+        if seen.text is not None and is_changed:
+            text = _like(content, seen.text)
+    data = text.encode("utf-8", "replace")
+    note(path, read_file(path), data)
+    write_file(path, data)
+    return NOTE.format(path=path, text=seen.text) if seen is not None and is_changed else ""
+
+
+def before_edit(diff: Diff, after: bytes) -> bytes | None:
+    """What a file that the CLI wrote itself held before, by the diff that it told: None for a file
+    that was not there, or was empty, which it tells alike. Raises ValueError where the file does
+    not hold what the diff says."""
+    text = after.decode("utf-8")
+    if _plain(text) != _plain(diff.new_text):
+        raise ValueError("Expected the file to hold what the diff says.")
+    return _like(text, diff.old_text).encode("utf-8") if diff.old_text else None
+
+
+def _note_edit(diff: Diff, note: Note) -> None:
+    after = read_file(diff.path)
+    if after is not None:
+        note(diff.path, before_edit(diff, after), after)
 
 
 def _is_as_seen(path: str, seen: Seen, is_changed: bool) -> bool:
     """Whether the file still holds what the user was shown. Of other encodings than UTF-8 that
     cannot be told, so only the agent's own text may be written there. Raises OSError."""
     try:
-        return _plain(_read(path).decode("utf-8")) == _plain(seen.diff.old_text)
+        return _plain((read_file(path) or b"").decode("utf-8")) == _plain(seen.diff.old_text)
     except UnicodeDecodeError:
         return not is_changed
 
@@ -153,20 +186,21 @@ def _plain(text: str) -> str:
     return text[text.startswith(BOM) :].replace("\r\n", "\n")
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes | None:
+    """None where there is none. Raises OSError."""
     try:
         with open(path, "rb") as file:
             return file.read()
     except FileNotFoundError:
-        return b""
+        return None
 
 
-def _write(path: str, content: str) -> None:
+def write_file(path: str, data: bytes) -> None:
     """In place, as the CLI would: through links, with the mode that the file has. What it held is
     there again where the disk does not take all of it. Raises OSError."""
-    before = _read(path) if os.path.exists(path) else None
+    before = read_file(path)
     try:
-        _overwrite(path, content.encode("utf-8", "replace"))
+        _overwrite(path, data)
     except OSError:
         with suppress(OSError):
             if before is None:

@@ -30,7 +30,7 @@ class PastTurns:
 
     async def history(self) -> History:
         """All that was said."""
-        history = await _read(self._transcript.read)
+        history = await on_disk(self._transcript.read)
         if history is None:
             return History(self._summary.id, self._summary.workspace, self._summary.created)
         self._end(history.turns)
@@ -39,13 +39,13 @@ class PastTurns:
     async def page(self, limit: int, before: str | None) -> Page | None:
         """The last `limit` turns; those before the turn `before`, where that is given, and None
         where there is no such turn."""
-        page = await _read(partial(self._transcript.page, limit, before))
+        page = await on_disk(partial(self._transcript.page, limit, before))
         self._end(page.turns if page is not None else ())
         return page
 
     async def since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those that follow it; None where there is no such turn."""
-        turns = await _read(partial(self._transcript.since, turn))
+        turns = await on_disk(partial(self._transcript.since, turn))
         self._end(turns or ())
         return turns
 
@@ -58,7 +58,8 @@ class PastTurns:
                 turn.events.append(event)
 
 
-async def _read(work: Callable[[], T]) -> T:
+async def on_disk(work: Callable[[], T]) -> T:
+    """What work with a conversation's files gives. Raises AgentError where the disk does not."""
     try:
         return await in_thread(work, READING)
     except (OSError, asyncio.TimeoutError) as error:

@@ -30,6 +30,7 @@ from .events import (
     Usage,
 )
 from .failure import AgentError
+from .file_writes import Note
 from .outcomes import Approvals
 from .recording import NoRecording
 from .sentence import Words, sentence
@@ -65,7 +66,8 @@ class Turn:
     """Runs from `start` (inside a loop) until `is_over`.
 
     `asks` says whether somebody is there to decide on tools; without, such calls are rejected.
-    `ended` is called with the last body, before anybody reads it.
+    `ended` is called with the last body, before anybody reads it; `note`, in a thread, with each
+    file before it changes.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Turn:
         limits: Limits,
         asks: bool,
         ended: Callable[[Body], None],
+        note: Note,
     ) -> None:
         self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()
@@ -85,7 +88,7 @@ class Turn:
         self._ended = ended
         self._log = log
         patience = limits.confirmation if asks else None
-        self._calls = CallTracker(self._log, session, recording, approvals, patience)
+        self._calls = CallTracker(self._log, session, recording, approvals, patience, note)
         self._inbox: asyncio.Queue[_Message | None] = asyncio.Queue()
         self._error: AgentError | None = None
         self._task: asyncio.Task[None] | None = None

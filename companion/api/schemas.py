@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from ..agent.attachments import MEDIA_TYPES
 from ..agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
 from ..agent.auth import KINDS as AUTH_TYPES
+from ..agent.checkpoints import AS_LEFT, CHANGED, CREATED, DELETED, NOT_STORED, OTHER, UNDONE
 from ..agent.clis import CLIS
 from ..agent.outcomes import OUTCOMES
 from ..agent.tool_servers import HTTP, STDIO
@@ -223,6 +224,7 @@ OPENAI_COMPLETION = record(
     }
 )
 THE_SESSION = form({"sessionId": NAME})
+THE_TURN = form({"sessionId": NAME, "turnId": NAME})
 THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
 MESSAGES = form(
     {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
@@ -342,6 +344,14 @@ ATTACHMENT = record(
         "size": INTEGER,
     }
 )
+FILE_CHANGE = record(
+    {
+        "path": STRING,
+        "change": {"type": "string", "enum": [CREATED, CHANGED, DELETED]},
+        "state": {"type": "string", "enum": [AS_LEFT, UNDONE, OTHER, NOT_STORED]},
+    }
+)
+TURN_FILES = record({"files": many(reference("FileChange"))})
 SLASH_COMMAND = record({"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN})
 PAST_TURN = record(
     {
@@ -534,6 +544,7 @@ COMPONENTS: Mapping[str, Schema] = {
     "McpServer": MCP_SERVER_TOLD,
     "Attachment": ATTACHMENT,
     "SlashCommand": SLASH_COMMAND,
+    "FileChange": FILE_CHANGE,
     "Option": OPTION,
     "Diff": DIFF,
     **_events(),

@@ -50,6 +50,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "attachment_added": ("附件已上传", "The attachment is stored."),
     "attachments_told": ("附件列表查询成功", "These are the attachments of the conversation."),
     "attachment_removed": ("附件已删除", "The attachment is deleted."),
+    "turn_files_told": ("文件变更查询成功", "These are the files that the turn changed."),
+    "turn_undone": ("该轮对话的文件变更已撤销", "The files are as they were before the turn."),
+    "turn_undone_partly": (
+        "部分文件未撤销，请查看 state",
+        "Some files are not as they were before the turn; their state says why.",
+    ),
     "models_told": ("模型列表查询成功", "These are the models."),
     "model_chosen": ("模型已切换为 {model}", "The model is {model} from now on."),
     "directory_listed": ("目录列表查询成功", "This is what the folder holds."),

@@ -268,6 +268,9 @@ class ReadOnly(ApiTest):
                 "GET /sessions", "GET /sessions/{sessionId}/messages", "GET /events",
                 "GET /sessions/{sessionId}/events", "GET /tool-confirmations", "GET /auth/status",
                 "GET /metrics", "GET /openapi.json", "GET /agents",
+                "GET /sessions/{sessionId}/attachments",
+                "GET /sessions/{sessionId}/attachments/{attachmentId}",
+                "GET /sessions/{sessionId}/turns/{turnId}/files",
             },
         )  # fmt: skip
 

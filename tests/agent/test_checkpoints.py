@@ -1,0 +1,190 @@
+"""What turns made of files, and how far it is undone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.agent import checkpoints
+from GeminiCompanion.companion.agent.checkpoints import (
+    AS_LEFT,
+    CHANGED,
+    CREATED,
+    DELETED,
+    NOT_STORED,
+    OTHER,
+    UNDONE,
+    Checkpoints,
+)
+from GeminiCompanion.companion.agent.events import Diff
+from GeminiCompanion.companion.agent.file_writes import Seen, before_edit, write
+
+TURN, NEXT = "turn", "next"
+
+
+class Undoing(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = temporary.name
+        self.checkpoints = Checkpoints(os.path.join(self.root, "state"))
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, name)
+
+    def put(self, name: str, data: bytes) -> str:
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name: str) -> bytes:
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def writes(self, name: str, text: str, turn: str = TURN) -> None:
+        """As the agent does through us."""
+
+        def note(path: str, before: bytes | None, after: bytes | None) -> None:
+            self.checkpoints.note(turn, path, before, after)
+
+        write(self.path(name), text, None, note)
+
+    def deletes(self, name: str) -> None:
+        self.checkpoints.note(TURN, self.path(name), self.read(name), None)
+        os.unlink(self.path(name))
+
+    def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
+        found = self.checkpoints.undo(turn)
+        return {os.path.basename(it.path): (it.change, it.state) for it in found}
+
+    def test_changed_created_and_deleted_files_are_as_they_were(self) -> None:
+        self.put("old.txt", b"\xef\xbb\xbfone\r\n\xff")
+        self.put("gone.txt", b"here")
+        os.chmod(self.path("old.txt"), 0o640)
+        self.writes("old.txt", "two")
+        self.writes("old.txt", "three")
+        self.writes("new.txt", "new")
+        self.deletes("gone.txt")
+        told = {os.path.basename(it.path): it.state for it in self.checkpoints.files(TURN)}
+        self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT, "gone.txt": AS_LEFT})
+        self.assertEqual(
+            self.undone(),
+            {
+                "old.txt": (CHANGED, UNDONE),
+                "new.txt": (CREATED, UNDONE),
+                "gone.txt": (DELETED, UNDONE),
+            },
+        )
+        self.assertEqual(self.read("old.txt"), b"\xef\xbb\xbfone\r\n\xff")
+        self.assertEqual(os.stat(self.path("old.txt")).st_mode & 0o777, 0o640)
+        self.assertEqual(self.read("gone.txt"), b"here")
+        self.assertFalse(os.path.exists(self.path("new.txt")))
+
+    def test_what_somebody_changed_meanwhile_is_left_alone_and_named(self) -> None:
+        self.put("a.txt", b"before")
+        self.put("b.txt", b"before")
+        for name in ("a.txt", "b.txt", "new.txt"):
+            self.writes(name, "by the agent")
+        self.put("a.txt", b"by the user")
+        self.put("new.txt", b"by the user, too")
+        self.assertEqual(
+            self.undone(),
+            {"a.txt": (CHANGED, OTHER), "b.txt": (CHANGED, UNDONE), "new.txt": (CREATED, OTHER)},
+        )
+        self.assertEqual(self.read("a.txt"), b"by the user")
+        self.assertEqual(self.read("new.txt"), b"by the user, too")
+        self.assertEqual(self.read("b.txt"), b"before")
+
+    def test_turns_are_undone_from_the_last_to_the_first(self) -> None:
+        self.put("a.txt", b"zero")
+        self.writes("a.txt", "one")
+        self.writes("a.txt", "two", NEXT)
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, OTHER)})
+        self.assertEqual(self.undone(NEXT), {"a.txt": (CHANGED, UNDONE)})
+        self.assertEqual(self.read("a.txt"), b"one")
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})
+        self.assertEqual(self.read("a.txt"), b"zero")
+
+    def test_it_is_there_after_a_restart_and_after_half_a_line(self) -> None:
+        self.put("a.txt", b"zero")
+        self.writes("a.txt", "one")
+        with open(self.path("state/checkpoints/changes.jsonl"), "ab") as file:
+            file.write(b'{"turn": "tu')
+        self.checkpoints = Checkpoints(os.path.join(self.root, "state"))
+        self.writes("b.txt", "two")
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE), "b.txt": (CREATED, UNDONE)})
+
+    def test_the_oldest_make_way_and_say_so(self) -> None:
+        with mock.patch.object(checkpoints, "MAX_ALL", 250):
+            for turn in ("1", "2", "3"):
+                self.put(turn, turn.encode() * 100)
+                os.utime(self.put(turn, turn.encode() * 100))
+                self.writes(turn, "changed", turn)
+        stored = os.listdir(self.path("state/checkpoints"))
+        self.assertEqual(len(stored), 3)
+        states = [self.undone(turn)[turn] for turn in ("1", "2", "3")]
+        self.assertEqual(states, [(CHANGED, NOT_STORED), (CHANGED, UNDONE), (CHANGED, UNDONE)])
+        self.assertEqual(self.read("1"), b"changed")
+
+    def test_a_file_that_is_too_large_is_written_and_named(self) -> None:
+        self.put("large.txt", b"x" * 100)
+        with mock.patch.object(checkpoints, "MAX_BYTES", 99):
+            self.writes("large.txt", "small")
+        self.assertEqual(self.undone(), {"large.txt": (CHANGED, NOT_STORED)})
+        self.assertEqual(self.read("large.txt"), b"small")
+
+    def test_a_content_that_the_disk_has_spoiled_is_not_put_back(self) -> None:
+        self.put("a.txt", b"zero")
+        self.writes("a.txt", "one")
+        folder = self.path("state/checkpoints")
+        name = next(it for it in os.listdir(folder) if it != "changes.jsonl")
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(b"something else")
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, AS_LEFT)})
+        self.assertEqual(self.read("a.txt"), b"one")
+
+    def test_the_agent_writes_where_nothing_can_be_stored(self) -> None:
+        self.put("state", b"no folder")
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            self.writes("a.txt", "one")
+        self.assertEqual(self.read("a.txt"), b"one")
+
+    def test_stored_contents_are_for_this_user_alone(self) -> None:
+        self.put("a.txt", b"zero")
+        self.writes("a.txt", "one")
+        for folder, _folders, names in os.walk(self.path("state")):
+            self.assertEqual(os.stat(folder).st_mode & 0o077, 0)
+            for name in names:
+                self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o077, 0, name)
+
+    def test_what_the_user_made_of_an_edit_counts_as_what_the_turn_left(self) -> None:
+        path = self.put("a.txt", b"zero\r\n")
+        seen = Seen(Diff(path, "zero\n", "one\n"), "mine\n")
+
+        def note(path: str, before: bytes | None, after: bytes | None) -> None:
+            self.checkpoints.note(TURN, path, before, after)
+
+        write(path, "one\r\n", seen, note)
+        self.assertEqual(self.read("a.txt"), b"mine\r\n")
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})
+        self.assertEqual(self.read("a.txt"), b"zero\r\n")
+
+
+class OfTheCliItself(unittest.TestCase):
+    def test_what_was_before_is_read_off_its_diff(self) -> None:
+        diff = Diff("/x", "old\nä\n", "new\nä\n")
+        self.assertEqual(before_edit(diff, "new\nä\n".encode()), "old\nä\n".encode())
+        crlf = "\ufeffnew\r\nä\r\n".encode()
+        self.assertEqual(before_edit(diff, crlf), "\ufeffold\r\nä\r\n".encode())
+        self.assertIsNone(before_edit(Diff("/x", "", "new"), b"new"))
+
+    def test_a_file_that_holds_something_else_is_not_guessed_at(self) -> None:
+        for data in (b"other", b"\xff"):
+            with self.assertRaises(ValueError):
+                before_edit(Diff("/x", "old", "new"), data)
+
+
+if __name__ == "__main__":
+    unittest.main()

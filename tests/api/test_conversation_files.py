@@ -1,0 +1,265 @@
+"""What belongs to a conversation beside its transcript: attachments, checkpoints; uploads that make
+no sense. No agent is needed for any of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import datetime, timezone
+from typing import Any
+
+from GeminiCompanion.companion.agent import attachments, events
+from GeminiCompanion.companion.agent.checkpoints import Checkpoints
+from GeminiCompanion.companion.agent.events import Event
+from GeminiCompanion.companion.agent.transcripts import Transcripts
+from GeminiCompanion.companion.api import uploads
+from GeminiCompanion.companion.api.server import Server
+
+from .support import ApiTest, Reply
+
+ID, TURN = "a" * 32, "turn"
+NOW = datetime.now(timezone.utc)
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+BOUNDARY = "----of the test"
+
+
+def form(data: bytes = PNG, name: str = "file", filename: str = "a b.png") -> bytes:
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"; filename="{filename}"'
+    return head.encode() + b"\r\nContent-Type: image/png\r\n\r\n" + data + b"\r\n" + END
+
+
+END = f"--{BOUNDARY}--\r\n".encode()
+
+
+class ConversationFiles(ApiTest):
+    """`conversation` is one with a turn, in the server that all tests share."""
+
+    conversation: Server
+    transcripts: Transcripts
+    files: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        folder = os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
+        os.makedirs(os.path.join(folder, "agent"), mode=0o700)
+        os.chmod(folder, 0o700)
+        cls.transcripts = Transcripts(os.path.join(folder, "agent", "conversations"))
+        transcript = cls.transcripts.of(ID)
+        transcript.begin(cls.workspace, NOW)
+        transcript.change(session="12345678-session")
+        attached = (events.Attachment("b" * 32, "a.png", "image/png", 3),)
+        transcript.message(TURN, events.Message("hello", (), attached))
+        over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
+        transcript.event(Event(1, NOW, ID, TURN, over))
+        transcript.write()
+        cls.files = transcript.folder
+        cls.conversation = cls.another_server(folder)
+
+    def ask(self, *arguments: Any, **more: Any) -> Reply:
+        return super().ask(*arguments, **{"server": self.conversation, **more})
+
+    def upload(self, body: bytes, type: str = "", id: str = ID) -> Reply:
+        media = type or f'multipart/form-data; boundary="{BOUNDARY}"'
+        return self.ask("POST", f"/sessions/{id}/attachments", body, {"Content-Type": media})
+
+    def listed(self) -> list[Any]:
+        return self.ask("GET", f"/sessions/{ID}/attachments")["attachments"]
+
+    def tearDown(self) -> None:
+        for each in self.listed():
+            self.ask("DELETE", f"/sessions/{ID}/attachments/{each['attachmentId']}")
+
+
+class Attaching(ConversationFiles):
+    def test_what_was_uploaded_is_listed_given_and_deleted(self) -> None:
+        added = self.upload(form())
+        self.assertEqual(added.status, 200, added)
+        told = {name: added[name] for name in ("attachmentId", "name", "mediaType", "size")}
+        self.assertEqual(
+            told, {**told, "name": "a b.png", "mediaType": "image/png", "size": len(PNG)}
+        )
+        self.assertEqual(self.listed(), [told])
+        path = f"/sessions/{ID}/attachments/{told['attachmentId']}"
+        given = self.ask("GET", path)
+        self.assertEqual((given.status, given.data), (200, PNG))
+        # No browser shows or runs it.
+        self.assertEqual(given.headers["Content-Type"], "application/octet-stream")
+        self.assertEqual(self.ask("DELETE", path).status, 200)
+        self.assertEqual(self.listed(), [])
+        for method in ("GET", "DELETE"):
+            self.refused(self.ask(method, path), 404, "ATTACHMENT_NOT_FOUND")
+
+    def test_it_is_for_this_user_alone(self) -> None:
+        self.upload(form())
+        for folder, _folders, names in os.walk(self.files):
+            self.assertEqual(os.stat(folder).st_mode & 0o077, 0)
+            for name in names:
+                self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o077, 0)
+
+    def test_what_it_holds_counts_and_not_what_is_said_of_it(self) -> None:
+        for data, media in (
+            (PNG, "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a..", "image/gif"),
+            (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+            (b"%PDF-1.7\r\n", "application/pdf"),
+        ):
+            self.assertEqual(self.upload(form(data))["mediaType"], media)
+        for data in (b"<svg/>", b"text", b"RIFF\x00\x00\x00\x00WAVE", b"\x89PN"):
+            self.refused(self.upload(form(data)), 400, "VALIDATION_ERROR")
+        self.assertEqual(len(self.listed()), 5)
+
+    def test_names_have_no_folders_and_no_letters_that_show_nothing(self) -> None:
+        for name, expected in (
+            ("../../etc/passwd", "passwd"),
+            ("C:\\\\x\\\\pic.png", "pic.png"),
+            ("ünï 图.png", "ünï 图.png"),
+            ("a%22b.png", 'a"b.png'),
+            ("", "attachment"),
+            ("..", "attachment"),
+            ("x" * 300, "x" * 200),
+        ):
+            with self.subTest(name):
+                self.assertEqual(self.upload(form(filename=name))["name"], expected)
+
+    def test_forms_that_make_no_sense_are_refused_and_leave_nothing(self) -> None:
+        for body in (
+            b"",
+            b"{}",
+            END,
+            form()[:-8],
+            form().replace(b"form-data", b"attachment"),
+            form().replace(b"\r\n\r\n", b"\r\n", 1),
+            form(name="other"),
+            form()[: -len(END)] + form(),
+            form(b""),
+            b"\x00" * 1000,
+        ):
+            with self.subTest(body[:40]):
+                self.refused(self.upload(body), 400, "VALIDATION_ERROR")
+        for media in ("multipart/form-data", f"multipart/form-data; boundary={'x' * 71}"):
+            self.refused(self.upload(form(), media), 400, "VALIDATION_ERROR")
+        for media in ("application/json", "image/png", "text/plain"):
+            self.refused(self.upload(form(), media), 415, "UNSUPPORTED_MEDIA_TYPE")
+        self.assertEqual(self.listed(), [])
+
+    def test_other_members_of_the_form_are_passed_over(self) -> None:
+        other = form(b"text", "caption").replace(END, b"")
+        self.assertEqual(self.upload(other + form()).status, 200)
+
+    def test_too_large_and_too_many_are_refused(self) -> None:
+        large = PNG + bytes(attachments.MAX_BYTES - len(PNG) + 1)
+        self.refused(self.upload(form(large)), 413, "FILE_TOO_LARGE")
+        self.refused(self.upload(form(large + bytes(uploads.BESIDE))), 413, "TOO_LARGE")
+        self.assertEqual(self.upload(form(large[:-1])).status, 200)
+        for _ in range(attachments.MAX_COUNT - 1):
+            self.upload(form())
+        self.refused(self.upload(form()), 400, "VALIDATION_ERROR")
+        self.assertEqual(len(self.listed()), attachments.MAX_COUNT)
+
+    def test_conversations_and_attachments_that_there_are_not(self) -> None:
+        self.refused(self.upload(form(), id="b" * 32), 404, "SESSION_NOT_FOUND")
+        self.refused(self.ask("GET", "/sessions/x/attachments"), 404, "SESSION_NOT_FOUND")
+        for id in ("x", "..", "%2e%2e", "c" * 32, "a\\b"):
+            path = f"/sessions/{ID}/attachments/{id}"
+            self.refused(self.ask("GET", path), 404, "ATTACHMENT_NOT_FOUND")
+            self.refused(self.ask("DELETE", path), 404, "ATTACHMENT_NOT_FOUND")
+        path = f"/sessions/{ID}/attachments/{'x' * 65}"
+        self.refused(self.ask("GET", path), 400, "VALIDATION_ERROR")
+
+    def test_a_message_without_its_conversation_takes_none(self) -> None:
+        message = {"message": "hello", "attachments": ["b" * 32]}
+        self.refused(self.ask("POST", "/chat", message), 400, "VALIDATION_ERROR")
+        begun = {**message, "sessionId": ID, "newSession": True}
+        self.refused(self.ask("POST", "/chat", begun), 400, "VALIDATION_ERROR")
+
+    def test_past_messages_tell_their_attachments(self) -> None:
+        turn = self.ask("GET", f"/sessions/{ID}/messages")["messages"][0]
+        told = {"attachmentId": "b" * 32, "name": "a.png", "mediaType": "image/png", "size": 3}
+        self.assertEqual(turn["attachments"], [told])
+
+
+class ToolServers(ConversationFiles):
+    def test_those_that_make_no_sense_are_refused(self) -> None:
+        good = {"name": "sums", "command": "/bin/true"}
+        for server, field in (
+            ({}, "mcpServers.0"),
+            ({"name": "sums"}, "mcpServers.0.command"),
+            ({"command": "/bin/true"}, "mcpServers.0.name"),
+            ({**good, "name": "a b"}, "mcpServers.0.name"),
+            ({**good, "name": "x" * 65}, "mcpServers.0.name"),
+            ({**good, "type": "sse"}, "mcpServers.0.type"),
+            ({**good, "args": "x"}, "mcpServers.0.args"),
+            ({**good, "args": ["a\nb"]}, "mcpServers.0.args.0"),
+            ({**good, "env": [{"name": "A=", "value": ""}]}, "mcpServers.0.env.0.name"),
+            ({**good, "env": [{"name": "A"}]}, "mcpServers.0.env.0.value"),
+            ({**good, "env": [good] * 101}, "mcpServers.0.env"),
+            ({"name": "web", "type": "http"}, "mcpServers.0.url"),
+            ({"name": "web", "type": "http", "url": "file:///x"}, "mcpServers.0.url"),
+            ("x", "mcpServers.0"),
+        ):
+            with self.subTest(server):
+                reply = self.ask("POST", "/sessions", {"mcpServers": [server]})
+                self.refused(reply, 400, "VALIDATION_ERROR")
+                self.assertIn(field, reply["message"])
+        many = [{**good, "name": f"sums{number}"} for number in range(21)]
+        self.refused(self.ask("POST", "/sessions", {"mcpServers": many}), 400, "VALIDATION_ERROR")
+        twice = self.ask("POST", "/sessions", {"mcpServers": [good, good]})
+        self.refused(twice, 400, "VALIDATION_ERROR")
+        self.assertEqual(len(self.ask("GET", "/sessions")["sessions"]), 1)
+
+    def test_in_a_workspace_that_is_not_trusted_none_is_taken(self) -> None:
+        for server in (
+            {"name": "sums", "command": "/bin/true", "args": None, "env": []},
+            {"type": "stdio", "name": "sums", "command": "/bin/true"},
+            {"type": "http", "name": "web", "url": "https://example.com/mcp", "headers": []},
+        ):
+            reply = self.ask("POST", "/sessions", {"mcpServers": [server]})
+            self.refused(reply, 403, "TOOL_SERVERS_DISABLED")
+            self.assertIn("--trust", reply["message"])
+        self.assertEqual(len(self.ask("GET", "/sessions")["sessions"]), 1)
+
+
+class Undoing(ConversationFiles):
+    def test_a_turn_is_undone_and_what_somebody_changed_is_named(self) -> None:
+        made = Checkpoints(self.files)
+        mine, theirs = self.write("mine.txt", "after"), self.write("theirs.txt", "after")
+        for path in (mine, theirs):
+            made.note(TURN, path, b"before", b"after")
+        self.write("theirs.txt", "meanwhile")
+        reply = self.ask("POST", f"/sessions/{ID}/turns/{TURN}/undo", {})
+        expected = [
+            {"path": mine, "change": "changed", "state": "undone"},
+            {"path": theirs, "change": "changed", "state": "changed_since"},
+        ]
+        self.assertEqual((reply.status, reply["files"]), (200, expected))
+        self.assertIn("Some files", reply["message"])
+        self.assertEqual(
+            (self.read("mine.txt"), self.read("theirs.txt")), (b"before", b"meanwhile")
+        )
+        told = self.ask("GET", f"/sessions/{ID}/turns/{TURN}/files")
+        self.assertEqual(told["files"], expected)
+
+    def test_turns_and_conversations_that_there_are_not(self) -> None:
+        for method, what in (("GET", "files"), ("POST", "undo")):
+            body: Any = {} if method == "POST" else None
+            reply = self.ask(method, f"/sessions/x/turns/{TURN}/{what}", body)
+            self.refused(reply, 404, "SESSION_NOT_FOUND")
+            for turn in ("none", "..", "%00"):
+                reply = self.ask(method, f"/sessions/{ID}/turns/{turn}/{what}", body)
+                self.refused(reply, 404, "TURN_NOT_FOUND")
+            reply = self.ask(method, f"/sessions/{ID}/turns/{'x' * 513}/{what}", body)
+            self.refused(reply, 400, "VALIDATION_ERROR")
+
+
+class Deleting(ConversationFiles):
+    def test_all_of_it_goes_with_the_conversation(self) -> None:
+        self.upload(form())
+        Checkpoints(self.files).note(TURN, self.path("x"), b"before", b"after")
+        self.assertEqual(self.ask("DELETE", f"/sessions/{ID}").status, 200)
+        self.assertEqual(os.listdir(self.transcripts.folder), [])
+        self.refused(self.upload(form()), 404, "SESSION_NOT_FOUND")
+
+    def tearDown(self) -> None:
+        """There is nothing left."""
