@@ -231,9 +231,12 @@ class GeminiCli:
         self.say("/quit")
         return self._process.wait(PATIENCE)
 
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """End it as a crash would."""
-        if self._process.poll() is None:
+        if self.is_alive():
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 

@@ -25,8 +25,9 @@ APPLY = 0
 
 
 class TheCliDies(session.Session):
-    def tearDown(self) -> None:
-        type(self).cli = self.new_cli()
+    def setUp(self) -> None:
+        if not self.cli.is_alive():
+            type(self).cli = self.new_cli()
 
     def ask_and_kill(self, name: str) -> str:
         """A proposal that the user has edited when its CLI is killed."""
@@ -62,10 +63,8 @@ class TheCliDies(session.Session):
         self.finish(path)
         self.assertEqual(self.read(path), b"newer\n")
 
-
-class TheCliDiesWithTheText(session.Session):
     def test_what_close_diff_gave_to_a_client_that_is_gone_comes_back(self) -> None:
-        path = self.write("a.py", b"old\n")
+        path = self.write("d.py", b"old\n")
         client = FakeCli(self.editor.do("environment"))
         client.call("openDiff", filePath=path, newContent="new\n").result(30)
         self.editor.do("append", path, "mine\n")
@@ -73,23 +72,8 @@ class TheCliDiesWithTheText(session.Session):
         (part,) = answer.result(30)["content"]
         client.close()
         self.assertEqual(json.loads(part["text"]), {"content": "new\nmine\n"})
-        self.editor.do("wait_for", "named", "new\nmine\n", "a.py (your edits)")
+        self.editor.do("wait_for", "named", "new\nmine\n", "d.py (your edits)")
         self.assertEqual(self.read(path), b"old\n")
-
-
-class TheCliIsInterrupted(session.Session):
-    def test_a_released_diff_lets_it_go_on_to_its_next_edit(self) -> None:
-        path = self.write("a.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.press(INTERRUPT)
-        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
-        self.ask_on(self.cli, path, "write_file", content="newer\n")
-        self.assertEqual(self.editor.do("proposal", path), "new\n")
-        self.editor.do("command", RELEASE)
-        self.editor.do("wait_for", "proposal", "newer\n", path)
-        self.editor.do("command", ACCEPT)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"newer\n")
 
 
 class TheEditorDies(session.Session):
@@ -145,25 +129,6 @@ class TheStreamBreaks(session.Session):
         with open(os.path.join(folder, name), "w") as file:
             json.dump({**members, "ideInfo": info}, file)
         return temp
-
-
-class TwoClis(session.Session):
-    def test_on_one_file_each_gets_its_own_decision(self) -> None:
-        other = self.new_cli()
-        path = self.write("a.py", b"old\n")
-        self.ask(path, "one\n", "write_file", content="one\n")
-        self.ask_on(other, path, "write_file", content="two\n")
-        self.editor.do("wait_for", "proposals", ["one\n", "two\n"], path)
-        self.editor.do("accept", path, "two\n")
-        other.wait_ready()
-        self.assertEqual(self.read(path), b"two\n")
-        self.assertEqual(self.editor.do("proposals", path), ["one\n"])
-        self.assertIn(QUESTION, self.cli.screen())
-        # The file is not what the first proposal was made for: that is asked.
-        self.editor.do("accept", path, "one\n")
-        self.editor.do("choose", 1)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\n")
 
 
 class Giants(session.Session):

@@ -63,7 +63,9 @@ class WithoutDiffs(session.Session):
             self.assertEqual(self.read(path), b"new\n")
 
 
-class InTheEditor(session.Session):
+class Decisions(session.Session):
+    """In the editor and in the terminal, of one CLI."""
+
     def test_write_file_is_accepted(self) -> None:
         path = self.write("a.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
@@ -150,6 +152,57 @@ class InTheEditor(session.Session):
         self.finish(path)
         self.editor.do("wait_for", "text", "new\n", path)
 
+    def nothing_comes_back(self, name: str) -> None:
+        """The file has the text: a later one that does come back is the first to do so."""
+        later = self.write("later.py", b"old\n")
+        self.ask(later, "new\n", "write_file", content="new\n")
+        self.editor.do("append", later, "mine\n")
+        self.cli.press(ESCAPE)
+        self.editor.do("wait_for", "named", "new\nmine\n", "later.py (your edits)")
+        self.assertNotIn(f"{name} (your edits)", self.editor.do("tabs"))
+
+    def test_write_file_is_allowed_in_the_terminal(self) -> None:
+        path = self.write("a_terminal.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.cli.press(ALLOW)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"new\n")
+
+    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
+        path = self.write("b_terminal.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.editor.do("append", path, "mine\n")
+        self.cli.press(ALLOW)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n2\nmine\n")
+        self.nothing_comes_back("b_terminal.py")
+
+    def test_replace_is_refused_in_the_terminal(self) -> None:
+        path = self.write("c_terminal.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.cli.press(ESCAPE)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\ntwo\n")
+
+    def test_what_was_edited_in_the_editor_comes_back_when_the_terminal_refuses(self) -> None:
+        path = self.write("e_terminal.py", b"one\ntwo\n")
+        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
+        self.ask(path, "one\n2\n", "replace", **change)
+        self.editor.do("append", path, "mine\n")
+        self.cli.press(ESCAPE)
+        self.finish(path)
+        self.editor.do("wait_for", "named", "one\n2\nmine\n", "e_terminal.py (your edits)")
+        self.assertEqual(self.read(path), b"one\ntwo\n")
+
+    def test_a_new_file_is_allowed_in_the_terminal(self) -> None:
+        path = os.path.join(self.folder, "d_terminal.py")
+        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
+        self.cli.press(ALLOW)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"print(1)\n")
+
 
 class Faults(session.Session):
     def test_a_package_upgraded_while_a_diff_is_open_goes_unnoticed(self) -> None:
@@ -188,56 +241,3 @@ class Faults(session.Session):
         self.cli.press(ALLOW)
         self.finish(path)
         self.assertEqual(self.read(path), b"one\n2\nmine\n")
-
-
-class InTheTerminal(session.Session):
-    def nothing_comes_back(self, name: str) -> None:
-        """The file has the text: a later one that does come back is the first to do so."""
-        later = self.write("later.py", b"old\n")
-        self.ask(later, "new\n", "write_file", content="new\n")
-        self.editor.do("append", later, "mine\n")
-        self.cli.press(ESCAPE)
-        self.editor.do("wait_for", "named", "new\nmine\n", "later.py (your edits)")
-        self.assertNotIn(f"{name} (your edits)", self.editor.do("tabs"))
-
-    def test_write_file_is_allowed(self) -> None:
-        path = self.write("a.py", b"old\n")
-        self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"new\n")
-
-    def test_what_was_edited_in_the_editor_counts_when_the_terminal_allows_it(self) -> None:
-        path = self.write("b.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.editor.do("append", path, "mine\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\n2\nmine\n")
-        self.nothing_comes_back("b.py")
-
-    def test_replace_is_refused(self) -> None:
-        path = self.write("c.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.cli.press(ESCAPE)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"one\ntwo\n")
-
-    def test_what_was_edited_in_the_editor_comes_back_when_the_terminal_refuses(self) -> None:
-        path = self.write("e.py", b"one\ntwo\n")
-        change = {"instruction": "x", "old_string": "two", "new_string": "2"}
-        self.ask(path, "one\n2\n", "replace", **change)
-        self.editor.do("append", path, "mine\n")
-        self.cli.press(ESCAPE)
-        self.finish(path)
-        self.editor.do("wait_for", "named", "one\n2\nmine\n", "e.py (your edits)")
-        self.assertEqual(self.read(path), b"one\ntwo\n")
-
-    def test_a_new_file_is_allowed(self) -> None:
-        path = os.path.join(self.folder, "d.py")
-        self.ask(path, "print(1)\n", "write_file", content="print(1)\n")
-        self.cli.press(ALLOW)
-        self.finish(path)
-        self.assertEqual(self.read(path), b"print(1)\n")

@@ -20,7 +20,7 @@ def rows(count: int, **changed: str) -> str:
     return "".join(changed.get(f"_{at}", f"row {at}") + "\n" for at in range(1, count + 1))
 
 
-class Changes(session.Session):
+class Reviews(session.Session):
     def test_a_change_far_down_is_before_the_eyes_on_both_sides(self) -> None:
         path = self.write("far.py", rows(900).encode())
         change = {"instruction": "x", "old_string": "row 880\n", "new_string": "another\n"}
@@ -81,8 +81,6 @@ class Changes(session.Session):
         self.assertEqual(self.read(path), b"new\n")
         self.assertEqual(self.editor.do("text", mine), "mine\n")
 
-
-class Undo(session.Session):
     def accept(self, name: str) -> str:
         path = self.write(name, b"old\r\ntwo\r\n")
         self.editor.do("open", path)
@@ -94,18 +92,47 @@ class Undo(session.Session):
         return path
 
     def test_an_accepted_edit_is_taken_back_in_the_file_and_in_its_tab(self) -> None:
-        path = self.accept("a.py")
+        path = self.accept("undone.py")
         self.editor.do("run", "gemini_companion_show_edits", 0, 1)
         self.editor.do("wait_for", "text", "old\ntwo\n", path)
         self.assertEqual(self.read(path), b"old\r\ntwo\r\n")
 
     def test_what_somebody_wrote_meanwhile_is_not_overwritten(self) -> None:
-        path = self.accept("b.py")
-        self.write("b.py", b"somebody's\n")
+        path = self.accept("touched.py")
+        self.write("touched.py", b"somebody's\n")
         self.editor.do("run", "gemini_companion_show_edits", 0, 1)
-        self.editor.do("wait_for", "named", "somebody's\n", "b.py (as it is now)")
+        self.editor.do("wait_for", "named", "somebody's\n", "touched.py (as it is now)")
         self.assertEqual(self.read(path), b"somebody's\n")
-        self.assertEqual(self.editor.do("named", "b.py (before the edit)"), "old\ntwo\n")
+        self.assertEqual(self.editor.do("named", "touched.py (before the edit)"), "old\ntwo\n")
+
+    def test_the_old_diff_says_since_when_it_waits_and_a_click_lets_the_next_one_open(self) -> None:
+        old, new = self.write("interrupted.py", b"old\n"), self.write("next.py", b"old\n")
+        self.ask(old, "new\n", "write_file", content="new\n")
+        self.cli.press(INTERRUPT)
+        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.ask_on(self.cli, new, "write_file", content="newer\n")
+        head = self.editor.do("head", old)
+        self.assertRegex(head, r"since \d\d:\d\d.*Release")
+        self.assertIsNone(self.editor.do("proposal", new))
+        self.editor.do("click", old, "Release")
+        self.editor.do("wait_for", "proposal", "newer\n", new)
+        self.editor.do("wait_for", "named", "new\n", "interrupted.py (released proposal)")
+        self.editor.do("review", "accept_diff", new)
+        self.finish(new)
+        self.assertEqual((self.read(old), self.read(new)), (b"old\n", b"newer\n"))
+
+    def test_a_released_diff_lets_it_go_on_to_its_next_edit(self) -> None:
+        path = self.write("released.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.cli.press(INTERRUPT)
+        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
+        self.ask_on(self.cli, path, "write_file", content="newer\n")
+        self.assertEqual(self.editor.do("proposal", path), "new\n")
+        self.editor.do("command", "gemini_companion_release_diff")
+        self.editor.do("wait_for", "proposal", "newer\n", path)
+        self.editor.do("command", "gemini_companion_accept_diff")
+        self.finish(path)
+        self.assertEqual(self.read(path), b"newer\n")
 
 
 class Notes(session.Session):
@@ -155,30 +182,16 @@ class Notes(session.Session):
         self.cli.wait_for("> not yet")
 
 
-class Interrupted(session.Session):
-    def test_the_old_diff_says_since_when_it_waits_and_a_click_lets_the_next_one_open(self) -> None:
-        old, new = self.write("a.py", b"old\n"), self.write("b.py", b"old\n")
-        self.ask(old, "new\n", "write_file", content="new\n")
-        self.cli.press(INTERRUPT)
-        self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
-        self.ask_on(self.cli, new, "write_file", content="newer\n")
-        head = self.editor.do("head", old)
-        self.assertRegex(head, r"since \d\d:\d\d.*Release")
-        self.assertIsNone(self.editor.do("proposal", new))
-        self.editor.do("click", old, "Release")
-        self.editor.do("wait_for", "proposal", "newer\n", new)
-        self.editor.do("wait_for", "named", "new\n", "a.py (released proposal)")
-        self.editor.do("review", "accept_diff", new)
-        self.finish(new)
-        self.assertEqual((self.read(old), self.read(new)), (b"old\n", b"newer\n"))
-
-
 class TwoClis(session.Session):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.other = cls.new_cli()
+
     def test_on_one_file_they_are_told_apart_and_each_gets_its_own_decision(self) -> None:
-        other = self.new_cli()
         path = self.write("a.py", b"old\n")
         self.ask(path, "one\n", "write_file", content="one\n")
-        self.ask_on(other, path, "write_file", content="two\n")
+        self.ask_on(self.other, path, "write_file", content="two\n")
         self.editor.do("wait_for", "proposals", ["one\n", "two\n"], path)
         heads = [self.editor.do("head", path, number) for number in range(2)]
         for number, head in enumerate(heads, 1):
@@ -186,7 +199,23 @@ class TwoClis(session.Session):
         self.editor.do("review", "reject_diff", path, 0)
         self.editor.do("wait_for", "proposals", ["two\n"], path)
         self.cli.wait_ready()
-        self.assertIn(QUESTION, other.screen())
+        self.assertIn(QUESTION, self.other.screen())
         self.editor.do("review", "accept_diff", path)
-        other.wait_ready()
+        self.other.wait_ready()
         self.assertEqual(self.read(path), b"two\n")
+
+    def test_the_second_to_be_accepted_is_asked_about_the_first(self) -> None:
+        path = self.write("b.py", b"old\n")
+        self.ask(path, "one\n", "write_file", content="one\n")
+        self.ask_on(self.other, path, "write_file", content="two\n")
+        self.editor.do("wait_for", "proposals", ["one\n", "two\n"], path)
+        self.editor.do("accept", path, "two\n")
+        self.other.wait_ready()
+        self.assertEqual(self.read(path), b"two\n")
+        self.assertEqual(self.editor.do("proposals", path), ["one\n"])
+        self.assertIn(QUESTION, self.cli.screen())
+        # The file is not what the first proposal was made for: that is asked.
+        self.editor.do("accept", path, "one\n")
+        self.editor.do("choose", 1)
+        self.finish(path)
+        self.assertEqual(self.read(path), b"one\n")
