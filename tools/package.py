@@ -32,8 +32,8 @@ FOLDER = "carried"
 SETS = {"3.8": "python38", "3.13": "python313"}
 PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
-    "chat_handlers dispatch handler_types openai_handlers operation_handlers routes server"
-    " session_handlers static_files stream"
+    "attachment_handlers chat_handlers dispatch handler_types openai_handlers operation_handlers"
+    " routes server session_handlers static_files stream"
 )
 USERS = {
     "companion/base/http_server.py": ("aiohttp",),
