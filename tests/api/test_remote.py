@@ -556,6 +556,15 @@ class Options(unittest.TestCase):
         inside = os.path.join(self.workspace, "key.pem")
         shutil.copy(FIRST, inside)
         for arguments, parts in (
+            (("--workspace", os.path.join(self.root, "nowhere")), ("--workspace", "no folder")),
+            (("--port", "70000"), ("--port", "no port")),
+            (("--language", "fr"), ("--language", "invalid choice: 'fr'")),
+            (("--turn-time", "0"), ("--turn-time", "no number of seconds")),
+            (("--decision-time", "soon"), ("--decision-time", "no number of seconds")),
+            (("--agent", "claude"), ("--agent", "invalid choice: 'claude'")),
+            (("--agents", "0"), ("--agents", "no number from 1")),
+            (("--agents", "many"), ("--agents", "no number from 1")),
+            (("--allow-origin", "https://a.test/page"), ("--allow-origin", "no origin")),
             (("--host", "localhost"), ("--host", "an IP address", "'localhost'")),
             (("--host", "192.0.2.1"), ("--host", "of this machine", "192.0.2.1")),
             (("--allow-host", "https://a.test"), ("--allow-host", "name", "'https://a.test'")),
