@@ -17,7 +17,7 @@ from .attachments import Attachments
 from .checkpoints import UNDONE, Checkpoints, FileChange
 from .cli import Cli
 from .event_log import EventLog
-from .failure import SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
+from .failure import GEMINI_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .outcomes import Approvals
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
@@ -284,7 +284,13 @@ class Conversation:
             if name not in known[what]:
                 raise not_among(known[what], name)
         for what, name in wanted.items():
-            await self._session.choose(what, name, CHOOSING)
+            try:
+                await self._session.choose(what, name, CHOOSING)
+            except AgentError as error:
+                if error.code != GEMINI_ERROR:
+                    raise
+                # It offers modes that it refuses in a folder that is not trusted.
+                raise AgentError(VALIDATION_ERROR, error.message, error.details) from error
         self._change(**wanted)
 
     def bring(self, servers: Sequence[ToolServer]) -> None:

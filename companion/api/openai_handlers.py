@@ -57,10 +57,14 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     if fields.get("n", 1) != 1:
         raise Refusal(VALIDATION_ERROR, "openai_choices")
     text = _text(fields["messages"])
-    info = await services.agent.new_session(services.roots.folder(""), is_temporary=True)
+    # The name of a CLI is that of a model, which leaves the choice to it.
+    agents = [each.id for each in services.agent.agents()]
+    agent = fields["model"] if fields["model"] in agents else None
+    folder = services.roots.folder("")
+    info = await services.agent.new_session(folder, agent, is_temporary=True)
     audit_log.note(sessionId=info.id)
     try:
-        if fields["model"] not in ANY_MODEL:
+        if agent is None and fields["model"] not in ANY_MODEL:
             await _choose(services, info.id, fields["model"])
         turn = await services.agent.chat(
             info.workspace, text, session_id=info.id, asks=services.allows_tools

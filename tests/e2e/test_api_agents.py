@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import unittest
-from typing import Any
+from typing import Any, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -50,10 +50,12 @@ class Qwen(ApiCase):
         reply = await self.post("/auth/config", {"agent": "qwen", **key})
         self.assertEqual(reply.status, 200, reply)
 
-    async def tell(self, message: str, decide: str = "", **more: Any) -> list[dict[str, Any]]:
+    async def talk(
+        self, message: str, decide: str = "", files: Sequence[str] = (), **more: Any
+    ) -> list[dict[str, Any]]:
         """All events of a message in the conversation; `more` goes into the decision."""
         events = []
-        wanted = {"message": message, "sessionId": self.session}
+        wanted = {"message": message, "sessionId": self.session, "filePaths": list(files)}
         async with self.stream(wanted) as stream:
             async for event in stream:
                 events.append(event)
@@ -77,11 +79,17 @@ class Qwen(ApiCase):
         await self._restarted()
 
     async def _text(self) -> None:
+        self.write("with space ä%20.txt", "and it is blue")
         self.openai.will_call("the word is plum", "I see.")
-        events = await self.tell("the word is plum")
+        events = await self.talk("the word is plum", files=["with space ä%20.txt"])
+        self.assertIn("and it is blue", "".join(self.openai.told()))
         self.assertEqual(said(events), "I see.")
         last = data(events, "complete")[0]
         self.assertEqual((last["success"], last["usage"]["inputTokens"]), (True, 1))
+        self.openai.will_call("by the other door", "Welcome.")
+        message = {"role": "user", "content": "by the other door"}
+        told = await self.post("/v1/chat/completions", {"model": "qwen", "messages": [message]})
+        self.assertEqual(told["choices"][0]["message"]["content"], "Welcome.")
 
     async def _edits(self) -> None:
         path = self.path("lines.txt")
@@ -91,7 +99,7 @@ class Qwen(ApiCase):
         self.openai.will_call(
             "edit it", "Done.", ("read_file", {"file_path": path}), ("edit", edit)
         )
-        events = await self.tell("edit it", "proceed_once")
+        events = await self.talk("edit it", "proceed_once")
         asked, results = data(events, "tool_confirmation")[0], data(events, "tool_result")
         self.assertEqual((asked["name"], asked["args"]), ("edit", edit))
         self.assertEqual(asked["diff"]["newText"], "one\n2\n")
@@ -102,12 +110,12 @@ class Qwen(ApiCase):
         path = self.path("new.txt")
         write = ("write_file", {"file_path": path, "content": "the model's\n"})
         self.openai.will_call("write it", "Well.", write)
-        events = await self.tell("write it", "modify_with_editor", newContent="the user's\n")
+        events = await self.talk("write it", "modify_with_editor", newContent="the user's\n")
         self.assertEqual(self.read("new.txt"), "the user's\n")
         self.assertTrue(data(events, "tool_result")[0]["success"], events)
         self.assertIn("the user changed your text", "".join(self.openai.told()))
         self.openai.will_call("reject it", "Never said.", write)
-        events = await self.tell("reject it", "cancel")
+        events = await self.talk("reject it", "cancel")
         results = data(events, "tool_result")
         self.assertEqual([it["success"] for it in results], [False], events)
         self.assertEqual(self.read("new.txt"), "the user's\n")
@@ -138,6 +146,9 @@ class Qwen(ApiCase):
             reply = await self.post(path, body)
             self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"), reply)
             self.assertIn(words, reply["message"])
+        privileged = await self.ask("PATCH", f"/sessions/{self.session}", {"mode": "auto-edit"})
+        self.assertEqual((privileged.status, privileged["code"]), (400, "VALIDATION_ERROR"))
+        self.assertIn("untrusted folder", privileged["message"])
         told = {it["id"]: it for it in (await self.get("/agents"))["agents"]}
         self.assertEqual((told["gemini"]["isDefault"], told["qwen"]["isDefault"]), (True, False))
         self.assertEqual([it["processes"] for it in told.values()][0], [])
@@ -149,7 +160,7 @@ class Qwen(ApiCase):
         await self.server.stop()
         type(self).server = await self.another_server()
         self.openai.will_call("and the word", "Plum.")
-        events = await self.tell("and the word")
+        events = await self.talk("and the word")
         self.assertEqual((said(events), data(events, "thought")), ("Plum.", []))
         self.assertIn("the word is plum", "".join(self.openai.told()))
         known = (await self.get("/sessions"))["sessions"]

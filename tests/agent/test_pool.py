@@ -1,0 +1,88 @@
+"""Which conversation is in which process, with processes that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent import idle, pool
+from GeminiCompanion.companion.agent.pool import Place, Pool
+from GeminiCompanion.companion.agent.runner import Launch
+
+PATIENCE = 60.0
+
+
+class Runner:
+    """One that would run, with so much memory."""
+
+    def __init__(self, *_: Any) -> None:
+        self.memory, self.starts, self.ended = 101, 1, asyncio.Event()
+
+    async def stop(self) -> None:
+        self.ended.set()
+
+
+class Talk:
+    """A conversation, as far as a pool knows it."""
+
+    def __init__(self, session: str = "") -> None:
+        self.session, self.is_busy = session, False
+        self.turn = mock.Mock(is_over=False)
+        self.updates: list[Any] = []
+
+    def update(self, update: Any) -> None:
+        self.updates.append(update)
+
+
+class PoolTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        patch = mock.patch.object(pool, "Runner", Runner)
+        patch.start()
+        self.addCleanup(patch.stop)
+        cli: Any = mock.Mock()
+        cli.retry.side_effect = lambda line: mock.Mock(attempt=1, status="503")
+        self.pool = Pool(Launch((), processes=2), cli)
+
+    async def asyncTearDown(self) -> None:
+        self.pool.stop_watching()
+
+    def place(self, talk: Talk) -> Place:
+        return self.pool.place_of(talk)  # type: ignore[arg-type]
+
+    async def test_a_new_conversation_goes_where_the_fewest_are_and_stays_there(self) -> None:
+        talks = [Talk() for _ in range(5)]
+        first = [self.place(talk) for talk in talks]
+        self.assertEqual(sorted(len(place) for place in set(first)), [2, 3])
+        self.pool.leave(talks[1])  # type: ignore[arg-type]
+        self.pool.leave(talks[3])  # type: ignore[arg-type]
+        again = [self.place(talks[number]) for number in (0, 2, 4)]
+        self.assertEqual(again, [first[0]] * 3)
+        self.assertIs(self.place(Talk()), first[1])
+
+    async def test_what_a_process_says_is_heard_by_its_own_conversations_alone(self) -> None:
+        mine, other = Talk("the same id"), Talk("the same id")
+        self.assertIsNot(self.place(mine), self.place(other))
+        self.place(mine).update("the same id", {"said": 1})
+        self.assertEqual((mine.updates, other.updates), ([{"said": 1}], []))
+        self.place(mine).logged("Attempt 1 failed")
+        mine.turn.retried.assert_called_once_with(1, "503")
+        other.turn.retried.assert_not_called()
+
+    async def test_a_large_process_is_ended_while_another_is_at_work(self) -> None:
+        resting, busy = Talk(), Talk()
+        busy.is_busy = True
+        with mock.patch.multiple(idle, LARGE=100, IDLE=0.01):
+            for talk in (busy, resting):
+                with self.place(talk).using():
+                    pass
+            runners: list[Any] = [self.place(talk).runner for talk in (resting, busy)]
+            await asyncio.wait_for(runners[0].ended.wait(), PATIENCE)
+        self.assertFalse(runners[1].ended.is_set())
+        # It comes back to the same place.
+        self.assertIs(self.place(resting).runner, runners[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
