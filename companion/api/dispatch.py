@@ -6,7 +6,7 @@ from typing import Any, Mapping
 
 from aiohttp import web
 
-from ..agent.failure import INTERNAL_ERROR, VALIDATION_ERROR, AgentError
+from ..agent.failure import INTERNAL_ERROR, AgentError
 from ..base import http_server
 from ..base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
 from ..base.jsonrpc import RpcError
@@ -24,6 +24,7 @@ from .refusal import (
     UNAUTHORIZED,
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
+    no_json,
     of_agent,
     of_server,
 )
@@ -192,7 +193,7 @@ async def _fields(
         body = await http_server.read_json(request, MAX_BODY, memory)
         return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
     except RpcError as error:
-        raise Refusal(VALIDATION_ERROR, "body_no_json", reason=error.message) from None
+        raise no_json(error.message) from None
 
 
 async def _send(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Mapping
 
 from ..agent import failure
 from ..agent.failure import AgentError
 from ..agent.sentence import Sentence, said
 from ..base import http_server
+from ..base.jsonrpc import TOO_DEEP
 from .texts import say
 
 # Beyond the codes of the agent.
@@ -72,6 +74,10 @@ KINDS: Mapping[str, tuple[int, str]] = {
 }
 
 
+# Where a parser of JSON says that it could not go on.
+PLACE = re.compile(r"line (\d+) column (\d+)")
+
+
 class Refusal(Exception):
     """`code` is a key of KINDS, `key` one of the texts (the code's own where it is empty), `more`
     the members that the answer has beside those of every error; `values` go into the text.
@@ -101,6 +107,16 @@ def of_agent(error: AgentError) -> Refusal:
     """What the agent's error is to a client; what the agent said in `details` goes along."""
     more = {"details": error.details} if error.details else {}
     return Refusal(error.code, more=more, reason=error.message)
+
+
+def no_json(why: str) -> Refusal:
+    """A body that is none; `why` is the parser's sentence, which is in English."""
+    found = PLACE.search(why)
+    if found:
+        line, column = found.groups()
+        return Refusal(failure.VALIDATION_ERROR, "body_no_json_at", line=line, column=column)
+    key = {TOO_DEEP: "body_deep"}.get(why, "body_no_utf8" if "UTF-8" in why else "body_no_json")
+    return Refusal(failure.VALIDATION_ERROR, key)
 
 
 NOT_HTTP = Refusal(failure.VALIDATION_ERROR, "no_http")

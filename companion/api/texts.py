@@ -101,8 +101,20 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Expected the body to be a JSON object.",
     ),
     "body_no_json": (
-        "请求参数错误：请求体不是有效的 JSON（{reason}）",
-        "The body is no JSON. {reason}",
+        "请求参数错误：请求体不是有效的 JSON",
+        "Expected the body to be JSON; it is none.",
+    ),
+    "body_no_json_at": (
+        "请求参数错误：请求体从第 {line} 行第 {column} 列起不是有效的 JSON",
+        "Expected the body to be JSON; it is none from line {line}, column {column} on.",
+    ),
+    "body_no_utf8": (
+        "请求参数错误：请求体不是有效的 UTF-8 文本",
+        "Expected the body to be valid text in UTF-8.",
+    ),
+    "body_deep": (
+        "请求参数错误：请求体的 JSON 嵌套过深",
+        "Expected JSON that is nested less deeply.",
     ),
     "no_multipart": (
         "请求的 Content-Type 必须是 multipart/form-data",

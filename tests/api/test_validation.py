@@ -126,6 +126,29 @@ class Bodies(ApiTest):
         reply = self.ask("POST", "/read-file", {}, {"Accept-Language": ""})
         self.assertEqual(reply["message"], "请求参数错误：缺少字段 path")
 
+    def test_a_refusal_in_chinese_has_no_english_sentence_in_it(self) -> None:
+        deep = b'{"path":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+        for path, body in (
+            ("/read-file", b"{"),
+            ("/read-file", b'"ends within'),
+            ("/read-file", b"\xff"),
+            ("/read-file", deep),
+            ("/chat", b'{"message": " "}'),
+            ("/chat", b'{"message": "/init"}'),
+            ("/chat", b'{"message": "hello", "sessionId": "x"}'),
+            ("/chat", b'{"message": "hello"}'),
+            ("/cancel", b'{"sessionId": "x"}'),
+            ("/tool-confirmation", b'{"callId": "x", "outcome": "cancel"}'),
+            ("/auth/config", b'{"authType": "gemini-api-key"}'),
+            ("/auth/google-login", b"{}"),
+            ("/auth/google-login", b'{"code": "x"}'),
+        ):
+            with self.subTest(path=path, body=body[:40]):
+                message = self.ask("POST", path, body, {"Accept-Language": "zh"})["message"]
+                self.assertRegex(message, "[\u4e00-\u9fff]")
+                # Names and words of programs may stand there, and no two English words.
+                self.assertNotRegex(message, "[a-z]{2,} [a-z]{2,}")
+
 
 class Talk(ApiTest):
     """What can be refused without an agent."""

@@ -32,6 +32,7 @@ from typing import Any, Callable
 from agent_case import HERE, PROGRAM, ROOT
 from api_case import ApiCase
 from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.api.access import Access
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
 
 sys.path.insert(0, ROOT)
@@ -71,7 +72,7 @@ def axe() -> str:
 @unittest.skipUnless(program(), "no Chromium found: put one into PATH")
 class PageCase(ApiCase):
     # Seconds that a page may take to come back, on a busy machine.
-    api: dict[str, Any] = {"grace": 20.0}
+    api: dict[str, Any] = {"grace": 20.0, "access": Access(has_read_only_token=True)}
     browser: Browser
     shared = ExitStack()
 

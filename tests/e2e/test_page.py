@@ -279,10 +279,10 @@ class Many(PageCase):
     async def test_earlier_messages_are_shown_on_demand_where_they_belong(self) -> None:
         self.model.will_play("", ["Yes."])
         page = await self.page()
+        session = await page.evaluate("sessionStorage.getItem('session')")
         for number in range(22):
-            await self.say(page, f"question {number}")
-            await expect(page.locator(".usage")).to_have_count(number + 1)
-            await expect(page.locator("#send")).to_be_visible()
+            asked = {"message": f"question {number}", "sessionId": session}
+            self.assertEqual((await self.post("/chat", asked)).status, 200)
         await page.reload()
         await expect(page.locator(".mine")).to_have_count(20)
         await page.click("#earlier-button")
@@ -560,6 +560,22 @@ class Token(PageCase):
         self.assertEqual(
             (await self.count(page, "#token-form"), await self.count(page, "#composer")), (0, 1)
         )
+
+    @on_loop
+    async def test_one_that_only_reads_shows_what_is_said_and_offers_nothing_else(self) -> None:
+        self.model.will_play("apples", ["Red."])
+        one = await self.page()
+        with open(self.server.read_only_file) as file:
+            page = await self.open(f"{self.server.url}/#token={file.read().strip()}")
+        await expect(page.locator("#composer")).to_be_hidden()
+        await expect(page.locator("#state")).to_contain_text("only")
+        await self.say(one, "apples")
+        await page.click("text=apples")
+        await expect(page.locator(".prose")).to_have_text(["Red."])
+        await self.say(one, "apples")
+        await expect(page.locator(".prose")).to_have_text(["Red.", "Red."])
+        await expect(page.locator(".trouble")).to_have_count(0)
+        await self.assert_accessible(page)
 
 
 class ComingBack(PageCase):

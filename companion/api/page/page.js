@@ -30,6 +30,8 @@ const chats = new Map();
 let chat = null;
 // The CLIs that the server offers.
 let agents = [];
+// Whether the server's second token was given.
+let mayOnlyRead = false;
 
 /** The CLI of the conversation that is looked at, or the one that was chosen for the next. */
 function agent() {
@@ -59,11 +61,12 @@ async function showAgents() {
 /** What is to be seen of a conversation beside its messages. */
 function update(which) {
   if (which !== chat) return;
-  const { info, isBusy, state, isUrgent, first } = chat;
+  const isBusy = which.isBusy || mayOnlyRead;
+  const { info, state, isUrgent, first } = chat;
   find("state").textContent = state;
   document.title = `${isUrgent ? "● " : ""}${info.title ? `${info.title} – ` : ""}${TITLE}`;
-  find("send").hidden = isBusy;
-  find("stop").hidden = !isBusy;
+  find("send").hidden = which.isBusy;
+  find("stop").hidden = !which.isBusy;
   find("stop").disabled = false;
   find("workspace").disabled = isBusy;
   find("workspace").value = find("workspace").title = info.workspacePath;
@@ -75,6 +78,14 @@ function update(which) {
   find("earlier-button").hidden = !first;
 }
 
+/** The token opens what was said, and nothing else. */
+function onlyRead(why) {
+  mayOnlyRead = true;
+  for (const id of ["composer", "new", "account-button"]) find(id).hidden = true;
+  for (const id of ["workspace", "agent", "model", "mode"]) find(id).disabled = true;
+  find("state").textContent = why;
+}
+
 /** Where what was refused belongs to: the conversation that is looked at, or another one. */
 function fail(error, where = chat) {
   const shown = error instanceof wire.Lost ? { message: say("lost") } : error;
@@ -83,6 +94,8 @@ function fail(error, where = chat) {
   } else if (error.code === "UNAUTHORIZED") {
     wire.forgetToken();
     wantToken(say("tokenRefused"));
+  } else if (error.code === "READ_ONLY" && !mayOnlyRead) {
+    onlyRead(error.message);
   } else if (where) {
     where.fail(shown);
   } else {
@@ -152,7 +165,7 @@ async function showModels() {
   const asked = chat;
   const { model } = asked.info;
   fillModels(model, model ? [{ id: model }] : []);
-  if (asked.isBusy) return;
+  if (asked.isBusy || mayOnlyRead) return;
   const { current, models } = await asked.models();
   if (asked === chat) fillModels(current, models);
 }
