@@ -21,7 +21,7 @@ from .failure import GEMINI_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, n
 from .outcomes import Approvals
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
-from .resumption import as_resource
+from .resumption import as_resources
 from .sentence import Words, sentence
 from .session_opener import SessionOpener
 from .slash_commands import SlashCommand
@@ -265,7 +265,8 @@ class Conversation:
         if self._is_cancelled:
             turn.cancel()
         reminders = [it for it in (self._reminder, _undone(self._wanted)) if it]
-        turn.start([*map(as_resource, reminders), *said.parts], self._warnings())
+        parts = [*as_resources(reminders), *said.parts]
+        turn.start(parts, self._warnings())
         self._transcript.write_soon()
         if not turn.is_over and reminders:
             # One that was cancelled before has reminded nobody.

@@ -11,7 +11,7 @@ import json
 import os
 from contextlib import suppress
 from datetime import timezone
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 from ..base import private_files
 from . import events
@@ -62,9 +62,15 @@ def as_text(history: History) -> str:
     return INTRODUCTION + text[-MAX_TEXT:] if text else ""
 
 
-def as_resource(text: str) -> dict[str, Any]:
-    """A part of a message, which arrives as it is."""
-    resource = {"uri": "file:///conversation", "mimeType": "text/plain", "text": text}
+def as_resources(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Parts before those of a message, which arrive as they are."""
+    parts = [_resource(number, text) for number, text in enumerate(texts, 1)]
+    # The CLI joins the names of resources with the words that follow.
+    return [*parts, {"type": "text", "text": "\n\n"}] if parts else []
+
+
+def _resource(number: int, text: str) -> dict[str, Any]:
+    resource = {"uri": f"file:///conversation-{number}", "mimeType": "text/plain", "text": text}
     return {"type": "resource", "resource": resource}
 
 

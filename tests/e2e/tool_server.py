@@ -21,7 +21,8 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "tools/list":
         return {"tools": TOOLS}
     if method == "tools/call":
-        text = json.dumps([params["name"], params["arguments"]])
+        # No JSON as a whole: the CLI would take it for more than a text.
+        text = params["name"] + " " + json.dumps(params["arguments"])
         return {"content": [{"type": "text", "text": text}]}
     return {}
 
