@@ -17,6 +17,7 @@ const TITLE = document.title;
 const NARROW = matchMedia("(max-width: 40rem)");
 const MODES = {
   default: "modeDefault", plan: "modePlan", autoEdit: "modeAutoEdit", yolo: "modeYolo",
+  "auto-edit": "modeAutoEdit",
 };
 
 const stored = sessionStorage;
