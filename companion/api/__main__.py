@@ -94,10 +94,10 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
         return
     print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
     print(f"Its token is in {server.token_file}.")
-    if asked.read_only_token:
-        print(f"A token that reads only is in {server.read_only_file}.")
     # Behind the "#", which no browser sends to a server.
     print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
+    if asked.read_only_token:
+        print(f"A token that only reads is in {server.read_only_file}.", flush=True)
 
 
 def _settings(asked: argparse.Namespace, folder: str) -> Settings:

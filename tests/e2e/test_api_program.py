@@ -61,7 +61,7 @@ class ProgramCase(unittest.TestCase):
         if process.stdout is None:
             raise AssertionError("there is no output")
         self.told = "".join(process.stdout.readline() for _ in range(3))
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]{43})", self.told)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)/#token=([\w-]{43})", self.told)
         if found is None:
             raise AssertionError(self.told + str(process.communicate(timeout=PATIENCE)))
         self.port, self.token = int(found.group(1)), found.group(2)
