@@ -62,7 +62,13 @@ class Chat(PageCase):
         self.assertEqual(self.read("a.txt"), content)
         self.assertEqual(await self.count(page, ".question"), 0)
         self.assertEqual(await self.text(page, ".call .status"), "done")
+        await page.click(".changes summary")
+        await expect(page.locator(".changed li")).to_contain_text("as this turn left it")
         await self.assert_sound(page)
+        await page.click(".changed button")
+        await expect(page.locator(".changed li")).to_contain_text("as it was before")
+        await expect(page.locator(".changed button")).to_have_count(0)
+        self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
 
     @on_loop
     async def test_what_is_rejected_is_not_written(self) -> None:

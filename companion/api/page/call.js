@@ -11,6 +11,8 @@ import { post } from "./wire.js";
 const REACH = { proceed_once: 0, modify_with_editor: 1, cancel: 3 };
 const byReach = (one, other) => (REACH[one.outcome] ?? 2) - (REACH[other.outcome] ?? 2);
 const MODIFY = "modify_with_editor";
+// The tools of the CLIs that write files; another one is known by the difference that it asks about.
+const EDITS = new Set(["write_file", "replace", "edit"]);
 
 /** Whether a field for text gives it back as it is, and hides nothing of it. */
 function isEditable(text) {
@@ -23,6 +25,8 @@ export class Call {
   constructor(parent, decisions, { displayName, name, description, args }) {
     this.decisions = decisions;
     this.name = displayName || name;
+    this.isEdit = EDITS.has(name);
+    this.hasEdited = false;
     this.status = make("span", { class: "status" }, say("called"));
     const what = make("span", { class: "what" }, visible(description));
     this.args = folded("args", say("args"));
@@ -139,6 +143,7 @@ export class Call {
   }
 
   showDiff(diff) {
+    this.isEdit = true;
     this.shown = figureOf(diff);
     this.box.append(this.shown);
   }
@@ -147,6 +152,7 @@ export class Call {
     this.settle();
     this.showArgs(args);
     this.stand(success ? "completed" : "failed", error || "");
+    this.hasEdited = success && this.isEdit;
     if (!success && error) this.box.append(make("p", { class: "why" }, visible(error)));
     const text = displayResult || result;
     if (text && text !== error) this.box.append(folded("result", say("result"), block(text)));

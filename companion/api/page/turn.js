@@ -2,6 +2,7 @@
 
 import { enclosed } from "./attached.js";
 import { Call } from "./call.js";
+import { changes } from "./changes.js";
 import { folded, make } from "./dom.js";
 import { Prose } from "./markdown.js";
 import { say } from "./texts.js";
@@ -41,6 +42,7 @@ export class Turn {
   }
 
   show({ type, data }) {
+    this.ids = data;
     const known = {
       content: () => this.prose().add(data.text),
       thought: () => this.think(data),
@@ -114,6 +116,8 @@ export class Turn {
   end() {
     this.fresh();
     for (const call of this.calls.values()) call.settle();
+    const edited = [...this.calls.values()].some(({ hasEdited }) => hasEdited);
+    if (edited) this.answer.append(changes(this.ids));
     this.answer.setAttribute("aria-busy", "false");
   }
 }
