@@ -64,6 +64,7 @@ class Chat(PageCase):
         self.assertEqual(await self.text(page, ".call .status"), "done")
         await page.click(".changes summary")
         await expect(page.locator(".changed li")).to_contain_text("as this turn left it")
+        await expect(page.locator("#to-end")).to_be_hidden()
         await self.assert_sound(page)
         await page.click(".changed button")
         await expect(page.locator(".changed li")).to_contain_text("as it was before")

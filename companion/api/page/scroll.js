@@ -16,12 +16,17 @@ export class Scroll {
       if (target.closest("summary")) this.follow(false);
     });
     find("to-end").addEventListener("click", () => this.toEnd());
-    const sizes = new ResizeObserver(() => this.isFollowing && this.toEnd());
+    const sizes = new ResizeObserver(() => this.resized());
     for (const each of [this.box, find("log")]) sizes.observe(each);
   }
 
   get rest() {
     return this.box.scrollHeight - this.box.clientHeight - this.box.scrollTop;
+  }
+
+  resized() {
+    if (this.isFollowing) this.toEnd();
+    else if (this.rest < 1) this.follow(true);
   }
 
   // Only moving up stops it: what has grown since the last event says nothing about the reader. A box
