@@ -13,31 +13,25 @@ from ..base.background import in_thread
 from ..base.folder_lock import FolderLock
 from . import events, failure, outcomes, prompt
 from .account import Account
-from .attachments import Attachments
-from .backend import AgentInfo, Backend, make_cli
+from .backend import Backends, make_cli
 from .checkpoints import FileChange
 from .clis import CLIS
 from .conversation import Conversation, Models, SessionInfo
-from .conversations import Conversations
+from .conversations import Conversations, end_of
 from .event_feed import EventFeed
 from .failure import AgentError
 from .past_turns import on_disk
-from .pool import ProcessInfo
 from .runner import Launch
 from .sentence import sentence
 from .slash_commands import SlashCommand
 from .tool_servers import ToolServer
-from .transcripts import Page, PastTurn, Transcripts
+from .transcripts import Transcripts
 from .turn import Limits, Turn
 
 NOT_TRUSTED = sentence(
     "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
     " them."
 )
-# Seconds in which a cancelled turn ends its commands, with some to spare.
-ENDING = 2.0
-# Seconds between two looks at whether turns still run.
-LOOKING = 0.05
 
 
 @dataclass(frozen=True)
@@ -70,8 +64,8 @@ class Info:
 
 
 class Agent:
-    """Made and used inside of one running loop; ended with `stop`. `account` says who the user is
-    to the usual CLI.
+    """Made and used inside of one running loop; ended with `stop`. `backends` are the CLIs that are
+    offered, `conversations` those that there are, `feed` tells all that happens in them.
 
     Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. Processes are
     started when they are first needed, and again after they died. It is the one way into the room,
@@ -83,80 +77,43 @@ class Agent:
         self._limits = options.limits
         self._trusts_workspaces = options.trusts_workspaces
         self._lock = FolderLock(options.state)
-        self._usual = options.launch.agent
         clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
         self.feed = EventFeed()
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
-        self._conversations = Conversations(transcripts, clis, self.feed)
-        self._backends = {
-            each.agent: Backend(each, clis[each.agent], options.state, self._conversations)
-            for each in (options.launch, *options.others)
-        }
+        self.conversations = Conversations(transcripts, clis, self.feed)
+        launches = (options.launch, *options.others)
+        self.backends = Backends(launches, clis, options.state, self.conversations)
 
     async def load(self) -> None:
         """Take up the conversations that are on disk; before anything else, if at all. From now on
         until `stop` no other agent can. Raises FolderInUse, OSError."""
         await in_thread(self._lock.acquire)
-        await self._conversations.load()
+        await self.conversations.load()
 
     # The CLIs and their processes.
 
-    def agents(self) -> tuple[AgentInfo, ...]:
-        """Those that are offered, the usual one first. Starts none."""
-        return tuple(it.info(it.cli.id == self._usual) for it in self._backends.values())
-
     @property
     def account(self) -> Account:
-        return self.account_of(None)
-
-    def account_of(self, agent: str | None) -> Account:
-        """Who the user is to the CLI with this id, None for the usual one. Raises AgentError."""
-        return self._backend(agent).account
-
-    @property
-    def processes(self) -> tuple[ProcessInfo, ...]:
-        """All that run."""
-        return tuple(each for it in self._backends.values() for each in it.pool.running)
+        """Who the user is to the usual CLI."""
+        return self.backends[None].account
 
     def info(self) -> Info:
         """Never starts it."""
-        pool = self._backend(None).pool
+        pool = self.backends[None].pool
         for first in pool.running:
             return Info(first.version, first.pid, pool.starts)
         return Info(None, None, pool.starts)
 
-    def can_start(self) -> bool:
-        """Whether each CLI runs, or its program is there to be started."""
-        return all(backend.can_start for backend in self._backends.values())
-
     async def prepare(self) -> None:
         """Start the usual CLI now, so that the first message need not wait for it."""
-        await self._backend(None).pool.prepare(self.account.credentials)
+        await self.backends[None].pool.prepare(self.account.credentials)
 
     async def stop(self) -> None:
         """Cancel what runs and end the processes, within about eight seconds."""
-        await self.end_turns()
-        await asyncio.gather(*(backend.stop() for backend in self._backends.values()))
-        await self._conversations.write()
+        await self.conversations.end_turns()
+        await asyncio.gather(*(backend.stop() for backend in self.backends))
+        await self.conversations.write()
         self._lock.release()
-
-    async def finish_turns(self, seconds: float) -> None:
-        """Wait until no turn runs, for so long at most."""
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while self._conversations.is_busy and loop.time() < ends:
-            await asyncio.sleep(LOOKING)
-
-    async def end_turns(self) -> None:
-        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
-        the CLI ends the commands of its tools, which it leaves behind when it is just ended."""
-        turns = [turn for turn in self._conversations.turns if not turn.is_over]
-        ends = [asyncio.ensure_future(_end_of(turn)) for turn in turns]
-        self.cancel()
-        if ends:
-            _done, late = await asyncio.wait(ends, timeout=ENDING)
-            for each in late:
-                each.cancel()
 
     # Chat.
 
@@ -195,7 +152,7 @@ class Agent:
 
     def turn(self, turn_id: str) -> Turn | None:
         """The running or last turn of a conversation, by its id."""
-        return next((turn for turn in self._conversations.turns if turn.id == turn_id), None)
+        return next((turn for turn in self.conversations.turns if turn.id == turn_id), None)
 
     def confirm(
         self,
@@ -213,11 +170,11 @@ class Agent:
         """
         if outcome not in outcomes.OUTCOMES:
             raise failure.not_among(outcomes.OUTCOMES, outcome)
-        self._conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
+        self.conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
 
     def confirmations(self) -> tuple[events.Event, ...]:
         """The events of all calls that wait for a decision."""
-        return tuple(event for turn in self._conversations.turns for event in turn.confirmations)
+        return tuple(event for turn in self.conversations.turns for event in turn.confirmations)
 
     def cancel(self, session_id: str | None = None) -> int:
         """End the turn of a conversation, or all turns; how many there were. A message that waits
@@ -225,13 +182,13 @@ class Agent:
 
         Code: SESSION_NOT_FOUND.
         """
-        return self._conversations.cancel(session_id)
+        return self.conversations.cancel(session_id)
 
     # Conversations and models.
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """All conversations, the last used one last."""
-        return tuple(conversation.info for conversation in self._conversations)
+        return tuple(conversation.info for conversation in self.conversations)
 
     async def new_session(
         self,
@@ -263,13 +220,9 @@ class Agent:
 
     async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
         """What the agent offers in a conversation to be said as `/name`."""
-        conversation = self._conversations.known(session_id)
+        conversation = self.conversations.known(session_id)
         await self._connect(conversation)
         return await conversation.commands()
-
-    def attachments(self, session_id: str) -> Attachments:
-        """Those of a conversation. Code: SESSION_NOT_FOUND."""
-        return self._conversations.known(session_id).attachments
 
     async def set_model(
         self,
@@ -293,7 +246,7 @@ class Agent:
     ) -> SessionInfo:
         """Change what is given. Codes: SESSION_NOT_FOUND; VALIDATION_ERROR for what the agent does
         not offer; SESSION_BUSY while a turn runs."""
-        conversation = self._conversations.known(session_id)
+        conversation = self.conversations.known(session_id)
         given = {"model": model, "mode": mode}
         wanted = {what: name for what, name in given.items() if name is not None}
         if wanted:
@@ -303,76 +256,54 @@ class Agent:
             conversation.set_title(title)
         return conversation.info
 
-    def check_session(self, session_id: str) -> None:
+    def conversation(self, session_id: str) -> Conversation:
         """Code: SESSION_NOT_FOUND."""
-        self._conversations.known(session_id)
-
-    async def page(self, session_id: str, limit: int, before: str | None) -> Page | None:
-        """The last `limit` turns of a conversation; those before the turn `before`, where that is
-        given, and None where there is no such turn. Code: SESSION_NOT_FOUND."""
-        return await self._conversations.known(session_id).past.page(limit, before)
-
-    async def since(self, session_id: str, turn_id: str) -> tuple[PastTurn, ...] | None:
-        """The turn of a conversation and those that follow it; None where there is no such turn.
-        Code: SESSION_NOT_FOUND."""
-        return await self._conversations.known(session_id).past.since(turn_id)
+        return self.conversations.known(session_id)
 
     async def changed_files(self, session_id: str, turn_id: str) -> list[FileChange] | None:
         """What a turn made of files, and where that stands; None where there is no such turn. Code:
         SESSION_NOT_FOUND."""
-        conversation = self._conversations.known(session_id)
+        conversation = self.conversations.known(session_id)
         files = await on_disk(partial(conversation.checkpoints.files, turn_id))
         return files if files or await conversation.past.since(turn_id) else None
 
     async def undo(self, session_id: str, turn_id: str) -> list[FileChange] | None:
         """Put back the files that are still as a turn left them; all of its files, as they stand
         then, or None where there is no such turn. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
-        conversation = self._conversations.known(session_id)
+        conversation = self.conversations.known(session_id)
         files = await conversation.undo(turn_id)
         return files if files or await conversation.past.since(turn_id) else None
 
     async def remove_when_over(self, session_id: str) -> None:
         """The same as `remove` once its turn, which was cancelled, is over."""
-        turn = self._conversations.known(session_id).turn
+        turn = self.conversations.known(session_id).turn
         if turn is not None:
-            await _end_of(turn)
+            await end_of(turn)
         await self.remove(session_id)
 
     async def remove(self, session_id: str) -> None:
         """Delete a conversation for good. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
-        conversation = self._conversations.known(session_id)
-        await self._conversations.remove(session_id)
-        if conversation.cli.id in self._backends:
-            self._backends[conversation.cli.id].pool.leave(conversation)
-
-    def _backend(self, agent: str | None) -> Backend:
-        """Raises AgentError, code VALIDATION_ERROR."""
-        found = self._backends.get(agent or self._usual)
-        if found is None:
-            told = sentence(
-                "This server does not offer the agent {got}; it offers {offered}.",
-                got=repr(agent),
-                offered=", ".join(self._backends),
-            )
-            raise AgentError(failure.VALIDATION_ERROR, told)
-        return found
+        conversation = self.conversations.known(session_id)
+        await self.conversations.remove(session_id)
+        for backend in self.backends:
+            backend.pool.leave(conversation)
 
     def _find(
         self, workspace: str, session_id: str | None, new: bool, agent: str | None
     ) -> Conversation:
         """Raises AgentError, also where its CLI is not offered."""
-        self._backend(agent)
-        return self._conversations.find(workspace, session_id, new, agent, self._usual)
+        self.backends[agent]
+        return self.conversations.find(workspace, session_id, new, agent, self.backends.usual)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
-        backend = self._backend(conversation.cli.id)
+        backend = self.backends[conversation.cli.id]
         backend.account.learn(body)
         backend.pool.place_of(conversation).idle.used()
 
     async def _connect(self, conversation: Conversation) -> None:
         """See to a session of the conversation, whose turn may be running. Raises AgentError."""
-        backend = self._backend(conversation.cli.id)
-        self._conversations.remember(conversation)
+        backend = self.backends[conversation.cli.id]
+        self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)
         try:
             with place.using():
@@ -383,13 +314,8 @@ class Agent:
             raise
         finally:
             if not conversation.has_begun:
-                self._conversations.forget(conversation)
+                self.conversations.forget(conversation)
                 backend.pool.leave(conversation)
         # Somebody else's attempt may have failed before.
-        self._conversations.restore(conversation)
+        self.conversations.restore(conversation)
         place.enter(conversation)
-
-
-async def _end_of(turn: Turn) -> None:
-    async for _event in turn.events():
-        pass

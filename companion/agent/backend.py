@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Iterator, Mapping, Sequence
 
 from ..base import private_files
 from .account import Account
@@ -11,9 +12,11 @@ from .auth import Store
 from .cli import Cli
 from .clis import CLIS, USUAL
 from .conversations import Conversations
+from .failure import VALIDATION_ERROR, AgentError
 from .pool import Pool, ProcessInfo
 from .program import is_there
 from .runner import Launch
+from .sentence import sentence
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,48 @@ class Backend:
 def _folder(state: str, id: str) -> str:
     """Gemini CLI's things lie in the engine's folder itself, where they were first."""
     return state if id == USUAL else os.path.join(state, id)
+
+
+class Backends:
+    """Those that are offered, the usual one first, whose id is `usual`."""
+
+    def __init__(
+        self,
+        launches: Sequence[Launch],
+        clis: Mapping[str, Cli],
+        state: str,
+        conversations: Conversations,
+    ) -> None:
+        self.usual = launches[0].agent
+        self._by_id = {
+            each.agent: Backend(each, clis[each.agent], state, conversations) for each in launches
+        }
+
+    def __iter__(self) -> Iterator[Backend]:
+        return iter(self._by_id.values())
+
+    def __getitem__(self, agent: str | None) -> Backend:
+        """By the CLI's id, the usual one for None. Raises AgentError, code VALIDATION_ERROR."""
+        found = self._by_id.get(agent or self.usual)
+        if found is None:
+            told = sentence(
+                "This server does not offer the agent {got}; it offers {offered}.",
+                got=repr(agent),
+                offered=", ".join(self._by_id),
+            )
+            raise AgentError(VALIDATION_ERROR, told)
+        return found
+
+    def infos(self) -> tuple[AgentInfo, ...]:
+        """Starts none."""
+        return tuple(it.info(it.cli.id == self.usual) for it in self)
+
+    @property
+    def processes(self) -> tuple[ProcessInfo, ...]:
+        """All that run."""
+        return tuple(each for it in self for each in it.pool.running)
+
+    @property
+    def can_start(self) -> bool:
+        """Whether each CLI runs, or its program is there to be started."""
+        return all(backend.can_start for backend in self)

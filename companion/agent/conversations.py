@@ -26,6 +26,10 @@ from .turn import Turn
 MAX_CONVERSATIONS = 2000
 # Seconds that the disk gets at the end.
 WRITING = 5.0
+# Seconds in which a cancelled turn ends its commands, with some to spare.
+ENDING = 2.0
+# Seconds between two looks at whether turns still run.
+LOOKING = 0.05
 
 
 class Conversations:
@@ -80,6 +84,23 @@ class Conversations:
         for conversation in busy:
             conversation.cancel()
         return len(busy)
+
+    async def finish_turns(self, seconds: float) -> None:
+        """Wait until no turn runs, for so long at most."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        while self.is_busy and loop.time() < ends:
+            await asyncio.sleep(LOOKING)
+
+    async def end_turns(self) -> None:
+        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
+        the CLI ends the commands of its tools, which it leaves behind when it is just ended."""
+        ends = [asyncio.ensure_future(end_of(turn)) for turn in self.turns if not turn.is_over]
+        self.cancel()
+        if ends:
+            _done, late = await asyncio.wait(ends, timeout=ENDING)
+            for each in late:
+                each.cancel()
 
     def known(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""
@@ -179,6 +200,12 @@ class Conversations:
         if len(asking) != 1:
             raise failure.no_call(call_id)
         return asking[0]
+
+
+async def end_of(turn: Turn) -> None:
+    """Wait until it is over."""
+    async for _event in turn.events(turn.last_number):
+        pass
 
 
 def _summaries(

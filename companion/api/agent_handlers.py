@@ -9,7 +9,9 @@ from .handler_types import Answer, Inputs, Services
 async def agents(services: Services, inputs: Inputs) -> Answer:
     """The CLIs that conversations can be held with, what they can do, and the processes of each
     that run. Starts none."""
-    return Answer("agents_told", {"agents": [_as_json(it) for it in services.agent.agents()]})
+    return Answer(
+        "agents_told", {"agents": [_as_json(it) for it in services.agent.backends.infos()]}
+    )
 
 
 def _as_json(info: AgentInfo) -> dict[str, object]:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 async def add(services: Services, inputs: Inputs) -> Answer:
     """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
     form. What it is counts by what it holds. A message tells its id in `attachments`."""
-    attachments = services.agent.attachments(inputs.fields["sessionId"])
+    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
     upload = await uploads.read(inputs)
     added = await _done(partial(attachments.add, upload.name, upload.data))
     return Answer("attachment_added", wire.attachment(added))
@@ -35,14 +35,14 @@ async def add(services: Services, inputs: Inputs) -> Answer:
 
 async def listed(services: Services, inputs: Inputs) -> Answer:
     """All that was uploaded to the conversation, in the order of names."""
-    found = await _done(services.agent.attachments(inputs.fields["sessionId"]).all)
+    found = await _done(services.agent.conversation(inputs.fields["sessionId"]).attachments.all)
     return Answer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
 
 
 async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
     """The bytes of an attachment, as they were uploaded."""
     fields = inputs.fields
-    attachments = services.agent.attachments(fields["sessionId"])
+    attachments = services.agent.conversation(fields["sessionId"]).attachments
     known = await _done(partial(attachments.get, fields["attachmentId"]))
     await http_server.take(inputs.memory, known.size)
     data = await _done(partial(attachments.read, known.id))
@@ -52,7 +52,7 @@ async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
     """Delete an attachment; messages that had it go on telling its name."""
-    attachments = services.agent.attachments(inputs.fields["sessionId"])
+    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
     await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
     return Answer("attachment_removed")
 

@@ -75,4 +75,4 @@ async def clear(services: Services, inputs: Inputs) -> Answer:
 
 def _account(services: Services, inputs: Inputs) -> Account:
     """Raises AgentError."""
-    return services.agent.account_of(inputs.fields.get("agent"))
+    return services.agent.backends[inputs.fields.get("agent")].account

@@ -119,7 +119,7 @@ class Metrics:
         running = core.GaugeMetricFamily("gemini_cli_running", "Processes that run.", labels=labels)
         memory = core.GaugeMetricFamily("gemini_cli_memory_bytes", "Their memory.", labels=labels)
         starts = core.CounterMetricFamily("gemini_cli_starts", "Their starts.", labels=labels)
-        for each in agent.agents():
+        for each in agent.backends.infos():
             running.add_metric([each.id], len(each.processes))
             memory.add_metric([each.id], sum(it.memory for it in each.processes))
             starts.add_metric([each.id], each.starts)

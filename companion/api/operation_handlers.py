@@ -17,7 +17,7 @@ async def readyz(services: Services, inputs: Inputs) -> Answer:
     """Whether a message would be taken: not while the server is about to end, nor where Gemini
     CLI cannot be started. Starts nothing."""
     services.admission.check()
-    if not services.agent.can_start():
+    if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
     return Answer("ready", {"status": "ok"})
 

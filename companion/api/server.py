@@ -123,7 +123,7 @@ class Server:
         """Take no new turns from now on, and wait for the end of those that run, for so long at
         most. All else goes on until `stop`."""
         self._admission.close()
-        await self.agent.finish_turns(seconds)
+        await self.agent.conversations.finish_turns(seconds)
 
     async def stop(self) -> None:
         """Take nobody any more, end the turns, the agent and what still runs, within about eight

@@ -153,7 +153,7 @@ class Service:
             logger.info("the API server listens at %s, for %s", server.url, workspace)
             self._told()
             if await end is Ending.QUIT:
-                await server.agent.end_turns()
+                await server.agent.conversations.end_turns()
                 _kill(_pids(server))
         finally:
             self.serving = None
@@ -202,7 +202,7 @@ def find(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pids(server: Server) -> list[int]:
-    return [process.pid for process in server.agent.processes]
+    return [process.pid for process in server.agent.backends.processes]
 
 
 def _kill(pids: Sequence[int]) -> None:

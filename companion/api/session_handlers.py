@@ -69,7 +69,8 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
     of a turn, is not given. The pieces of an answer are joined."""
     fields = inputs.fields
     before = fields.get("before")
-    page = await services.agent.page(fields["sessionId"], int(fields.get("limit", USUAL)), before)
+    past = services.agent.conversation(fields["sessionId"]).past
+    page = await past.page(int(fields.get("limit", USUAL)), before)
     if page is None and before is not None:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
     told = [_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
@@ -84,11 +85,11 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     # Before the transcript is read, so that nothing falls between.
     coming = services.agent.feed.follow(id, None)
     seen = inputs.request.headers.get(LAST_SEEN)
-    services.agent.check_session(id)
+    past = services.agent.conversation(id).past
     if seen is None:
         return await stream.follow(services, inputs, coming)
     place = stream.parts_of(seen)
-    turns = await services.agent.since(id, place[0])
+    turns = await past.since(place[0])
     told = list(_all(id, turns or ()))
     missed = _after(place, told)
     known = {event.turn_id: event.number for event in told}

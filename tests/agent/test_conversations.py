@@ -139,7 +139,7 @@ class WithoutACli(OnDisk):
 class CutOff(OnDisk):
     async def last(self, agent: Agent) -> list[Event]:
         """The events of the newest turn."""
-        page = await agent.page(ID, 1, None)
+        page = await agent.conversation(ID).past.page(1, None)
         assert page is not None
         return page.turns[-1].events
 
@@ -211,7 +211,7 @@ class WithSessions(OnDisk):
         self.written()
         agent = await self.started()
         opening = asyncio.ensure_future(agent.models(self.workspace, ID))
-        conversation = agent._conversations.known(ID)
+        conversation = agent.conversations.known(ID)
         while not conversation._opening.locked():
             await asyncio.sleep(0)
         with self.assertRaises(AgentError) as caught:
@@ -279,7 +279,7 @@ class WithSessions(OnDisk):
         await second.models(self.workspace, theirs.id)
         await second.stop()
         third = await self.started()
-        found = third._conversations.find(self.workspace, None, False, None, USUAL)
+        found = third.conversations.find(self.workspace, None, False, None, USUAL)
         self.assertNotEqual(found.id, theirs.id)
         self.assertIn(found.id, [info.id for info in third.sessions()])
 

@@ -142,7 +142,7 @@ class Lasting(AgentCase):
         # As it is on disk at that moment.
         self.state = shutil.copytree(self.state, self.state + " of the next")
         second = await self.started()
-        page = await second.page(turn.session_id, 1, None)
+        page = await second.conversation(turn.session_id).past.page(1, None)
         assert page is not None
         last = page.turns[-1].events[-1].body
         assert isinstance(last, events.Error)

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
 import terminus  # noqa: E402
-from cli import INTERRUPT  # noqa: E402
+from cli import INTERRUPT, GeminiCli  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import call  # noqa: E402
 from session import QUESTION  # noqa: E402
@@ -183,6 +183,8 @@ class Notes(session.Session):
 
 
 class TwoClis(session.Session):
+    other: GeminiCli
+
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()

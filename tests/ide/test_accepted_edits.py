@@ -25,7 +25,7 @@ def edit(
 ) -> Edit:
     before = of_bytes(old) if old is not None else Original("", exists=False)
     at = more.pop("at", time.time())
-    return Edit(7, f"/work/{name}", before, new, "Gemini CLI", at, ("/work",), RULES, **more)
+    return Edit(7, f"/shop/{name}", before, new, "Gemini CLI", at, ("/shop",), RULES, **more)
 
 
 class Saved(unittest.TestCase):
@@ -90,7 +90,7 @@ class Saved(unittest.TestCase):
     @unittest.skipIf(sys.platform == "win32", "links need rights there")
     def test_nothing_of_an_excluded_file_behind_a_link_is_saved(self) -> None:
         link = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "harmless.txt")
-        os.symlink("/work/key.pem", link)
+        os.symlink("/shop/key.pem", link)
         self.save(replace(edit(), path=link))
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -149,7 +149,7 @@ class Saved(unittest.TestCase):
     def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
         self.save(edit())
         (found,) = accepted_edits.load(self.folder)
-        folders = [("/work",), ("/",), ("/other", "/work"), ("/other",), ()]
+        folders = [("/shop",), ("/",), ("/other", "/work"), ("/other",), ()]
         self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
         self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])
 

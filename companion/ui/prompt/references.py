@@ -28,7 +28,7 @@ def reference(
     """The file, relative to the first of the folders that it is in, else by its whole path; `rows`
     are its first and last one, from 0. Raises NoReference.
 
-    >>> reference("/work/my file.py", ["/work"], (9, 11))
+    >>> reference("/home/ann/my file.py", ["/home/ann"], (9, 11))
     '@my\\\\ file.py#L10-12'
     """
     if CONTROL.search(path):
