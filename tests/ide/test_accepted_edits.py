@@ -149,7 +149,7 @@ class Saved(unittest.TestCase):
     def test_one_of_an_earlier_run_is_of_the_windows_that_may_be_its_own(self) -> None:
         self.save(edit())
         (found,) = accepted_edits.load(self.folder)
-        folders = [("/shop",), ("/",), ("/other", "/work"), ("/other",), ()]
+        folders = [("/shop",), ("/",), ("/other", "/shop"), ("/other",), ()]
         self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
         self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])
 
