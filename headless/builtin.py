@@ -345,6 +345,23 @@ def reopen_last_file(window: Any) -> None:
 
 
 @_command("window")
+def prompt_add_folder(window: Any) -> None:
+    """Ask for a folder, in words where a real one has the system's dialog, and add it."""
+
+    def done(text: str) -> None:
+        path = os.path.abspath(os.path.expanduser(text.strip()))
+        if not text.strip() or not os.path.isdir(path):
+            window.editor.show_status(
+                window, "There is no folder %s." % (text.strip() or "without a name")
+            )
+        elif path not in window.folders:
+            window.add_folder(path)
+
+    window.ask(None, "input:input", {"on_done": done}).caption = "Folder to add"
+    window.editor.refocus()
+
+
+@_command("window")
 def toggle_side_bar(window: Any) -> None:
     window.shows["sidebar"] = not window.shows["sidebar"]
 

@@ -16,6 +16,11 @@ def lines(question: Any) -> List[str]:
     return [printable(line) for line in found]
 
 
+def line_of_bar(question: Any) -> int:
+    """Where the item under the bar stands among the lines."""
+    return int(question.highlighted) + (1 if question.caption else 0)
+
+
 def moved(question: Any, key: str) -> Optional[int]:
     """The item to which a key moves the bar, from 0; None for a key that moves nothing."""
     steps = {"up": -1, "k": -1, "down": 1, "j": 1}

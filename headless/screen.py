@@ -45,13 +45,19 @@ class Screen:
         rows = shutil.get_terminal_size().lines
         return max(4, rows - MESSAGES - len(keys) - min(len(panel), rows // 2) - 1)
 
+    def panel_room(self, keys: Sequence[str], has_proposal: bool) -> Optional[int]:
+        """How many lines of a list or a panel can be seen; None for all."""
+        rows = shutil.get_terminal_size().lines
+        return rows // 2 if has_proposal else max(4, rows - MESSAGES - len(keys) - 1)
+
     def draw(self, frame: Frame) -> None:
         size = shutil.get_terminal_size()
         # Without a proposal there is room for all that was said.
         room = self.room(frame.panel, frame.keys) if frame.proposal else 0
-        said = MESSAGES if room else MESSAGES + self.room(frame.panel, frame.keys)
+        others = room + len(frame.panel) + len(frame.keys) + 1
         top = [*frame.proposal[:room], *[""] * (room - len(frame.proposal))]
-        rest = [*frame.panel[: size.lines // 2], *_last(frame.messages, said), *frame.keys]
+        said = _last(frame.messages, max(MESSAGES, size.lines - others))
+        rest = [*frame.panel, *said, *frame.keys]
         lines = top + [cut(line, self.columns) for line in rest]
         if lines == self._shown and size == self._size:
             return
@@ -87,6 +93,9 @@ class Paper:
 
     def room(self, panel: Sequence[str], keys: Sequence[str]) -> int:
         return shutil.get_terminal_size().lines
+
+    def panel_room(self, keys: Sequence[str], has_proposal: bool) -> Optional[int]:
+        return None
 
     def draw(self, frame: Frame) -> None:
         before, self._shown = self._shown, frame

@@ -44,13 +44,16 @@ OTHER_COMMANDS = {
     "h": "show_edits",
     "s": "status",
 }
+# What moves within a long page, in pages; and by single lines, beside a proposal, too.
+PAGE_KEYS = {" ": 1, "page down": 1, "b": -1, "page up": -1}
+LINE_KEYS = {"down": 1, "up": -1}
 DECISIONS = {"a": "Accepted", "A": "Accepted", "r": "Rejected", "R": "Rejected", "l": "Released"}
 ELSEWHERE = "Closed by its CLI (decided in the terminal, or withdrawn)"
 REVIEW_KEYS = (
     "[n]ext [p]revious change  [k]eep  [d]rop  [u]ndo  [c]omment  [e]dit first  [space] [b]ack",
     "[a]ccept  [A]ccept, next  [r]eject  [R]eject with note  re[l]ease  ] [ other diffs",
 )
-KEYS = "[w]aiting  [h]istory  [o]pen a file  [s]tatus  [q]uit"
+KEYS = "[w]aiting  [h]istory  [o]pen a file  [f]older to add  [s]tatus  [:] all commands  [q]uit"
 TAB_KEYS = "Escape closes what is shown above the messages."
 LIST_KEYS = ("A number, or up, down and Enter; Escape closes the list.",)
 # Pixels of a window: none of its own lines is broken before the terminal's are.
@@ -97,6 +100,37 @@ def run(editor: Any, options: Options) -> int:
     return 0
 
 
+class Panel:
+    """What of a list, or of a page, can be seen: `height` lines from the one at `top` on, where it
+    is cut."""
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.height = 0
+        self.is_cut = False
+        self._first = ""
+
+    def move(self, lines: int) -> None:
+        self.top += lines
+
+    def shown(self, lines: List[str], room: Optional[int], bar: Optional[int]) -> List[str]:
+        """At most `room` lines; where that is not all, the last one says so. The one at `bar` is
+        among them, where there is one."""
+        first = lines[0] if lines else ""
+        if first != self._first:
+            self._first, self.top = first, 0
+        self.is_cut = room is not None and len(lines) > room
+        if room is None or not self.is_cut:
+            return lines
+        self.height = room - 1
+        if bar is not None:
+            self.top = min(max(self.top, bar - self.height + 1), bar)
+        self.top = max(0, min(self.top, len(lines) - self.height))
+        end = self.top + self.height
+        more = "-- lines %d to %d of %d; [up] [down] [space] [b]ack --"
+        return [*lines[self.top : end], more % (self.top + 1, end, len(lines))]
+
+
 class Front:
     """What was said so far, and what the keys mean now."""
 
@@ -110,6 +144,8 @@ class Front:
         # What the user did last with a diff: it is said once the diff is gone.
         self.decided: Dict[int, str] = {}
         self.reviewing = Reviewing()
+        self.panel = Panel()
+        self.folders: Optional[List[str]] = None
         self.message = ""
         self.is_welcomed = False
         self.clipboard = editor.clipboard
@@ -119,11 +155,16 @@ class Front:
                     stream.listener = self.say_lines
 
     def welcome(self) -> None:
+        """Once, and again where the folders are others."""
         folders = [folder for window in self.editor.windows for folder in window.folders]
-        where = ", ".join(folders) or "no folder"
-        folder = shlex.quote(folders[0] if folders else os.getcwd())
-        self.say("The editor runs on %s. In another terminal, type:" % where)
-        self.say("    cd %s && gemini" % folder)
+        if folders == self.folders:
+            return
+        self.folders = folders
+        if not folders:
+            self.say("The editor has no folder open, and no CLI finds it without one. Press f.")
+            return
+        self.say("The editor runs on %s. In another terminal, type:" % ", ".join(folders))
+        self.say("    cd %s && gemini" % shlex.quote(folders[0]))
         self.say("    /ide enable        (in Gemini CLI, once, unless you enable it here)")
 
     def go_on(self, next_key: LineKeys) -> bool:
@@ -138,6 +179,7 @@ class Front:
     def look(self, next_key: LineKeys) -> None:
         """Show what is new: diffs, those that are decided, questions, panels, messages."""
         self._show_welcome()
+        self.welcome()
         state = self._state()
         for gone in [id for id in self.paths if id not in state.waiting]:
             self._say_decided(gone)
@@ -157,7 +199,11 @@ class Front:
         question = self._question()
         if question is not None:
             self._answer(question, key, next_key)
-        elif key in COMMANDS or key in ("u", "e", " ", "b", "page down", "page up"):
+        elif key in LINE_KEYS:
+            self.panel.move(LINE_KEYS[key])
+        elif key in PAGE_KEYS and self.panel.is_cut and not self._has_proposal():
+            self.panel.move(PAGE_KEYS[key] * self.panel.height)
+        elif key in COMMANDS or key in ("u", "e") or key in PAGE_KEYS:
             self._review(key, next_key)
         elif key in OTHER_COMMANDS:
             if key == "s":
@@ -165,6 +211,10 @@ class Front:
             self._run("gemini_companion_" + OTHER_COMMANDS[key])
         elif key == "o":
             self._open(next_key)
+        elif key == "f":
+            self._run("prompt_add_folder")
+        elif key == ":":
+            self._choose_command(next_key)
         elif key == "escape":
             self._run("hide_panel")
             if self._page() is not None:
@@ -267,6 +317,12 @@ class Front:
         elif state.tab is not None and not panel:
             panel = [state.tab[0], *wrapped(state.tab[1], self.screen.columns)]
         keys_shown = self._keys(state)
+        has_proposal = state.proposal is not None
+        panel = self.panel.shown(
+            panel,
+            self.screen.panel_room(keys_shown, has_proposal),
+            questions.line_of_bar(state.question) if state.question is not None else None,
+        )
         shown: List[str] = []
         if state.proposal is not None:
             room, others = self.screen.room(panel, keys_shown), len(state.waiting) - 1
@@ -289,6 +345,9 @@ class Front:
         line = next_key.line(prompt, text)
         self.screen.asked()
         return line
+
+    def _has_proposal(self) -> bool:
+        return self._state().proposal is not None
 
     # What keys do
 
@@ -322,8 +381,8 @@ class Front:
             self.say("No diff waits for a decision.")
             return
         proposal, view = state.proposal, self.editor.views[state.proposal.view]
-        if key in (" ", "b", "page down", "page up"):
-            self.reviewing.scrolled += 10 if key in (" ", "page down") else -10
+        if key in PAGE_KEYS:
+            self.reviewing.scrolled += 10 * PAGE_KEYS[key]
         elif key == "u":
             self.editor.ui(self.editor.commands.run_text, view, "undo")
         elif key == "e":
@@ -363,6 +422,39 @@ class Front:
         token = self.editor.begin_edit(view, "edit_in_terminal", None)
         self.editor.change(view, 0, len(view.text), text)
         self.editor.end_edit(view, token)
+
+    def _choose_command(self, next_key: LineKeys) -> None:
+        """The command palette: some words of a caption, then one of those that have them all."""
+        words = self._line(next_key, "Words of a command, or none for all: ")
+        if words is not None:
+            self.editor.ui(self._show_commands, words.lower().split())
+
+    def _show_commands(self, words: List[str]) -> None:
+        """On the UI thread."""
+        window = self.editor.active_window
+        if window is None:
+            return
+        commands = self.editor.commands
+        found = [
+            it
+            for it in self.editor.packages.palette()
+            if all(word in it["caption"].lower() for word in words)
+            and commands.is_enabled(window, it["command"], it.get("args"))
+        ]
+
+        def chosen(index: int) -> None:
+            if index >= 0:
+                # What it asks would be closed with the list.
+                run = (window, found[index]["command"], found[index].get("args"))
+                self.editor.queues.ui.post(lambda: commands.choose(*run))
+
+        if not found:
+            self.say("No command that can be run now has these words.")
+        elif len(found) == 1:
+            chosen(0)
+        else:
+            captions = [it["caption"] for it in found]
+            window.ask(captions, "command_palette:input", {"on_select": chosen})
 
     def _open(self, next_key: LineKeys) -> None:
         path = self._line(next_key, "File to open: ")

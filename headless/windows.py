@@ -337,6 +337,20 @@ class Window:
         self.panel_has_focus = False
         self.editor.refocus()
 
+    def ask(self, items: Optional[List[Any]], element: str, callbacks: Dict[str, Any]) -> Question:
+        """Open a quick panel, or an input panel where there are no items; one that is open is
+        cancelled."""
+        if self.question is not None:
+            self.answer()
+        self.question = Question(items, self.editor.make_widget(self, element), callbacks)
+        return self.question
+
+    def add_folder(self, path: str) -> None:
+        if self.project_data is not None:
+            known = self.project_data.get("folders") or []
+            self.project_data = {**self.project_data, "folders": [*known, {"path": path}]}
+        self.folders = [*self.folders, path]
+
     def answer(self, index: int = -1, text: Optional[str] = None) -> None:
         """Answer the open question: an index, or text for an input panel; neither cancels."""
         question, self.question = self.question, None

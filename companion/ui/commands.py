@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PANEL = "gemini_companion"
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
 EXPORTS = "On the clipboard: a line for your shell. It has a token in it; give it to nobody."
+NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" tells more.'
 NO_DIFF = "That diff is decided already."
 
 
@@ -443,7 +444,7 @@ class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):
 
     def run(self) -> None:
         if host.log is not None:
-            _show_panel(self.window, "\n".join(host.log.lines()) + "\n")
+            _show_panel(self.window, "\n".join(host.log.lines() or [NO_LOG]) + "\n")
 
 
 def _show_panel(window: sublime.Window, text: str) -> None:

@@ -1072,16 +1072,8 @@ def _destroy_panel(window: Any, name: str) -> None:
     _editor().events.forget_view(panel.view)
 
 
-def _ask(window: Any, items: Any, element: str, callbacks: Dict[str, Any]) -> Any:
-    if window.question is not None:
-        window.answer()
-    view = _editor().make_widget(window, element)
-    window.question = _windows.Question(items, view, callbacks)
-    return window.question
-
-
 def _show_input_panel(window: Any, caption: str, text: str, callbacks: Dict[str, Any]) -> Any:
-    question = _ask(window, None, "input:input", callbacks)
+    question = window.ask(None, "input:input", callbacks)
     question.caption = caption
     view = question.view
     view.buffer.change(0, 0, text)
@@ -1097,7 +1089,7 @@ def _show_quick_panel(
     selected: int,
     placeholder: Optional[str],
 ) -> None:
-    question = _ask(window, items, "goto_anything:input", callbacks)
+    question = window.ask(items, "goto_anything:input", callbacks)
     question.caption = placeholder or ""
     question.selected_index = selected
     _editor().refocus()

@@ -37,22 +37,29 @@ class Terminal(unittest.TestCase):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write("old\n")
         self.editor: subprocess.Popen[bytes] | None = None
+        self.folders = [os.path.join(self.root, "work")]
         self.start()
         self.addCleanup(self.quit)
 
     def start(self, **environment: str) -> None:
         self.output = open(os.path.join(self.root, "output"), "wb+")
         self.addCleanup(self.output.close)
-        folders = [os.path.join(self.root, "work"), "--data", os.path.join(self.root, "data")]
         self.editor = subprocess.Popen(
-            [sys.executable, "-m", "headless", *folders],
+            [sys.executable, "-m", "headless", *self.arguments()],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": os.path.join(self.root, "tmp"), **environment},
             stdin=subprocess.PIPE,
             stdout=self.output,
             stderr=subprocess.STDOUT,
         )
-        wait_for(lambda: self.discovery_files() and "In another terminal" in self.said())
+        self.wait_until_it_runs()
+
+    def arguments(self) -> list[str]:
+        return [*self.folders, "--data", os.path.join(self.root, "data")]
+
+    def wait_until_it_runs(self) -> None:
+        words = "In another terminal" if self.folders else "no folder open"
+        wait_for(lambda: self.discovery_files() and words in self.said())
 
     def quit(self) -> None:
         if self.editor is not None and self.editor.poll() is None:
@@ -131,6 +138,31 @@ class Front(Terminal):
         self.press("1")
         settings = os.path.join(home, ".gemini", "settings.json")
         wait_for(lambda: os.path.exists(settings))
+
+    def test_without_a_folder_a_key_asks_for_one_and_it_goes_on(self) -> None:
+        self.quit()
+        # Else the window of before would come back.
+        shutil.rmtree(os.path.join(self.root, "data"))
+        self.folders = []
+        self.start()
+        self.press_and_see("f\nnot-there", "There is no folder not-there.")
+        folder = os.path.join(self.root, "work")
+        self.press_and_see(
+            "f\n" + folder, f"The editor runs on {folder}.", f"cd {folder} && gemini"
+        )
+        wait_for(lambda: self.connect_to_folder(folder))
+
+    def connect_to_folder(self, folder: str) -> bool:
+        """Whether CLIs are told of it."""
+        with open(self.discovery_files()[0], encoding="utf-8") as file:
+            return bool(json.load(file)["workspacePath"] == folder)
+
+    def test_every_command_of_the_palette_is_chosen_by_words_of_its_caption(self) -> None:
+        self.press_and_see(":\nshow log", "Nothing has happened so far")
+        self.press_and_see(":\nsharing", "sharing is paused")
+        self.press_and_see(":\nSHOW gemini", "> 1  Gemini Companion: Show Waiting")
+        self.press_and_see("1", "No proposed edit waits for you.")
+        self.press_and_see(":\nno such", "No command that can be run now has these words.")
 
     def test_a_proposal_is_shown_side_by_side_and_a_key_accepts_it(self) -> None:
         cli = self.connect()
@@ -276,9 +308,8 @@ class Drawn(Terminal):
         self.lock = threading.Lock()
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        folders = [os.path.join(self.root, "work"), "--data", os.path.join(self.root, "data")]
         self.editor = subprocess.Popen(
-            [sys.executable, "-m", "headless", *folders],
+            [sys.executable, "-m", "headless", *self.arguments()],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": os.path.join(self.root, "tmp"), **environment},
             stdin=slave,
@@ -289,7 +320,7 @@ class Drawn(Terminal):
         os.close(slave)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
-        wait_for(lambda: self.discovery_files() and "In another terminal" in self.said())
+        self.wait_until_it_runs()
 
     def read(self) -> None:
         with suppress(OSError):  # what Linux says when nobody has the terminal open any more
@@ -331,6 +362,29 @@ class Drawn(Terminal):
         self.assertNotIn("Proposed: ", self.said())
         content = self.decision(cli, "ide/diffAccepted")["content"]
         self.assertEqual(content, self.rows(1449, _700="another"))
+
+    def test_a_long_page_is_scrolled_and_a_long_list_follows_its_bar(self) -> None:
+        # The whole log, of whatever length, and the palette are longer than this terminal.
+        with self.lock:
+            self.screen.resize(12, 100)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 100, 0, 0))
+        wait_for(lambda: "-- lines 1 to " in self.said())
+        first = self.said()
+        self.press(" ")
+        wait_for(lambda: "-- lines 1 to " not in self.said() and "-- lines " in self.said())
+        self.assertNotEqual(self.said().split("\n")[0], first.split("\n")[0])
+        self.press("b")
+        wait_for(lambda: "-- lines 1 to " in self.said())
+        self.press("\x1b[B")
+        wait_for(lambda: "-- lines 2 to " in self.said())
+        self.press("\x1b")
+        wait_for(lambda: "-- lines" not in self.said())
+        self.press(":\r")
+        wait_for(lambda: "> 1  Gemini Companion:" in self.said())
+        self.press("\x1b[A")
+        wait_for(lambda: "Gemini Companion: Key Bindings" in self.said())
+        self.assertRegex(self.said(), r"> \d+  Gemini Companion: Key Bindings")
+        self.press("\x1b")
 
     def test_in_a_narrow_terminal_the_keys_stand_in_more_lines(self) -> None:
         self.connect().call("openDiff", filePath=self.path, newContent="new\n").result(20)
