@@ -211,6 +211,8 @@ async def end_of(turn: Turn) -> None:
 def _summaries(
     transcripts: Transcripts, clis: Mapping[str, Cli]
 ) -> Iterator[tuple[Transcript, Summary]]:
+    with suppress(OSError):
+        transcripts.sweep()
     for transcript in transcripts:
         try:
             summary = transcript.summary()

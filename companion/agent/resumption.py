@@ -96,7 +96,7 @@ def _messages(history: History) -> Iterator[dict[str, Any]]:
 
 def _of_turn(turn: PastTurn) -> Iterator[dict[str, Any]]:
     """What was said, in order: an answer, the calls that came of it, the next answer."""
-    yield {"type": "user", "content": _harmless(turn.text)}
+    yield {"type": "user", "content": _harmless(_text(turn))}
     said: list[str] = []
     calls: list[dict[str, Any]] = []
     for event in turn.events:
@@ -134,13 +134,19 @@ def _updates(message: Mapping[str, Any]) -> int:
     return bool(str(message["content"]).strip()) + len(message.get("toolCalls", ()))
 
 
+def _text(turn: PastTurn) -> str:
+    """What the user said, and the names of what was attached."""
+    names = ", ".join(it.name for it in turn.attachments)
+    return f"{turn.text}\n[Attached: {names}]" if names else turn.text
+
+
 def _harmless(text: str) -> str:
     """One that begins so does not count as said by the user."""
     return NO_COMMAND + text if text.lstrip()[:1] in ("/", "?") else text
 
 
 def _told(turn: PastTurn) -> Iterator[str]:
-    yield f"User: {turn.text}"
+    yield f"User: {_text(turn)}"
     said: list[str] = []
     for event in turn.events:
         body = event.body

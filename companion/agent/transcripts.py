@@ -305,6 +305,13 @@ class Transcripts:
     def of(self, id: str) -> Transcript:
         return Transcript(self.folder, id, self._writer)
 
+    def sweep(self) -> None:
+        """Remove what a crash has left of conversations that were being deleted. Raises OSError."""
+        for name in os.listdir(self.folder):
+            id, beside = os.path.splitext(name)
+            if beside == BESIDE and not os.path.exists(os.path.join(self.folder, id + SUFFIX)):
+                shutil.rmtree(os.path.join(self.folder, name))
+
     def write(self) -> None:
         """All that any of them was told so far."""
         self._writer.finish()

@@ -109,6 +109,14 @@ class WithoutACli(OnDisk):
         self.assertEqual([info.id for info in agent.sessions()], [ID])
         self.assertFalse(os.path.exists(temporary.path))
 
+    async def test_what_a_crash_left_of_a_deleted_conversation_is_removed(self) -> None:
+        transcript = self.written()
+        os.makedirs(transcript.folder)
+        os.makedirs(self.transcripts.of("b" * 32).folder)
+        await self.started()
+        names = [os.path.basename(it) for it in (transcript.path, transcript.folder)]
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
     async def test_of_two_servers_with_one_folder_the_second_says_which_process_has_it(
         self,
     ) -> None:
