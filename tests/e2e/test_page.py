@@ -32,6 +32,7 @@ class Chat(PageCase):
         await self.say(page, "hello")
         await self.prose(page, "Hi")
         self.assertEqual(await self.count(page, "#stop"), 1)
+        await self.assert_accessible(page)
         gate.set()
         await self.answered(page)
         self.assertEqual(await self.text(page, ".prose"), "Hi there.")
@@ -650,6 +651,7 @@ class Login(PageCase):
     async def test_it_speaks_the_language_of_the_browser(self) -> None:
         page = await self.page(language="zh-CN")
         self.assertEqual(await self.text(page, "#new"), "新会话")
+        await self.assert_accessible(page)
         self.assertEqual(await page.evaluate("document.documentElement.lang"), "zh")
 
 
