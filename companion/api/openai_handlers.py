@@ -58,7 +58,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
         raise Refusal(VALIDATION_ERROR, "openai_choices")
     text = _text(fields["messages"])
     # The name of a CLI is that of a model, which leaves the choice to it.
-    agents = [each.id for each in services.agent.agents()]
+    agents = [each.id for each in services.agent.backends.infos()]
     agent = fields["model"] if fields["model"] in agents else None
     folder = services.roots.folder("")
     info = await services.agent.new_session(folder, agent, is_temporary=True)
