@@ -170,6 +170,21 @@ class Chat(ApiCase):
                 events = await stream.rest()
             self.assertEqual(data(events, "complete")[0]["message"], message)
 
+    @on_loop
+    async def test_what_was_said_in_one_language_is_told_again_in_another(self) -> None:
+        written = call("write_file", file_path=self.path("a.txt"), content="x")
+        self.model.will_play("schreibe", [written], ["Na gut."])
+        asked = {"message": "schreibe", "workspacePath": self.workspace, "newSession": True}
+        chinese = {"Accept-Language": "zh"}
+        reply = await self.post("/chat", asked, headers=chinese)
+        self.assertRegex(reply["message"], "[\u4e00-\u9fff]")
+        self.assertRegex(reply["toolCalls"][0]["error"], "[\u4e00-\u9fff]")
+        path = f"/sessions/{reply['sessionId']}/messages"
+        for headers, sentence in ((chinese, "此调用需要确认"), ({}, "It wants to be confirmed")):
+            (turn,) = (await self.get(path, headers=headers))["messages"]
+            (result,) = data(turn["events"], "tool_result")
+            self.assertIn(sentence, result["error"])
+
 
 class Deciding(ApiCase):
     def will_write(self, word: str, name: str) -> str:
