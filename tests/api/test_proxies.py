@@ -1,4 +1,4 @@
-"""The server behind a proxy that others wrote, with the configuration that the documents name."""
+"""The server behind proxies that others wrote, with the configurations that the documents name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import time
 import unittest
 from datetime import datetime, timezone
@@ -27,7 +28,7 @@ from .support import PATIENCE, ApiTest, Reply
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PEM = os.path.join(ROOT, "tests", "certificates", "first.pem")
 NAME = "gemini.test"
-WHOLE = """
+NGINX = """
 {user}
 daemon off;
 pid {root}/pid;
@@ -50,8 +51,13 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-@unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
-class Nginx(ApiTest):
+class Behind(ApiTest):
+    """`command` starts the proxy, whose configuration is at PATH."""
+
+    # Those that inherit from it do.
+    __test__ = False
+    file = ""
+    command: tuple[str, ...] = ()
     port: int
     audit: str
 
@@ -65,27 +71,31 @@ class Nginx(ApiTest):
             audit_log=cls.audit,
         )
         cls.server = cls.another_server(access=access)
-        cls.start_proxy()
+        with open(os.path.join(ROOT, "deploy", cls.file), encoding="utf-8") as file:
+            text = file.read()
+        for known, other in cls.instead().items():
+            if known not in text:
+                raise AssertionError(f"{known} is not there any more")
+            text = text.replace(known, other)
+        path = os.path.join(cls.root, cls.file)
+        with open(path, "w", encoding="utf-8") as new:
+            new.write(cls.whole(text))
+        cls.start_proxy([path if it == "PATH" else it for it in cls.command])
 
     @classmethod
-    def start_proxy(cls) -> None:
-        with open(os.path.join(ROOT, "deploy", "nginx.conf"), encoding="utf-8") as file:
-            server = file.read()
-        for known, other in (
-            ("listen 443", f"listen 127.0.0.1:{cls.port}"),
-            ("gemini.example.com;", NAME + ";"),
-            ("/etc/ssl/gemini.example.com.pem", PEM),
-            ("/etc/ssl/private/gemini.example.com.key", PEM),
-            ("127.0.0.1:8080", f"127.0.0.1:{cls.server.port}"),
-        ):
-            assert_in(known, server)
-            server = server.replace(known, other)
-        path = os.path.join(cls.root, "nginx.conf")
-        # Its workers become another user else, who may not write into our folder.
-        user = "user root;" if os.geteuid() == 0 else ""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(WHOLE.format(user=user, root=cls.root, server=server))
-        process = subprocess.Popen(["nginx", "-p", cls.root, "-c", path, "-e", "stderr"])
+    def instead(cls) -> dict[str, str]:
+        """What differs from the file that the documents name."""
+        raise NotImplementedError
+
+    @classmethod
+    def whole(cls, text: str) -> str:
+        """The configuration with these lines in it."""
+        raise NotImplementedError
+
+    @classmethod
+    def start_proxy(cls, command: list[str]) -> None:
+        variables = {**os.environ, "HOME": cls.root, "XDG_DATA_HOME": cls.root}
+        process = subprocess.Popen(command, cwd=cls.root, env=variables, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(process.wait, PATIENCE)
         cls.addClassCleanup(process.terminate)
         ends = time.monotonic() + PATIENCE
@@ -95,12 +105,19 @@ class Nginx(ApiTest):
                 return
             except ConnectionRefusedError:
                 time.sleep(0.01)
-        raise AssertionError("nginx does not listen")
+        raise AssertionError(f"{command[0]} does not listen")
+
+    # The client's, as of another machine.
+    address = "127.0.0.2" if sys.platform.startswith("linux") else "127.0.0.1"
 
     def open(self, server: Server | None = None) -> http.client.HTTPConnection:
         context = ssl.create_default_context(cafile=PEM)
         return http.client.HTTPSConnection(
-            "127.0.0.1", self.port, timeout=PATIENCE, context=context
+            "127.0.0.1",
+            self.port,
+            timeout=PATIENCE,
+            context=context,
+            source_address=(self.address, 0),
         )
 
     def ask(
@@ -119,21 +136,31 @@ class Nginx(ApiTest):
         reply = self.ask("GET", "/sessions", headers={"Origin": origin})
         self.assertEqual(reply.status, 200)
         self.assertEqual(reply.headers["Access-Control-Allow-Origin"], origin)
-        for headers in ({"Host": f"evil.test:{self.port}"}, {"Origin": "https://evil.test"}):
-            self.refused(self.ask("GET", "/sessions", headers=headers), 403, "FORBIDDEN")
+        reply = self.ask("GET", "/sessions", headers={"Origin": "https://evil.test"})
+        self.refused(reply, 403, "FORBIDDEN")
 
-    def test_the_clients_address_and_the_requests_id_are_in_the_audit_log(self) -> None:
-        headers = {"X-Forwarded-For": "198.51.100.9", "X-Request-Id": "made-up"}
-        id = self.ask("GET", "/tool-confirmations", headers=headers).headers["X-Request-Id"]
-        self.assertRegex(id, "^[0-9a-f]{32}$")
+    def test_under_another_name_nothing_is_told(self) -> None:
+        connection = self.open()
+        self.addCleanup(connection.close)
+        headers = {
+            "Host": f"evil.test:{self.port}",
+            "Authorization": f"Bearer {self.server.token}",
+        }
+        connection.request("GET", "/sessions", None, headers)
+        # Some proxies ask the server, which refuses, and some answer with nothing.
+        self.assertNotIn(b'"sessions"', connection.getresponse().read())
+
+    def test_the_clients_address_is_in_the_audit_log(self) -> None:
+        headers = {"X-Forwarded-For": "198.51.100.9"}
+        reply = self.ask("GET", "/tool-confirmations", headers=headers)
         ends = time.monotonic() + PATIENCE
         line: dict[str, Any] = {}
-        while line.get("requestId") != id:
+        while line.get("requestId") != reply.headers["X-Request-Id"]:
             self.assertLess(time.monotonic(), ends)
             with open(self.audit, encoding="ascii") as file:
                 line = json.loads(file.read().splitlines()[-1])
         # What the client wrote itself counts for nothing.
-        self.assertEqual(line["address"], "127.0.0.1")
+        self.assertEqual(line["address"], self.address)
 
     def test_events_come_one_by_one_and_not_at_the_end(self) -> None:
         gate = asyncio.Event()
@@ -171,9 +198,53 @@ class Nginx(ApiTest):
         self.assertEqual(self.ask("POST", "/read-file", {"path": path})["content"], text)
 
 
-def assert_in(part: str, text: str) -> None:
-    if part not in text:
-        raise AssertionError(f"{part} is not there any more")
+@unittest.skipUnless(shutil.which("nginx"), "nginx is not in PATH")
+class Nginx(Behind):
+    __test__ = True
+    file = "nginx.conf"
+    command = ("nginx", "-p", ".", "-e", "stderr", "-c", "PATH")
+
+    @classmethod
+    def instead(cls) -> dict[str, str]:
+        return {
+            "listen 443": f"listen 127.0.0.1:{cls.port}",
+            "gemini.example.com;": NAME + ";",
+            "/etc/ssl/gemini.example.com.pem": PEM,
+            "/etc/ssl/private/gemini.example.com.key": PEM,
+            "127.0.0.1:8080": f"127.0.0.1:{cls.server.port}",
+        }
+
+    @classmethod
+    def whole(cls, text: str) -> str:
+        # Its workers become another user else, who may not write into our folder.
+        user = "user root;" if os.geteuid() == 0 else ""
+        return NGINX.format(user=user, root=cls.root, server=text)
+
+    def test_a_request_has_the_id_that_the_proxy_gives_it(self) -> None:
+        id = self.ask("GET", "/sessions", headers={"X-Request-Id": "made-up"}).headers[
+            "X-Request-Id"
+        ]
+        self.assertRegex(id, "^[0-9a-f]{32}$")
+
+
+@unittest.skipUnless(shutil.which("caddy"), "caddy is not in PATH")
+class Caddy(Behind):
+    __test__ = True
+    file = "Caddyfile"
+    command = ("caddy", "run", "--adapter", "caddyfile", "--config", "PATH")
+
+    @classmethod
+    def instead(cls) -> dict[str, str]:
+        site = f"https://{NAME}:{cls.port} {{\n\tbind 127.0.0.1\n\ttls {PEM} {PEM}"
+        return {
+            "gemini.example.com {": site,
+            "127.0.0.1:8080": f"127.0.0.1:{cls.server.port}",
+        }
+
+    @classmethod
+    def whole(cls, text: str) -> str:
+        # Without a name in the handshake, for the tests name an address.
+        return f"{{\n\tadmin off\n\tauto_https off\n\tdefault_sni {NAME}\n}}\n{text}"
 
 
 if __name__ == "__main__":
