@@ -17,7 +17,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import KEY, on_loop  # noqa: E402
-from aiohttp import ClientConnectionError  # noqa: E402
+from aiohttp import ClientConnectionError, FormData  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
 from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
@@ -709,7 +709,12 @@ class Everything(ApiCase):
         told = await self.get("/models")
         id = events[0]["data"]["sessionId"]
         openai = {"model": "gemini", "messages": [{"role": "user", "content": "all"}]}
+        attachment = await self.attached(id)
+        turn = f"/sessions/{id}/turns/{events[0]['data']['turnId']}"
         for method, route, body in (
+            ("GET", f"/sessions/{id}/commands", None), ("GET", f"/sessions/{id}/attachments", None),
+            ("DELETE", f"/sessions/{id}/attachments/{attachment}", None),
+            ("GET", turn + "/files", None), ("POST", turn + "/undo", {}),
             ("GET", f"/sessions/{id}/messages", None), ("PATCH", f"/sessions/{id}", {"title": "x"}),
             ("DELETE", f"/sessions/{id}", None), ("GET", "/v1/models", None),
             ("POST", "/v1/chat/completions", openai),
@@ -727,6 +732,16 @@ class Everything(ApiCase):
         known = {(route.method, route.path) for route in routes.API if route.answer}
         # What takes a login with Google is held below.
         self.assertEqual(known - good, {("POST", "/auth/google-login")})
+
+    async def attached(self, id: str) -> str:
+        """The id of an attachment of the conversation."""
+        form, path = FormData(), f"/sessions/{id}/attachments"
+        form.add_field("file", b"%PDF-1.4", filename="a.pdf")
+        headers = {"Authorization": f"Bearer {self.server.token}"}
+        async with self.client.post(self.server.url + path, data=form, headers=headers) as response:
+            told = await response.json()
+            self.contract.check("POST", path, response.status, told)
+        return str(told["attachmentId"])
 
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
