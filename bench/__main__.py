@@ -30,7 +30,8 @@ cost which ask for a file of 10 MB and do not read it.
 
 The Gemini CLI API, with the real CLI and the tests' model, beside the same CLI driven over its
 input and output: turns of both by turns, with the median of their differences; pieces of a long
-answer per second; memory, and what each conversation adds to it.
+answer per second; memory over many turns, and what each conversation adds to it; starts of both up
+to the first event; many conversations at once, in one process of the CLI and in several.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from .auth import Store
 from .cli import Cli
 from .clis import CLIS, USUAL
 from .conversations import Conversations
-from .failure import VALIDATION_ERROR, AgentError
+from .failure import AGENT_NOT_FOUND, AgentError
 from .pool import Pool, ProcessInfo
 from .program import is_there
 from .runner import Launch
@@ -102,7 +102,7 @@ class Backends:
         return iter(self._by_id.values())
 
     def __getitem__(self, agent: str | None) -> Backend:
-        """By the CLI's id, the usual one for None. Raises AgentError, code VALIDATION_ERROR."""
+        """By the CLI's id, the usual one for None. Raises AgentError, code AGENT_NOT_FOUND."""
         found = self._by_id.get(agent or self.usual)
         if found is None:
             told = sentence(
@@ -110,8 +110,14 @@ class Backends:
                 got=repr(agent),
                 offered=", ".join(self._by_id),
             )
-            raise AgentError(VALIDATION_ERROR, told)
+            raise AgentError(AGENT_NOT_FOUND, told)
         return found
+
+    def taking(self, kind: str) -> Backend:
+        """The first for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
+        found = next((it for it in self if kind in it.cli.kinds), None)
+        # One that is not offered, which is said.
+        return found or self[next(id for id, cli in CLIS.items() if kind in cli.kinds)]
 
     def infos(self) -> tuple[AgentInfo, ...]:
         """Starts none."""

@@ -16,6 +16,7 @@ from .refusal import Refusal
 
 
 async def configure(services: Services, inputs: Inputs) -> Answer:
+    """Without `agent` they are for the first agent that takes such."""
     fields = inputs.fields
     credentials = Credentials(
         fields["authType"],
@@ -25,7 +26,9 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
         fields.get("baseUrl", ""),
         fields.get("model", ""),
     )
-    await asyncio.shield(_account(services, inputs).configure(credentials))
+    backends, agent = services.agent.backends, fields.get("agent")
+    backend = backends.taking(credentials.kind) if agent is None else backends[agent]
+    await asyncio.shield(backend.account.configure(credentials))
     return Answer("auth_configured")
 
 

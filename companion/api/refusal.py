@@ -48,6 +48,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     failure.FILE_NOT_FOUND: (404, "File not found"),
     failure.TOOL_CALL_NOT_FOUND: (404, "Tool call not found"),
     failure.SESSION_NOT_FOUND: (404, "Session not found"),
+    failure.AGENT_NOT_FOUND: (404, "Agent not found"),
     failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
     TURN_NOT_FOUND: (404, "Turn not found"),
     MODEL_NOT_FOUND: (404, "Model not found"),

@@ -89,6 +89,14 @@ URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
 
 _SOME_KEY = {"type": "string", "pattern": "[!-~]"}
 _SOME_NAME = {"type": "string", "minLength": 1}
+
+
+def _credentials(kind: str, needed: Schema) -> dict[str, Any]:
+    """Of this kind, for an agent that takes it."""
+    agents = [id for id, cli in CLIS.items() if kind in cli.kinds]
+    return record({"authType": {"const": kind}, **needed}, {"agent": {"enum": [*agents, None]}})
+
+
 # `anyOf` is what the fields need of each other; the agent checks that, and says what is missing.
 AUTH_CONFIG = {
     **form(
@@ -98,22 +106,16 @@ AUTH_CONFIG = {
             "googleCloudProject": CLOUD_NAME,
             "googleCloudLocation": CLOUD_NAME,
             "baseUrl": URL,
-            "model": NAME,
+            "model": CLOUD_NAME,
             **AGENT,
         },
     ),
     "anyOf": [
-        record({"authType": {"const": API_KEY}, "apiKey": _SOME_KEY}),
-        record({"authType": {"const": VERTEX}, "apiKey": _SOME_KEY}),
-        record(
-            {
-                "authType": {"const": VERTEX},
-                "googleCloudProject": _SOME_NAME,
-                "googleCloudLocation": _SOME_NAME,
-            }
-        ),
-        record({"authType": {"const": GOOGLE}}),
-        record({"authType": {"const": OPENAI}, "apiKey": _SOME_KEY}),
+        _credentials(API_KEY, {"apiKey": _SOME_KEY}),
+        _credentials(VERTEX, {"apiKey": _SOME_KEY}),
+        _credentials(VERTEX, {"googleCloudProject": _SOME_NAME, "googleCloudLocation": _SOME_NAME}),
+        _credentials(GOOGLE, {}),
+        _credentials(OPENAI, {"apiKey": _SOME_KEY}),
     ],
 }
 GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})

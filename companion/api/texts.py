@@ -203,6 +203,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "NETWORK_ERROR": ("网络错误：{reason}", "{reason}"),
     "TOOL_CALL_NOT_FOUND": ("没有等待确认的工具调用：{reason}", "{reason}"),
     "TOOL_INVALID_OUTCOME": ("该工具调用不支持此确认结果：{reason}", "{reason}"),
+    "AGENT_NOT_FOUND": ("代理不可用：{reason}", "{reason}"),
     "SESSION_NOT_FOUND": ("会话不存在：{reason}", "{reason}"),
     "SESSION_BUSY": ("会话正忙：{reason}", "{reason}"),
     "ATTACHMENT_NOT_FOUND": ("附件不存在：{reason}", "{reason}"),

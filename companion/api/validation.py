@@ -67,15 +67,14 @@ def _refusal(problem: ValidationError) -> Refusal:
     return Refusal(VALIDATION_ERROR, "field_type", field=field, expected=expected)
 
 
-def _excludes(problems: Sequence[ValidationError]) -> bool:
-    """Whether an alternative is not the one that was meant."""
-    return any(it.validator in ("const", "enum") for it in problems)
-
-
 def _of_chosen(problem: ValidationError) -> ValidationError:
-    """What is wrong by the first alternative that has the constants which were given."""
+    """What is wrong by the first alternative that has the constants and choices which were given,
+    or else the constants."""
     alternatives: dict[Any, list[ValidationError]] = {}
     for each in problem.context:
         alternatives.setdefault(each.relative_schema_path[0], []).append(each)
-    chosen = (them for them in alternatives.values() if not _excludes(them))
-    return next(chosen, list(problem.context))[0]
+    for excluding in (("const", "enum"), ("const",)):
+        for them in alternatives.values():
+            if not any(it.validator in excluding for it in them):
+                return them[0]
+    return problem.context[0]

@@ -138,7 +138,7 @@ class Qwen(ApiCase):
             (
                 "/auth/config",
                 {"agent": "qwen", "authType": "oauth-personal"},
-                "Expected one of openai;",
+                "Expected the field agent to be one of gemini.",
             ),
             ("/chat", {"message": "x", "sessionId": self.session, "agent": "gemini"}, "Qwen Code"),
             ("/sessions", {"agent": "claude"}, "one of gemini, qwen"),
