@@ -95,9 +95,17 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
     print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
     print(f"Its token is in {server.token_file}.")
     # Behind the "#", which no browser sends to a server.
-    print(f"Its page, for you alone: {server.url}/#token={server.token}", flush=True)
+    print(f"Its page, for you alone: {_page_of(server, asked)}/#token={server.token}", flush=True)
     if asked.read_only_token:
         print(f"A token that only reads is in {server.read_only_file}.", flush=True)
+
+
+def _page_of(server: Server, asked: argparse.Namespace) -> str:
+    """By a name that a certificate may have, where one was given."""
+    names = asked.access.hosts(server.port)
+    if not names or asked.access.is_on_loopback:
+        return server.url
+    return f"{asked.access.scheme}://{names[0]}"
 
 
 def _settings(asked: argparse.Namespace, folder: str) -> Settings:

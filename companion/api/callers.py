@@ -21,12 +21,12 @@ class Callers:
         self._limit = RateLimit(access.rate_limit) if access.rate_limit else None
         self._must_know = bool(access.rate_limit or access.audit_log)
 
-    def count(self, token: str, headers: Mapping[str, str], peer: Any) -> None:
-        """A request of whoever has the token of this name ("" for none), over a connection from
-        `peer`, as a socket names it. Raises RateLimited."""
+    def count(self, token: str, request: Any) -> None:
+        """A request of the HTTP library's, of whoever has the token of this name, "" for none.
+        Raises RateLimited."""
         if not self._must_know:
             return
-        address = self._address(headers, peer)
+        address = self._address(request.headers, request.get_extra_info("peername"))
         audit_log.note(token=token or None, address=address)
         if self._limit is None:
             return
@@ -39,8 +39,9 @@ class Callers:
             raise
 
     def _address(self, headers: Mapping[str, str], peer: Any) -> str:
-        address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
-        if self._is_proxy(address):
+        """`peer` is what a socket says, or None where the client has left already."""
+        address = str(peer[0]) if peer else ""
+        if address and self._is_proxy(address):
             # The last one is the proxy's own word, those before it are the client's.
             told = headers.get(FORWARDED, "").rpartition(",")[2].strip()
             if _is_address(told):

@@ -119,13 +119,30 @@ class Dispatcher:
         language: str,
         headers: Mapping[str, str],
     ) -> web.StreamResponse:
-        token = self._guard.name_of(request.headers)
-        peer = request.get_extra_info("peername")
-        self._callers.count(token, request.headers, peer)
-        self._guard.check_place(request.headers)
+        token = self._caller(request)
         if request.method == "OPTIONS":
             audit_log.leave_out()
             return self._preflight(request, headers)
+        route, in_path = self._route(request, token)
+        fields = await _fields(request, route, in_path, memory)
+        if "sessionId" in fields:
+            audit_log.note(sessionId=fields["sessionId"])
+        inputs = Inputs(fields, language, headers, request, memory)
+        answer = await route.handler(self._services, inputs)
+        if isinstance(answer, web.StreamResponse):
+            return answer
+        return await _send(request, 200, answer.envelope(language), headers)
+
+    def _caller(self, request: web.BaseRequest) -> str:
+        """The name of the caller's token, "" for none. Raises Refused, RateLimited."""
+        token = self._guard.name_of(request.headers)
+        self._callers.count(token, request)
+        self._guard.check_place(request.headers)
+        return token
+
+    def _route(self, request: web.BaseRequest, token: str) -> tuple[Route, Mapping[str, str]]:
+        """What is asked for, where the caller may; with the fields in its path. Raises Refused,
+        Refusal."""
         # Who has no token learns of the open routes only.
         if self._table.is_open(request.method, request.path):
             # They tell nothing, and are asked all the time.
@@ -137,14 +154,7 @@ class Dispatcher:
         route, in_path = self._table.find(request.method, request.path)
         if token == READ_ONLY and not (route.only_reads or route.is_open):
             raise Refusal(MAY_ONLY_READ)
-        fields = await _fields(request, route, in_path, memory)
-        if "sessionId" in fields:
-            audit_log.note(sessionId=fields["sessionId"])
-        inputs = Inputs(fields, language, headers, request, memory)
-        answer = await route.handler(self._services, inputs)
-        if isinstance(answer, web.StreamResponse):
-            return answer
-        return await _send(request, 200, answer.envelope(language), headers)
+        return route, in_path
 
     def _preflight(
         self, request: web.BaseRequest, headers: Mapping[str, str]
