@@ -400,7 +400,7 @@ def new_window(editor: Any) -> None:
 
 @_command("application")
 def open_url(editor: Any, url: str = "") -> None:
-    sys.stderr.write("open_url: %s\n" % url)
+    sys.stderr.write("Open in a browser: %s\n" % url)
 
 
 @_command("application", "exit")

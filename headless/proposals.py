@@ -17,6 +17,8 @@ RECORD, ORIGINAL = "gemini_companion_diff_record", "gemini_companion_diff_origin
 HEAD, LINKS = "gemini_companion_diff", "gemini_companion_change"
 CHARACTERS, COMMENT = "gemini_companion_characters", "gemini_companion_comment_"
 
+NO_BREAK = "\u00a0"
+BLOCKS = ("br", "div", "p", "h1", "h2", "h3")
 Regions = Tuple[Tuple[int, int], ...]
 
 
@@ -83,11 +85,20 @@ def rows_of_change(view: Any, first: int, last: int) -> Tuple[int, int]:
 
 def plain(content: str, with_links: bool = True) -> List[str]:
     """The lines of a phantom, without the links before their words, or without any."""
+    return [line.lstrip() for line in page(content, with_links)]
+
+
+def page(content: str, with_links: bool = True) -> List[str]:
+    """The same of a tab, with the indents that it has."""
     reader = _Plain(with_links)
     reader.feed(content)
     reader.close()
-    lines = [" ".join(line.split()) for line in "".join(reader.found).split("\n")]
-    return [line for line in lines if line]
+    return [_spaced(line) for line in "".join(reader.found).split("\n") if line.strip()]
+
+
+def _spaced(line: str) -> str:
+    indent = len(line) - len(line.lstrip(NO_BREAK))
+    return " " * indent + " ".join(line.split())
 
 
 class _Plain(HTMLParser):
@@ -101,7 +112,7 @@ class _Plain(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self._in_link = self._in_link or tag == "a"
         self._in_style = tag == "style"
-        if tag in ("br", "div", "p"):
+        if tag in BLOCKS:
             self.found.append("\n")
 
     def handle_data(self, data: str) -> None:
@@ -115,6 +126,8 @@ class _Plain(HTMLParser):
         self._in_style = False
         if tag == "a":
             self._in_link = False
+        if tag in BLOCKS:
+            self.found.append("\n")
 
 
 def _id(href: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from typing import List, NamedTuple, Optional, Sequence
 
 from .keys import write
-from .sides import cut
+from .sides import cut, wrapped
 
 CLEAR, HOME, REST_OF_LINE, REST = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 OTHER_SCREEN, FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
@@ -56,7 +56,9 @@ class Screen:
         room = self.room(frame.panel, frame.keys) if frame.proposal else 0
         others = room + len(frame.panel) + len(frame.keys) + 1
         top = [*frame.proposal[:room], *[""] * (room - len(frame.proposal))]
-        said = _last(frame.messages, max(MESSAGES, size.lines - others))
+        count = max(MESSAGES, size.lines - others)
+        recent = [row for line in frame.messages[-count:] for row in wrapped(line, self.columns)]
+        said = _last(recent, count)
         rest = [*frame.panel, *said, *frame.keys]
         lines = top + [cut(line, self.columns) for line in rest]
         if lines == self._shown and size == self._size:

@@ -171,6 +171,15 @@ def printable(text: str) -> str:
     return "".join(c if unicodedata.category(c)[0] != "C" else "?" for c in text)
 
 
+def wrapped(text: str, width: int) -> List[str]:
+    """The lines of a text, long ones in several, between words where that can be."""
+    found: List[str] = []
+    for line in map(printable, text.split("\n")):
+        is_long = len(line) > width
+        found += textwrap.wrap(line, width, break_on_hyphens=False) if is_long else [line]
+    return found
+
+
 def cut(text: str, width: int) -> str:
     """The text in at most `width` columns."""
     return _fitted(text[:width], (), width).rstrip()

@@ -21,7 +21,7 @@ from .options import Options
 from .proposals import Proposal
 from .reviewing import Reviewing
 from .screen import Frame, Paper, Screen, screen
-from .sides import printable
+from .sides import printable, wrapped
 
 # What keys do with the diff that is shown.
 COMMANDS = {
@@ -235,7 +235,9 @@ class Front:
             self._run(WELCOME)
 
     def say(self, line: str) -> None:
-        self.messages.append(printable(line))
+        # What is logged and told comes twice.
+        if self.messages[-1:] != [printable(line)]:
+            self.messages.append(printable(line))
 
     def say_lines(self, text: str) -> None:
         """What plugins print while the screen is ours."""
@@ -427,6 +429,8 @@ class Front:
         """The command palette: some words of a caption, then one of those that have them all."""
         words = self._line(next_key, "Words of a command, or none for all: ")
         if words is not None:
+            # It would stand before what the command opens.
+            self._run("hide_panel")
             self.editor.ui(self._show_commands, words.lower().split())
 
     def _show_commands(self, words: List[str]) -> None:
@@ -445,8 +449,7 @@ class Front:
         def chosen(index: int) -> None:
             if index >= 0:
                 # What it asks would be closed with the list.
-                run = (window, found[index]["command"], found[index].get("args"))
-                self.editor.queues.ui.post(lambda: commands.choose(*run))
+                self.editor.queues.ui.post(lambda: self._run_chosen(window, found[index]))
 
         if not found:
             self.say("No command that can be run now has these words.")
@@ -455,6 +458,17 @@ class Front:
         else:
             captions = [it["caption"] for it in found]
             window.ask(captions, "command_palette:input", {"on_select": chosen})
+
+    def _run_chosen(self, window: Any, entry: Any) -> None:
+        """On the UI thread. Of a window that it opens, such as that of settings, the files are
+        named: here they are edited in another program."""
+        before = list(self.editor.windows)
+        self.editor.commands.choose(window, entry["command"], entry.get("args"))
+        for fresh in [it for it in self.editor.windows if it not in before]:
+            for view in fresh.views():
+                kind = "To be looked at" if view.buffer.read_only else "To be edited"
+                self.say("%s: %s" % (kind, view.buffer.file_name))
+            self.editor.close_window(fresh)
 
     def _open(self, next_key: LineKeys) -> None:
         path = self._line(next_key, "File to open: ")
@@ -468,15 +482,6 @@ class Front:
             self.say("Opened %s; Gemini CLI is told." % full)
         else:
             self.say("No such file: %s" % full)
-
-
-def wrapped(text: str, width: int) -> List[str]:
-    """The lines of a text, long ones in several."""
-    return [
-        line[at : at + width]
-        for line in map(printable, text.split("\n"))
-        for at in range(0, max(len(line), 1), width)
-    ]
 
 
 def folded(keys: str, width: int) -> List[str]:
@@ -497,7 +502,7 @@ def _page_text(page: Optional[Any]) -> str:
     links = clicks.sheet_links(page)
     keys_of_links = ["[%d] %s" % (at, link.text) for at, link in enumerate(links, 1)]
     # First, since a small terminal does not show the end.
-    lines = ["  ".join([*keys_of_links, "[Escape] close this"]), *proposals.plain(page.contents)]
+    lines = ["  ".join([*keys_of_links, "[Escape] close this"]), *proposals.page(page.contents)]
     return "\n".join(lines)
 
 

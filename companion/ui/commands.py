@@ -229,7 +229,7 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
             self.window.show_quick_panel(
                 folders,
                 lambda index: self._start(folders[index]) if index >= 0 else None,
-                placeholder="Run Gemini CLI in which folder?",
+                placeholder="In which folder?",
             )
 
     def _start(self, folder: str) -> None:
@@ -433,7 +433,7 @@ class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
     def run(self) -> None:
         host.stop()
         host.start()
-        host.tell("restarted.")
+        host.tell("Restarted.")
 
 
 class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):

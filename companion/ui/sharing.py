@@ -14,8 +14,8 @@ from . import settings
 from .settings import Settings
 
 PAUSED = "gemini_companion_sharing_paused"
-IS_PAUSED = "sharing is paused. The CLIs of this window are told of no file until you resume it."
-IS_RESUMED = "sharing goes on. The CLIs of this window are told what you look at."
+IS_PAUSED = "Sharing is paused. The CLIs of this window are told of no file until you resume it."
+IS_RESUMED = "Sharing goes on. The CLIs of this window are told what you look at."
 
 
 def of(window: sublime.Window) -> Sharing:

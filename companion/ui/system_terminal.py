@@ -8,6 +8,8 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Callable, Mapping, Sequence
 
 from ..base.console import NO_WINDOW
@@ -31,6 +33,16 @@ LINUX_TERMINALS = (
 )
 
 
+@dataclass(frozen=True)
+class Started:
+    """A terminal that was started by the command `name`; the `script` in it takes itself away when
+    it runs, and is empty where there is none."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    script: str = ""
+
+
 class NoTerminal(Exception):
     """No terminal to start the CLI in; the text is a sentence for the user."""
 
@@ -41,7 +53,7 @@ def run(
     command: Sequence[str],
     folder: str,
     environment: Mapping[str, str],
-) -> None:
+) -> Started:
     """Start the CLI; may take a moment, so not on the UI thread.
 
     `terminal` is the user's own command line, in which the items "{cwd}" and "{command}" stand for
@@ -49,23 +61,41 @@ def run(
     """
     environment = {**environment, "TERM_PROGRAM": "sublime"}
     if system == "windows":
-        _start(line_for(system, terminal, command, folder), folder, environment, bool(terminal))
-        return
+        line = line_for(system, terminal, command, folder)
+        return Started(line[0], _start(line, folder, environment, bool(terminal)))
     # A terminal may be a window of a process that runs already, with an environment of its own.
     path = script(command, folder, environment)
     try:
-        _start(line_for(system, terminal, [path], folder), folder, {}, has_window=True)
+        line = line_for(system, terminal, [path], folder)
+        return Started(line[0], _start(line, folder, {}, has_window=True), path)
     except NoTerminal:
         os.unlink(path)
         raise
 
 
+def problem_of(started: Started, is_late: bool) -> str | None:
+    """What went wrong, as a sentence, empty where the CLI was started; None where that is to be
+    seen yet, but not where it `is_late`. A script that nobody runs does not stay."""
+    status = started.process.poll()
+    if not started.script or not os.path.exists(started.script):
+        return ""
+    if not status and not is_late:
+        return None
+    with suppress(FileNotFoundError):
+        os.unlink(started.script)
+    ended = f" and ended with status {status}" if status else ""
+    return (
+        f'The terminal "{started.name}" did not run the CLI{ended}; see "terminal_command" in the'
+        " settings."
+    )
+
+
 def _start(
     line: Sequence[str], folder: str, environment: Mapping[str, str], has_window: bool
-) -> None:
+) -> subprocess.Popen[bytes]:
     whole = {**os.environ, **environment}
     try:
-        subprocess.Popen(
+        return subprocess.Popen(
             line,
             cwd=folder,
             env={**whole, **without_proxy(whole, os.name == "nt")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Any, Callable, Mapping, Sequence
 
 import sublime
@@ -14,7 +15,7 @@ from ..base.log import logger
 from ..ide.clis import VARIABLES, by_command, program
 from . import queues, settings, system_terminal
 from .loopback import without_proxy
-from .system_terminal import NoTerminal
+from .system_terminal import NoTerminal, Started
 
 TERMINUS_SETTINGS = "Terminus.sublime-settings"
 # The command that takes our variables out of a terminal view's settings again, where Terminus keeps
@@ -24,7 +25,9 @@ TERMINUS_ARGUMENTS = "terminus_view.args"
 
 # What the command that opens a terminal is called in Terminus' own modules.
 OPEN_COMMAND = "TerminusOpenCommand"
-NOT_LOADED = "Terminus is not loaded. Gemini CLI runs in the system's terminal."
+NOT_LOADED = "Terminus is not loaded. {} runs in the system's terminal."
+# Milliseconds between looks whether the system's terminal runs the CLI, and how many there are.
+LOOK, LOOKS = 500, 120
 
 
 def has_terminus() -> bool:
@@ -95,18 +98,30 @@ def run_cli(
         run_in_terminus(window, found.cli_command, folder, environment)
         return
     if sublime.find_resources(TERMINUS_SETTINGS):
-        tell(NOT_LOADED)
+        tell(NOT_LOADED.format(name_of(found.cli_command)))
 
     def run() -> None:
         try:
-            system_terminal.run(
+            started = system_terminal.run(
                 platform(), found.terminal_command, found.cli_command, folder, environment
             )
         except NoTerminal as error:
             logger.error("%s", error)
             tell(str(error))
+        else:
+            _watch(started, tell, LOOKS)
 
     queues.on_worker(run)
+
+
+def _watch(started: Started, tell: Callable[[str], None], looks: int) -> None:
+    """On the worker: a terminal that finds no screen, for example, ends without a word."""
+    problem = system_terminal.problem_of(started, is_late=not looks)
+    if problem is None:
+        queues.on_worker(partial(_watch, started, tell, looks - 1), LOOK)
+    elif problem:
+        logger.error("%s", problem)
+        tell(problem)
 
 
 def run_in_terminus(
@@ -118,14 +133,15 @@ def run_in_terminus(
     arguments: dict[str, Any] = {
         "cmd": cmd,
         "cwd": folder.replace("$", "\\$"),
-        "title": _name_of(command),
+        "title": name_of(command),
         "auto_close": False,
         "reactivable": False,
     }
     window.run_command("terminus_open", with_environment(arguments, environment) or arguments)
 
 
-def _name_of(command: Sequence[str]) -> str:
+def name_of(command: Sequence[str]) -> str:
+    """What users call that which the command starts."""
     cli = by_command(command[0])
     return cli.name if cli is not None else program(command[0])
 

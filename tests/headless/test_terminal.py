@@ -159,9 +159,13 @@ class Front(Terminal):
 
     def test_every_command_of_the_palette_is_chosen_by_words_of_its_caption(self) -> None:
         self.press_and_see(":\nshow log", "Nothing has happened so far")
-        self.press_and_see(":\nsharing", "sharing is paused")
+        self.press_and_see(":\nsharing", "Sharing is paused")
         self.press_and_see(":\nSHOW gemini", "> 1  Gemini Companion: Show Waiting")
         self.press_and_see("1", "No proposed edit waits for you.")
+        user = os.path.join("User", "GeminiCompanion.sublime-settings")
+        self.press_and_see(":\ncompanion: settings", user, "GeminiCompanion.sublime-settings")
+        # It goes on in the window of the project.
+        self.press_and_see("s", "Folders: " + self.folders[0])
         self.press_and_see(":\nno such", "No command that can be run now has these words.")
 
     def test_a_proposal_is_shown_side_by_side_and_a_key_accepts_it(self) -> None:

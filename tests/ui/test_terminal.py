@@ -125,7 +125,7 @@ class WithTerminus(AdapterTestCase):
         self.assertFalse(terminal.has_terminus())
         terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
         yield lambda: os.path.exists(out)
-        self.assertEqual((self.opened, told), ([], [terminal.NOT_LOADED]))
+        self.assertEqual((self.opened, told), ([], [terminal.NOT_LOADED.format("Gemini CLI")]))
 
     def test_our_own_command_opens_its_shell_so_that_the_listener_hears_of_it(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
@@ -294,6 +294,25 @@ class InTheSystemsTerminal(AdapterTestCase):
         with mock.patch.object(tempfile, "tempdir", self.folder):
             with self.assertRaises(system_terminal.NoTerminal):
                 system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, ENVIRONMENT)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_terminal_that_ends_without_having_run_the_cli_is_told(self) -> Steps:
+        told: list[str] = []
+        found = sublime.load_settings(settings.FILE)
+        found.set("terminal_command", ["sh", "-c", "exit 3"])
+        self.addCleanup(found.erase, "terminal_command")
+        with mock.patch.object(tempfile, "tempdir", self.folder):
+            terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
+            yield lambda: told
+        self.assertIn('"sh" did not run the CLI and ended with status 3', told[0])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_one_that_does_nothing_is_told_when_it_is_late_and_no_script_stays(self) -> Steps:
+        with mock.patch.object(tempfile, "tempdir", self.folder):
+            started = system_terminal.run("linux", ["true"], ["gemini"], self.folder, ENVIRONMENT)
+        yield lambda: started.process.poll() is not None
+        self.assertIsNone(system_terminal.problem_of(started, is_late=False))
+        self.assertIn("did not run", system_terminal.problem_of(started, is_late=True) or "")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_the_cli_gets_folder_and_variables(self) -> Steps:
