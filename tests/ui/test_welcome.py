@@ -180,10 +180,12 @@ class Doctor(Pages):
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
         early = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
+        editor = Process(os.getppid(), 1, "sublime_text", "", time.time())
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
-            "GeminiCompanion.companion.ide.doctor.processes.running", lambda: {7: early}
+            "GeminiCompanion.companion.ide.doctor.processes.running",
+            lambda: {7: early, editor.pid: editor},
         ), mock.patch(
             "GeminiCompanion.companion.ide.doctor.report.CHECKS", (checks.by_id("detected"),)
         ):
