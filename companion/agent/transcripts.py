@@ -173,6 +173,7 @@ class Transcript:
         self._working = threading.Lock()
         # Whether the file is known to end with a whole line.
         self._ends_whole = False
+        self._is_removed = False
         self._size = 0
 
     @property
@@ -211,11 +212,17 @@ class Transcript:
     def remove(self) -> None:
         """With the folder beside it. Raises OSError. What is told later is not written."""
         with self._working:
-            self._pending.clear()
-            with suppress(FileNotFoundError):
-                shutil.rmtree(self.folder)
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
+            self._is_removed = True
+            self._pending.clear()
+            try:
+                shutil.rmtree(self.folder)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                # The next start tries again.
+                logger.warning("files of a deleted conversation are still there: %s", error)
 
     def read(self) -> History | None:
         """None where it is no conversation of ours. Raises OSError. It may take a while."""
@@ -269,7 +276,7 @@ class Transcript:
             is_new = is_new or values["type"] == "conversation"
             text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
             data += text.encode("utf-8") + b"\n"
-        if data:
+        if data and not self._is_removed:
             self._write(bytes(data), os.O_CREAT if is_new else 0)
 
     def _write(self, data: bytes, how: int) -> None:
