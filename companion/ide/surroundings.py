@@ -108,8 +108,8 @@ def _wsl_outside(place: Place) -> Surrounding | None:
         name,
         f"{name}, where a CLI knows it by another path, and Sublime Text runs on Windows: a CLI"
         " there does not find it.",
-        "Run Sublime Text for Linux in the same distribution, or start the CLI on Windows."
-        f" {GUIDE}",
+        "Run Sublime Text for Linux in the same distribution; or have the project on a drive of"
+        f" Windows, and start the CLI there. {GUIDE}",
     )
 
 
