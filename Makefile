@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges
 
 all: check test
 
@@ -114,3 +114,8 @@ install:
 
 uninstall:
 	@$(INSTALLER) --remove $(CHOSEN)
+
+# The tests of other packages in the headless editor; docs/headless.md tells where they come from.
+# make judges UNITTESTING=path [SUBLIME_LIB=path] [LSP=path] [GITSAVVY=path] [TERMINUS=path] ...
+judges: setup-python
+	@$(PY) -m tools.judges

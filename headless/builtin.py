@@ -7,11 +7,21 @@ import re
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
-from . import diff, windows
+from . import completions, diff, windows
 
 COMMANDS: Dict[str, Dict[str, Callable[..., Any]]] = {"application": {}, "window": {}, "text": {}}
 # Commands that are no step of undo themselves.
-HISTORY = ("undo", "redo", "soft_undo", "soft_redo", "redo_or_repeat", "revert", "save")
+HISTORY = (
+    "undo",
+    "redo",
+    "soft_undo",
+    "soft_redo",
+    "redo_or_repeat",
+    "revert",
+    "save",
+    "auto_complete",
+    "hide_auto_complete",
+)
 
 
 def _command(kind: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -53,15 +63,30 @@ def append(
 
 @_command("text")
 def insert(editor: Any, view: Any, characters: str = "") -> None:
-    """Type text at every caret."""
+    """Type text at every caret, piece by piece; a new line begins as deep as the one before."""
+    for piece in re.split("(\n)", characters):
+        for a, b in sorted(view.selection, key=min, reverse=True) if piece else ():
+            editor.change(view, a, b, piece + _indentation(view, min(a, b)) * (piece == "\n"))
+
+
+def _indentation(view: Any, point: int) -> str:
+    if not view.settings.get("auto_indent", True):
+        return ""
+    before = view.text.slice(view.text.line(point)[0], point)
+    return str(before[: len(before) - len(before.lstrip(" \t"))])
+
+
+def _put(editor: Any, view: Any, text: str) -> None:
     for a, b in sorted(view.selection, key=min, reverse=True):
-        editor.change(view, a, b, characters)
+        editor.change(view, a, b, text)
 
 
 @_command("text")
 def insert_snippet(editor: Any, view: Any, contents: str = "", name: str = "") -> None:
+    """Its lines begin as deep as the one at the caret; fields are not offered."""
     text = re.sub(r"\$\{?\d+(?::([^}]*)\})?\}?", lambda match: match.group(1) or "", contents)
-    insert(editor, view, text)
+    deep = _indentation(view, min(view.selection[0])) if view.selection else ""
+    _put(editor, view, text.replace("\n", "\n" + deep))
 
 
 @_command("text")
@@ -74,6 +99,38 @@ def left_delete(editor: Any, view: Any) -> None:
 def right_delete(editor: Any, view: Any) -> None:
     for a, b in sorted(view.selection, key=min, reverse=True):
         editor.change(view, a, b + 1 if a == b else b, "")
+
+
+@_command("text")
+def auto_complete(editor: Any, view: Any, **_options: Any) -> None:
+    view.completing = completions.Completing(editor, view)
+    view.completing.ask()
+
+
+@_command("text")
+def hide_auto_complete(editor: Any, view: Any) -> None:
+    view.completing = None
+
+
+@_command("text", "commit_completion", "insert_best_completion")
+def commit_completion(editor: Any, view: Any, **_options: Any) -> None:
+    """Take the best of what is offered in the place of the word at the caret."""
+    completing, view.completing = view.completing, None
+    offer = completing.best() if completing is not None else None
+    if offer is None:
+        return
+    if not offer.keeps_prefix:
+        size = len(completions.prefix_of(view))
+        for a, b in sorted(view.selection, key=min, reverse=True):
+            editor.change(view, max(a, b) - size, max(a, b), "")
+    if offer.format == completions.COMMAND:
+        name, _, args = offer.content.partition(" ")
+        window = view.window or editor.active_window
+        editor.commands.run(window, name, editor.api.decode_value(args) if args else None)
+    elif offer.format == completions.SNIPPET:
+        insert_snippet(editor, view, offer.content)
+    else:
+        insert(editor, view, offer.content)
 
 
 @_command("text")
@@ -156,7 +213,7 @@ def cut(editor: Any, view: Any) -> None:
 
 @_command("text")
 def paste(editor: Any, view: Any) -> None:
-    insert(editor, view, editor.clipboard)
+    _put(editor, view, editor.clipboard)
 
 
 @_command("text")

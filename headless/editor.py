@@ -48,6 +48,7 @@ class Editor:
         self.events = Events(self)
         self.packages = Packages(self, data)
         self.schemes = Schemes(self)
+        self.syntaxes = syntaxes.Syntaxes(self)
         self.commands = Commands(self)
         self.plugins = Plugins(self)
         self.windows: List[Window] = []
@@ -125,6 +126,7 @@ class Editor:
     def save_settings(self, name: str) -> None:
         name = name.replace("\\", "/").rsplit("/", 1)[-1]
         self.packages.save_settings(name, self.settings_file(name).own)
+        self._settings_seen[name] = self.packages.settings_stamps(name)
 
     def reload_settings(self) -> None:
         """Read every settings file in use again, after packages came, went or were edited."""
@@ -149,6 +151,7 @@ class Editor:
         for name in self._edited_settings():
             self._reload_settings(name)
         self.plugins.follow()
+        self.plugins.reload_edited()
 
     def _view_settings(self, syntax: str) -> Settings:
         return Settings(self.notify, self._syntax_settings(syntax), self.preferences())
@@ -159,14 +162,14 @@ class Editor:
 
     def assign_syntax(self, view: View, path: str) -> None:
         """A path that names no syntax is reported on the console and gives plain text."""
-        found = syntaxes.by_path(path)
+        found = self.syntaxes.by_path(path)
         if found is None:
             sys.stderr.write("Unable to read %s\n" % path)
-        view.syntax_path = found.path if found else syntaxes.PLAIN.path
+        view.syntax = found or syntaxes.PLAIN
         view.settings.set_parents(
-            self._syntax_settings(view.syntax_path), *self._outer_settings(view)
+            self._syntax_settings(view.syntax.path), *self._outer_settings(view)
         )
-        view.settings.set("syntax", view.syntax_path)
+        view.settings.set("syntax", view.syntax.path)
 
     def _outer_settings(self, view: View) -> List[Settings]:
         window = view.window
@@ -212,11 +215,11 @@ class Editor:
         """The buffers of a file, an absolute path; more than one after a retarget only."""
         return list(self._named_buffers.get(path, ()))
 
-    def make_view(self, buffer: Buffer, syntax: str = syntaxes.PLAIN.path) -> View:
+    def make_view(self, buffer: Buffer, syntax: syntaxes.SyntaxInfo = syntaxes.PLAIN) -> View:
         """A view that stands nowhere yet; listeners come once it has a place."""
-        view = View(next(self._ids), buffer, self._view_settings(syntax), self.switches)
-        view.syntax_path = syntax
-        view.settings.own["syntax"] = syntax
+        view = View(next(self._ids), buffer, self._view_settings(syntax.path), self.switches)
+        view.syntax = syntax
+        view.settings.own["syntax"] = syntax.path
         buffer.views.append(view)
         self.views[view.id] = view
         return view
@@ -227,7 +230,7 @@ class Editor:
         if view is not None:
             view.sheet = sheet
             view.settings.set_parents(
-                self._syntax_settings(view.syntax_path), *self._outer_settings(view)
+                self._syntax_settings(view.syntax.path), *self._outer_settings(view)
             )
             view.settings.listener = lambda: self.events.check_view(view)
         return sheet
@@ -261,7 +264,7 @@ class Editor:
         return sheet
 
     def new_file(self, window: Window, flags: int = 0, syntax: str = "") -> View:
-        view = self.make_view(self.new_buffer(), syntax or syntaxes.PLAIN.path)
+        view = self.make_view(self.new_buffer(), self.syntaxes.by_path(syntax) or syntaxes.PLAIN)
         view.buffer.line_endings = self._default_line_ending()
         sheet = self.place(window.group, view, flags)
         self._introduce(view)
@@ -284,7 +287,7 @@ class Editor:
     def clone(
         self, view: View, window: Window, group: Optional[Group] = None, flags: int = 0
     ) -> View:
-        copy = self.make_view(view.buffer, view.syntax_path)
+        copy = self.make_view(view.buffer, view.syntax)
         copy.settings.own.update(view.settings.own)
         copy.selection = list(view.selection)
         copy.viewport = view.viewport
@@ -331,8 +334,7 @@ class Editor:
     def _open_new(
         self, window: Window, group: Group, path: str, flags: int, row: int, column: int
     ) -> View:
-        syntax = syntaxes.for_file(path)
-        view = self.make_view(self.new_buffer(), syntax.path)
+        view = self.make_view(self.new_buffer(), self.syntaxes.for_file(path))
         buffer = view.buffer
         self.associate(buffer, path)
         buffer.line_endings = self._default_line_ending()
@@ -385,8 +387,8 @@ class Editor:
     def guess_syntax(self, view: View) -> None:
         """Where the name says nothing the first line may ("#!/usr/bin/env python")."""
         first = view.text.slice(0, min(200, len(view.text))).split("\n", 1)[0]
-        found = syntaxes.for_file(str(view.file_name), first)
-        if found.path != view.syntax_path and "syntax" in view.settings.own:
+        found = self.syntaxes.for_file(str(view.file_name), first)
+        if found.path != view.syntax.path and "syntax" in view.settings.own:
             self.assign_syntax(view, found.path)
 
     def _go_to(self, view: View, row: int, column: int) -> None:
@@ -623,7 +625,7 @@ class Editor:
                 return
             if any(_changed_on_disk(buffer) for buffer in list(self.buffers.values())):
                 self.queues.ui.post(self.check_files)
-            if self.packages.differ() or self._edited_settings():
+            if self.packages.differ() or self._edited_settings() or self.plugins.are_edited():
                 self.queues.ui.post(self.check_packages)
 
     def stop_watching(self) -> None:

@@ -76,6 +76,7 @@ class Events:
         self.text_classes: List[Type[Any]] = []
         self.view_listeners: Dict[int, List[Any]] = {}
         self.text_listeners: Dict[int, List[Any]] = {}
+        self._made: Set[Tuple[int, Type[Any]]] = set()
         self.ready = False
         self.longest, self.longest_of = 0.0, ""
 
@@ -226,10 +227,15 @@ class Events:
             return False
 
     def _add_view_listener(self, have: List[Any], cls: Type[Any], view: Any) -> None:
+        if (view.id, cls) in self._made:
+            return  # its constructor changes a setting, which leads here again
+        self._made.add((view.id, cls))
         try:
             have.append(cls(self.editor.api.View(view.id)))
         except Exception:  # the boundary of plugin code
             traceback.print_exc()
+        finally:
+            self._made.discard((view.id, cls))
 
     def check_views(self) -> None:
         for view in self.editor.all_views():

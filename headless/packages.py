@@ -53,6 +53,19 @@ class Package:
         found = {name[:-3] for name in self._root_names() if name.endswith(".py")}
         return sorted(name for name in found if not name.startswith("_") or name == "__init__")
 
+    def plugin_stamps(self) -> Dict[str, files.Stamp]:
+        """The root modules that are files in its folder, hidden ones too, and their state on disk.
+
+        A hidden one is loaded when it is written: UnitTesting relies on that.
+        """
+        names = os.listdir(self.folder) if self.folder and os.path.isdir(self.folder) else []
+        found = {
+            name[:-3]: files.stamp(os.path.join(str(self.folder), name))
+            for name in names
+            if name.endswith(".py")
+        }
+        return {name: stamp for name, stamp in found.items() if stamp is not None}
+
     def _root_names(self) -> List[str]:
         names = os.listdir(self.folder) if self.folder and os.path.isdir(self.folder) else []
         return names + [name for name in self._members() if "/" not in name]
@@ -60,8 +73,11 @@ class Package:
     def _members(self) -> List[str]:
         if not self.archive:
             return []
-        with zipfile.ZipFile(self.archive) as archive:
-            return [name for name in archive.namelist() if not name.endswith("/")]
+        try:
+            with zipfile.ZipFile(self.archive) as archive:
+                return [name for name in archive.namelist() if not name.endswith("/")]
+        except (OSError, zipfile.BadZipFile):
+            return []  # it goes, or is written right now
 
     def resources(self) -> List[str]:
         """Paths inside the package, with forward slashes."""
@@ -176,7 +192,7 @@ class Packages:
 
         Raises ValueError for one that was given; a broken one in the data folder is reported.
         """
-        for folder in (self.user_folder(), self.installed_folder()):
+        for folder in (self.user_folder(), self.installed_folder(), self.library_folder()):
             os.makedirs(folder, exist_ok=True)
         for name in _DEFAULT_FILES:
             over = os.path.join(self.folder(), name)
@@ -270,6 +286,15 @@ class Packages:
         if package is None or parts[0] != "Packages":
             raise FileNotFoundError("resource not found: %s" % name)
         return package.read(parts[2])
+
+    def state_of(self, name: str) -> Any:
+        """What changes when the file behind a resource does."""
+        parts = name.split("/", 2)
+        package = self.by_name.get(parts[1]) if len(parts) == 3 else None
+        if package is None:
+            return None
+        over = os.path.join(package.folder, *parts[2].split("/")) if package.folder else ""
+        return files.stamp(over) or files.stamp(package.archive or "")
 
     def parsed(self, filename: str) -> List[Tuple[str, Any]]:
         """Every package's root file of that name as (package, JSON); bad ones are reported."""

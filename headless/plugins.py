@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+import zipimport
 from typing import Any, Callable, Dict, List, Optional, Type
 
 from .commands import APPLICATION, TEXT, WINDOW
 from .events import LISTENER_EVENTS, TEXT_EVENTS, VIEW_LISTENER_EVENTS
+from .files import Stamp
 from .packages import Package
 
 
@@ -21,6 +23,8 @@ class Plugins:
         self._waiting: List[str] = []
         self._classes: Dict[str, List[Type[Any]]] = {}
         self._wanted: Dict[str, Package] = {}
+        # The files of root modules as they were when they were loaded.
+        self._seen: Dict[str, Dict[str, Stamp]] = {}
 
     # Loading
 
@@ -42,10 +46,31 @@ class Plugins:
         for name in [name for name in wanted if name not in before]:
             self.load(wanted[name])
 
+    def are_edited(self) -> bool:
+        """Whether a root module of a loaded package was written, came or went."""
+        return any(
+            package.plugin_stamps() != self._seen.get(name, {})
+            for name, package in list(self._wanted.items())
+        )
+
+    def reload_edited(self) -> None:
+        """Load the root modules that were written or came, unload those that went."""
+        for name, package in list(self._wanted.items()):
+            before, now = self._seen.get(name, {}), package.plugin_stamps()
+            self._seen[name] = now
+            for stem in sorted(stem for stem in before if stem not in now):
+                self.unload_plugin("%s.%s" % (name, stem))
+            for stem in sorted(stem for stem in now if now[stem] != before.get(stem)):
+                importlib.invalidate_caches()
+                self.reload_plugin("%s.%s" % (name, stem))
+
     def load(self, package: Package) -> None:
+        self._seen[package.name] = package.plugin_stamps()
         importlib.invalidate_caches()
         # The modules of an archive that was replaced stand elsewhere in it.
-        sys.path_importer_cache.pop(package.archive or "", None)
+        for cache in (sys.path_importer_cache, getattr(zipimport, "_zip_directory_cache", {})):
+            for place in [place for place in cache if place.startswith(package.archive or "\0")]:
+                del cache[place]
         for name in package.plugin_names():
             self._load_module(package, "%s.%s" % (package.name, name))
 
@@ -214,6 +239,8 @@ class Plugins:
         if module is not None:
             self.unload_module(module)
             del sys.modules[name]
+            for package in self._wanted.values():
+                package.modules = [each for each in package.modules if each != name]
 
     def resave(self, package: Package, stem: str) -> None:
         """What saving a root file does: the module runs again in the dictionary it has."""

@@ -6,7 +6,7 @@ import html
 import os
 from typing import Any, List
 
-from . import drawing, layout, minihtml, syntaxes
+from . import drawing, layout, minihtml
 
 STYLE = """
 body { background: %(page)s; font: 13px 'DejaVu Sans', sans-serif; margin: 16px; color: %(ink)s; }
@@ -197,11 +197,10 @@ def _status(editor: Any, window: Any, view: Any) -> str:
         texts += [view.status[key] for key in sorted(view.status)]
         row, column = view.text.rowcol(view.selection[0][1]) if view.selection else (0, 0)
         texts.append("Line %d, Column %d" % (row + 1, column + 1))
-        found = syntaxes.by_path(view.syntax_path)
         right = [
             view.buffer.encoding,
             view.buffer.line_endings,
-            found.name if found is not None else "Plain Text",
+            view.syntax.name,
         ]
     left = ", ".join(_text(text) for text in texts[1:] if text)
     # The message may be a sentence.

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Dict, List
 
-from . import files, windows
+from . import files, syntaxes, windows
 from .views import Marks
 
 PERSISTENT = 16  # RegionFlags.PERSISTENT
@@ -90,7 +90,7 @@ def _sheet(sheet: Any, buffers: List[Any]) -> Dict[str, Any]:
         "settings": view.settings.own,
         "selection": view.selection,
         "viewport": view.viewport,
-        "syntax": view.syntax_path,
+        "syntax": view.syntax.path,
         "regions": regions,
     }
 
@@ -136,7 +136,9 @@ def _restore_sheet(
     index = kept["buffer"]
     if index not in buffers:
         buffers[index] = _restored_buffer(editor, contents[index])
-    view = editor.make_view(buffers[index], kept["syntax"])
+    view = editor.make_view(
+        buffers[index], editor.syntaxes.by_path(kept["syntax"]) or syntaxes.PLAIN
+    )
     view.settings.own.update(kept["settings"])
     view.select([(a, b) for a, b in kept["selection"]])
     view.viewport = (kept["viewport"][0], kept["viewport"][1])

@@ -68,7 +68,8 @@ class View:
         self.status: Dict[str, str] = {}
         self.popup: Optional[Popup] = None
         self.viewport = (0.0, 0.0)
-        self.syntax_path = ""
+        self.syntax = syntaxes.PLAIN
+        self.completing: Any = None
         self.overwrite = False
         self.inline_diff = False
         self.edit_tokens: List[int] = []
@@ -101,7 +102,8 @@ class View:
 
     def shift(self, change: Change) -> None:
         self.selection = merged([_shifted(region, change, False) for region in self.selection])
-        for key, marks in self.marks.items():
+        # Copied: regions are added from any thread.
+        for key, marks in list(self.marks.items()):
             regions = [_shifted(region, change, True) for region in marks.regions]
             self.marks[key] = marks._replace(regions=regions)
         self._phantoms = {
@@ -165,9 +167,8 @@ class View:
         return max(1, int(room.width // room.font.em_width) - 1)
 
     def scope(self) -> str:
-        """The scope of the whole text; what stands within it nobody here knows."""
-        found = syntaxes.by_path(self.syntax_path)
-        return found.scope if found is not None else syntaxes.PLAIN.scope
+        """The scope of the whole text."""
+        return self.syntax.scope
 
     def layout_extent(self) -> Tuple[float, float]:
         now, room = self.layout(), self.screen()

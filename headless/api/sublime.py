@@ -22,7 +22,6 @@ from headless import layout as _layout
 from headless import results as _results
 from headless import running as _running
 from headless import selectors as _selectors
-from headless import syntaxes as _syntaxes
 from headless import values as _values
 from headless import windows as _windows
 from headless.buffers import moved as _moved
@@ -1045,7 +1044,7 @@ def _create_panel(window: Any, name: str, unlisted: bool = False) -> Any:
     if panel is not None:
         # As in Sublime, asking again gives the same panel, emptied.
         view = panel.view
-        view.settings.own = {"syntax": view.syntax_path}
+        view.settings.own = {"syntax": view.syntax.path}
         view.buffer.read_only = False
         view.buffer.change(0, len(view.text), "")
         return view
@@ -1647,18 +1646,29 @@ class View:
     def meta_info(self, key: str, pt: Point) -> Value:
         return _missing("View.meta_info")  # type: ignore[no-any-return]
 
+    def _scopes(self) -> Any:
+        return _editor().syntaxes.parsed(self._open())
+
     def extract_tokens_with_scopes(self, region: Region) -> List[Any]:
-        return _missing("View.extract_tokens_with_scopes")  # type: ignore[no-any-return]
+        return [
+            (Region(begin, end), " ".join(scopes) + " ")
+            for begin, end, scopes in self._scopes().spans(self.size())
+            if begin < region.end() and end > region.begin()
+        ]
 
     def extract_scope(self, pt: Point) -> Region:
-        return _missing("View.extract_scope")  # type: ignore[no-any-return]
+        for begin, end, _scopes in self._scopes().spans(self.size()):
+            if begin <= pt < end:
+                return Region(begin, end)
+        return Region(pt, pt)
 
     def expand_to_scope(self, pt: Point, selector: str) -> Optional[Region]:
-        return _missing("View.expand_to_scope")  # type: ignore[no-any-return]
+        found = [region for region in self.find_by_selector(selector) if region.contains(pt)]
+        return found[0] if found else None
 
     def scope_name(self, pt: Point) -> str:
-        """The scope of the whole text: no syntax is parsed here, so nothing within it is known."""
-        return str(self._open().scope()) + " "
+        """Of a syntax that no package defines, the scope of the whole text."""
+        return " ".join(self._scopes().at(pt)) + " "
 
     def context_backtrace(self, pt: Point) -> List[Any]:
         return _missing("View.context_backtrace")  # type: ignore[no-any-return]
@@ -1670,7 +1680,16 @@ class View:
         return _selectors.score(self.scope_name(pt), selector)
 
     def find_by_selector(self, selector: str) -> List[Region]:
-        return _missing("View.find_by_selector")  # type: ignore[no-any-return]
+        """Stretches that touch each other are one."""
+        found: List[Region] = []
+        for begin, end, scopes in self._scopes().spans(self.size()):
+            if not _selectors.score(" ".join(scopes), selector):
+                continue
+            if found and found[-1].b == begin:
+                found[-1].b = end
+            else:
+                found.append(Region(begin, end))
+        return found
 
     def style(self) -> Dict[str, Any]:
         return dict(_editor().schemes.of(self._open()).style())
@@ -1977,13 +1996,13 @@ class View:
         self.assign_syntax(syntax_file)
 
     def syntax(self) -> Optional[Syntax]:
-        return syntax_from_path(self._open().syntax_path)
+        return _syntax(self._open().syntax)
 
     def symbols(self) -> List[Any]:
-        return _missing("View.symbols")  # type: ignore[no-any-return]
+        return [(region.region, region.name) for region in self.symbol_regions()]
 
     def get_symbols(self) -> List[Any]:
-        return _missing("View.get_symbols")  # type: ignore[no-any-return]
+        return self.symbols()
 
     def indexed_symbols(self) -> List[Any]:
         return _missing("View.indexed_symbols")  # type: ignore[no-any-return]
@@ -1992,7 +2011,13 @@ class View:
         return _missing("View.indexed_references")  # type: ignore[no-any-return]
 
     def symbol_regions(self) -> List[Any]:
-        return _missing("View.symbol_regions")  # type: ignore[no-any-return]
+        """Where a package's `.tmPreferences` says `showInSymbolList`; without transformations."""
+        syntax = self._open().syntax.path
+        return [
+            SymbolRegion(self.substr(region), region, syntax, SymbolType.DEFINITION, KIND_AMBIGUOUS)
+            for selector in _editor().syntaxes.symbols()
+            for region in self.find_by_selector(selector)
+        ]
 
     def indexed_symbol_regions(self, type: SymbolType = SymbolType.ANY) -> List[Any]:
         return _missing("View.indexed_symbol_regions")  # type: ignore[no-any-return]
@@ -2069,7 +2094,8 @@ class View:
         self._do(_editor().hide_popup)
 
     def is_auto_complete_visible(self) -> bool:
-        return False
+        completing = self._open().completing
+        return completing is not None and completing.best() is not None
 
     def preserve_auto_complete_on_focus_lost(self) -> None:
         _missing("View.preserve_auto_complete_on_focus_lost")
@@ -2338,7 +2364,7 @@ class Html:
 
 
 class CompletionList:
-    """Completions that may come later; `on_done` of the engine is not offered."""
+    """Completions that may come later."""
 
     def __init__(
         self,
@@ -2349,11 +2375,19 @@ class CompletionList:
         self.completions = completions
         self.flags = flags
 
+    def _wait(self, callback: Callable[[List[Any]], None]) -> None:
+        """Called by the editor: hand the completions over, now or when they come."""
+        self.target = callback
+        if self.completions is not None:
+            callback(self.completions)
+
     def set_completions(
         self, completions: List[Any], flags: AutoCompleteFlags = AutoCompleteFlags.NONE
     ) -> None:
         self.completions = completions
         self.flags = flags
+        if self.target is not None:
+            self.target(completions)
 
 
 class CompletionItem:
@@ -2433,28 +2467,32 @@ class Syntax:
 
 
 def _syntax(info: Any) -> Syntax:
-    return Syntax(info.path, info.name, False, info.scope)
+    return Syntax(info.path, info.name, info.hidden, info.scope)
+
+
+def _syntaxes_where(suits: Callable[[Any], bool]) -> List[Syntax]:
+    return [_syntax(info) for info in _editor().syntaxes.where(suits)]
 
 
 def list_syntaxes() -> List[Syntax]:
-    return [_syntax(info) for info in _syntaxes.ALL]
+    return [_syntax(info) for info in _editor().syntaxes.all()]
 
 
 def syntax_from_path(path: str) -> Optional[Syntax]:
-    found = [syntax for syntax in list_syntaxes() if syntax.path == path]
+    found = _syntaxes_where(lambda info: info.path == path)
     return found[0] if found else None
 
 
 def find_syntax_by_name(name: str) -> List[Syntax]:
-    return [syntax for syntax in list_syntaxes() if syntax.name == name]
+    return _syntaxes_where(lambda info: info.name == name)
 
 
 def find_syntax_by_scope(scope: str) -> List[Syntax]:
-    return [syntax for syntax in list_syntaxes() if syntax.scope == scope]
+    return _syntaxes_where(lambda info: info.scope == scope)
 
 
 def find_syntax_for_file(path: str, first_line: str = "") -> Optional[Syntax]:
-    return _syntax(_syntaxes.for_file(path, first_line))
+    return _syntax(_editor().syntaxes.for_file(path, first_line))
 
 
 class QuickPanelItem:
@@ -2492,7 +2530,7 @@ class ListInputItem:
 
 
 class SymbolRegion:
-    """A symbol in a view; the headless editor finds none."""
+    """A symbol in a view."""
 
     def __init__(
         self, name: str, region: Region, syntax: str, type: SymbolType, kind: Tuple[Any, str, str]

@@ -6,9 +6,13 @@ stands for raises NotImplementedError when it is called.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, List, Tuple
 
 import sublime
+import sublime_plugin
+
+from headless import running as _running
+from headless import syntax_tests as _syntax_tests
 
 _CLASSES = {
     "view_": sublime.View,
@@ -17,6 +21,34 @@ _CLASSES = {
     "sheet_": sublime.Sheet,
     "settings_": sublime.Settings,
 }
+
+
+def run_syntax_test(path: str) -> Tuple[int, List[str]]:
+    return _syntax_tests.run(_running.current(), path)
+
+
+def incompatible_syntax_patterns(path: str) -> List[Any]:
+    return list(_syntax_tests.incompatible(_running.current(), path))
+
+
+def can_accept_input(name: str, args: Any) -> bool:
+    return _accepts_input(None, name)
+
+
+def window_can_accept_input(window_id: int, name: str, args: Any) -> bool:
+    return _accepts_input(_running.current().window(window_id), name)
+
+
+def view_can_accept_input(view_id: int, name: str, args: Any) -> bool:
+    return _accepts_input(_running.current().view(view_id).window, name)
+
+
+def _accepts_input(window: Any, name: str) -> bool:
+    """A built-in command asks for nothing here."""
+    commands = _running.current().commands
+    kind, target = commands.find(window, name)
+    command = commands.instance(kind, name, target) if kind else None
+    return command is not None and type(command).input is not sublime_plugin.Command.input
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import sublime
 
 from headless import running as _running
 from headless.commands import command_name as _command_name
+from headless.events import TEXT_EVENTS as _TEXT_EVENTS
 
 # What the genuine module has beyond the stubs, and packages use.
 _OF_EVENTS = {"all_callbacks": "all_callbacks", "view_event_listeners": "view_listeners"}
@@ -20,6 +21,11 @@ _OF_PLUGINS = ("load_module", "reload_plugin", "unload_module", "unload_plugin")
 def __getattr__(name: str) -> Any:
     if name in _OF_EVENTS:
         return getattr(_running.current().events, _OF_EVENTS[name])
+    if name == "text_change_listener_callbacks":
+        return _TEXT_EVENTS
+    if name == "check_view_event_listeners":
+        editor = _running.current()
+        return lambda view: editor.ui(editor.events.check_view, editor.view(view.view_id))
     if name in _OF_PLUGINS:
         editor = _running.current()
         return lambda target: editor.ui(getattr(editor.plugins, name), target)

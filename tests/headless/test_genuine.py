@@ -187,7 +187,7 @@ class Places(unittest.TestCase):
         found = list(results.found(text, r"^(\S.*):$", r"^ +(\d+):(?:(\d+):)? (.*)$", ""))
         self.assertEqual(
             found,
-            [("a.py", 4, 1, "one"), ("a.py", 9, 2, "two"), ("b.py", 1, 1, "three")],
+            [("a.py", 4, 0, "one"), ("a.py", 9, 2, "two"), ("b.py", 1, 0, "three")],
         )
 
     def test_without_an_expression_nothing_is_a_place(self) -> None:

@@ -203,7 +203,7 @@ class Application(EngineTestCase):
     def test_what_is_not_offered_says_its_name(self) -> None:
         view = self.view_with("")
         for call, name in (
-            (lambda: view.find_by_selector("string"), "View.find_by_selector"),
+            (lambda: view.meta_info("shellVariables", 0), "View.meta_info"),
             (lambda: self.window.hwnd(), "Window.hwnd"),
             (lambda: self.sublime.log_fps(True), "log_fps"),
         ):

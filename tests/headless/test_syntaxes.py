@@ -1,0 +1,262 @@
+"""Scopes: definitions of syntaxes read and followed, and what packages ask about them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import unittest
+from typing import Any
+
+from headless import patterns, syntax_tests
+
+from .engine import EngineTestCase
+
+TOY = r"""%YAML 1.2
+---
+name: Toy
+file_extensions: [toy]
+first_line_match: '^#!.*\btoy\b'
+scope: source.toy
+version: 2
+variables:
+  word: '[a-z]+'
+contexts:
+  prototype:
+    - match: '#.*$'
+      scope: comment.line.toy
+  main:
+    - match: '"'
+      scope: punctuation.begin.toy
+      push: string
+    - match: '(def) ({{word}})'
+      scope: meta.function.toy
+      captures:
+        1: keyword.toy
+        2: entity.name.function.toy
+    - match: '<<({{word}})\n'
+      push: heredoc
+    - match: '\{'
+      branch_point: braces
+      branch: [block, map]
+    - match: '``'
+      embed: scope:source.inner
+      embed_scope: meta.inner.toy source.inner
+      escape: '``'
+    - match: '(?=\b{{word}}\()'
+      set: call
+  string:
+    - meta_include_prototype: false
+    - meta_scope: string.toy
+    - match: '\\.'
+      scope: escape.toy
+    - match: '"'
+      pop: 1
+  heredoc:
+    - meta_content_scope: string.heredoc.toy
+    - match: '^\1$'
+      pop: 1
+  block:
+    - meta_scope: block.toy
+    - match: ':'
+      fail: braces
+    - match: '\}'
+      pop: 1
+  map:
+    - meta_scope: map.toy
+    - match: '\}'
+      pop: 1
+  call:
+    - meta_content_scope: call.toy
+    - match: '\)'
+      pop: 1
+"""
+INNER = r"""%YAML 1.2
+---
+scope: source.inner
+hidden: true
+contexts:
+  main:
+    - match: '[0-9]+'
+      scope: number.inner
+    - match: '\('
+      push:
+        - clear_scopes: 1
+        - meta_scope: group.inner
+        - match: '\)'
+          pop: true
+"""
+SYMBOLS = """<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict>
+<key>scope</key><string>entity.name.function</string>
+<key>settings</key><dict><key>showInSymbolList</key><integer>1</integer></dict>
+</dict></plist>"""
+TESTS = """# SYNTAX TEST "Packages/Lang/Toy.sublime-syntax"
+def one "two"
+# <- keyword.toy
+#   ^^^ entity.name.function
+#       ^^^^^ string.toy - comment
+#         ^ comment
+"""
+
+
+class Scopes(EngineTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
+
+    def parsed(self, text: str) -> Any:
+        view = self.view_with(text)
+        view.assign_syntax("Packages/Lang/Toy.sublime-syntax")
+        return view
+
+    def scope(self, view: Any, text: str, more: int = 0) -> str:
+        """The scope where a text begins, or some characters behind that."""
+        literal = self.sublime.FindFlags.LITERAL
+        return str(view.scope_name(view.find(text, 0, literal).a + more)).strip()
+
+    def test_matches_captures_and_contexts_give_scopes(self) -> None:
+        view = self.parsed('def one "a\\"#b" # c\n')
+        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
+        self.assertEqual(
+            self.scope(view, "one"), "source.toy meta.function.toy entity.name.function.toy"
+        )
+        self.assertEqual(self.scope(view, "\\"), "source.toy string.toy escape.toy")
+        self.assertEqual(self.scope(view, "#b"), "source.toy string.toy")
+        self.assertEqual(self.scope(view, "# c"), "source.toy comment.line.toy")
+
+    def test_a_context_ends_at_what_began_it(self) -> None:
+        view = self.parsed("<<end\nnot the end\nend\ndef a\n")
+        self.assertEqual(self.scope(view, "not"), "source.toy string.heredoc.toy")
+        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
+
+    def test_a_branch_that_fails_is_taken_back_over_lines(self) -> None:
+        view = self.parsed("{ one\n two }\n{ three\n: four }\n")
+        self.assertEqual(self.scope(view, "one"), "source.toy block.toy")
+        self.assertEqual(self.scope(view, "three"), "source.toy map.toy")
+        self.assertEqual(self.scope(view, "four"), "source.toy map.toy")
+
+    def test_another_syntax_is_embedded_until_it_is_escaped(self) -> None:
+        view = self.parsed("`` 12 (3 `` def a\n")
+        self.assertEqual(
+            self.scope(view, "12"), "source.toy meta.inner.toy source.inner number.inner"
+        )
+        self.assertEqual(self.scope(view, "3"), "source.toy meta.inner.toy group.inner")
+        self.assertEqual(self.scope(view, "def"), "source.toy meta.function.toy keyword.toy")
+
+    def test_the_scope_of_the_syntax_outlives_its_main_context(self) -> None:
+        view = self.parsed("f(x) def a\n")
+        self.assertEqual(self.scope(view, "(x"), "source.toy call.toy")
+        self.assertEqual(self.scope(view, "def"), "source.toy call.toy")
+
+    def test_scopes_follow_an_edit(self) -> None:
+        view = self.parsed("def one")
+        self.assertTrue(view.match_selector(4, "entity.name"))
+        view.run_command("select_all")
+        view.run_command("insert", {"characters": '"def one"'})
+        self.assertFalse(view.match_selector(5, "entity.name"))
+        self.assertTrue(view.match_selector(5, "source.toy string - comment"))
+
+    def test_stretches_are_found_by_selector_and_told_with_their_scopes(self) -> None:
+        view, region = self.parsed('def one "two"\n'), self.sublime.Region
+        self.assertEqual(view.find_by_selector("string"), [region(8, 13)])
+        self.assertEqual(view.extract_scope(5), region(4, 7))
+        self.assertEqual(view.expand_to_scope(10, "string"), region(8, 13))
+        self.assertIsNone(view.expand_to_scope(0, "string"))
+        self.assertEqual(
+            view.extract_tokens_with_scopes(region(8, 9)),
+            [(region(8, 9), "source.toy string.toy punctuation.begin.toy ")],
+        )
+
+    def test_a_syntax_nobody_defines_has_the_scope_of_its_text(self) -> None:
+        view = self.open("a.py", b"x = 1\n")
+        self.assertEqual(view.scope_name(2), "source.python ")
+
+    def test_what_packages_want_in_the_list_of_symbols_is_there(self) -> None:
+        self.write_package("Lang", {"Symbols.tmPreferences": SYMBOLS})
+        view = self.parsed("def one\ndef two\n")
+        self.assertEqual([name for _region, name in view.symbols()], ["one", "two"])
+
+
+class Choice(EngineTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
+
+    def test_a_file_gets_the_syntax_of_a_package_by_its_name_or_first_line(self) -> None:
+        self.assertEqual(self.open("a.toy").syntax().path, "Packages/Lang/Toy.sublime-syntax")
+        self.assertEqual(self.open("b", b"#!/bin/toy\n").syntax().name, "Toy")
+
+    def test_a_hidden_one_is_listed_under_the_name_of_its_file(self) -> None:
+        found = self.sublime.find_syntax_by_scope("source.inner")
+        self.assertEqual([(each.name, each.hidden) for each in found], [("Inner", True)])
+
+    def test_one_that_cannot_be_read_says_so_and_gives_plain_scopes(self) -> None:
+        self.write_package("Lang", {"Bad.sublime-syntax": "scope: source.bad\ncontexts: [\n"})
+        view = self.view_with("x")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            view.assign_syntax("Packages/Lang/Bad.sublime-syntax")
+            self.assertEqual(view.scope_name(0), "source.bad ")
+        self.assertIn("Bad.sublime-syntax", said.getvalue())
+
+
+class SyntaxTests(EngineTestCase):
+    def test_the_tests_of_a_syntax_run_and_say_what_is_wrong(self) -> None:
+        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "syntax_test_a.toy": TESTS})
+        api: Any = importlib.import_module("sublime_api")
+        count, failures = api.run_syntax_test("Packages/Lang/syntax_test_a.toy")
+        self.assertEqual(count, 10)
+        self.assertEqual(len(failures), 1)
+        self.assertIn("syntax_test_a.toy:6:11: [comment]", failures[0])
+
+    def test_patterns_that_need_the_slower_engine_are_told(self) -> None:
+        self.write_package("Lang", {"Toy.sublime-syntax": TOY, "Inner.sublime-syntax": INNER})
+        api: Any = importlib.import_module("sublime_api")
+        self.assertEqual(api.incompatible_syntax_patterns("Packages/Lang/Inner.sublime-syntax"), [])
+        self.assertEqual(
+            len(api.incompatible_syntax_patterns("Packages/Lang/Toy.sublime-syntax")), 1
+        )
+
+
+class Assertions(unittest.TestCase):
+    def test_arrows_and_carets_test_the_line_above_all_assertions(self) -> None:
+        lines = [
+            "/* SYNTAX TEST */",
+            "code",
+            "/*^^ a.b */",
+            " /* <-- c */",
+            "/* a comment */",
+            "more",
+        ]
+        found = list(syntax_tests.assertions(lines, "/*", "*/"))
+        self.assertEqual(
+            [(each.tested, each.columns, each.selector) for each in found],
+            [(1, [2, 3], "a.b"), (1, [1, 2], "c")],
+        )
+
+
+class Patterns(unittest.TestCase):
+    def check(self, pattern: str, text: str, expected: Any) -> None:
+        found = patterns.compiled(pattern).search(text)
+        self.assertEqual(found and found.group(), expected, pattern)
+
+    def test_oniguruma_is_understood(self) -> None:
+        self.check(r"\h+", "xyz09afg", "09af")
+        self.check(r"[\h_]+", "x0_f", "0_f")
+        self.check(r"\H", "0x", "x")
+        self.check(r"(?m:a.b)", "a\nb", "a\nb")
+        self.check(r"(?<n>\((?:\g<n>|[a-z])*\))", "x((a)b)", "((a)b)")
+        self.check(r"[^]a]+", "a]bc", "bc")
+        self.check(r"\x{263a}", "a\u263a", "\u263a")
+        self.check(r"[[:alpha:]&&[^b]]+", "bac", "ac")
+        self.check(r"(?<=a|bc)x", "bcx", "x")
+        self.check(r"a]", "a]", "a]")
+        self.check(r"\\h", "\\h", "\\h")
+        self.check(r"(?>a|ab)c", "abc", None)
+        self.check(r"x\Z", "x\n", "x")
+        self.check(r"x\z", "x\n", None)
+
+    def test_what_cannot_be_read_is_told_once_and_matches_nothing(self) -> None:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertIsNone(patterns.compiled("(unclosed"))
+            self.assertIsNone(patterns.compiled("(unclosed"))
+        self.assertEqual(said.getvalue().count("(unclosed"), 1)
