@@ -262,7 +262,7 @@ class Front:
         shown = views.get(self.current) if self.current is not None else None
         name = window.active_panel if window is not None else None
         panel = window.panel_named(name) if name else None
-        page = self._page() if not views else None
+        page = self._page()
         return State(
             tuple(views),
             active,
@@ -463,6 +463,9 @@ class Front:
         """On the UI thread. Of a window that it opens, such as that of settings, the files are
         named: here they are edited in another program."""
         before = list(self.editor.windows)
+        for key, decision in DECISIONS.items():
+            if self.current is not None and entry["command"].endswith("_" + COMMANDS[key]):
+                self.decided[self.current] = decision
         self.editor.commands.choose(window, entry["command"], entry.get("args"))
         for fresh in [it for it in self.editor.windows if it not in before]:
             for view in fresh.views():

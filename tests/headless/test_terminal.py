@@ -295,6 +295,15 @@ class Front(Terminal):
         self.press_and_see("r", f"Rejected: {self.path}")
         self.assertNotIn(f"Accepted: {self.path}", self.said())
 
+    def test_while_a_diff_waits_pages_are_shown_and_the_palette_decides(self) -> None:
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        self.press_and_see(":\naccept diff", f"Accepted: {self.path}")
+        self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\n")
+        self.propose(cli, "newer\n")
+        self.press_and_see(":\ndoctor", "Look Again", "Gemini Companion: Doctor")
+        self.press_and_see("r", f"Rejected: {self.path}")
+
     def test_the_status_is_told_as_it_is_now_and_once(self) -> None:
         self.press_and_see("s", "Gemini CLI: not connected")
         before = self.said()
