@@ -321,9 +321,12 @@ def _flat_rows(api: Api) -> Iterator[Row]:
         api.turn("hello")
         if number in (SETTLED, LAST):
             held.append(_memory(api.process.pid))
+    name = f"the server's memory, turn {SETTLED} to {LAST}"
+    if not all(held):
+        yield missing(name, "this system does not tell it")
+        return
     more = held[1] - held[0]
     detail = f"{held[0]:,.1f} to {held[1]:,.1f} MiB"
-    name = f"the server's memory, turn {SETTLED} to {LAST}"
     yield Row(name, more, f"{more:,.2f} MiB", detail, FLAT_AIM)
 
 
@@ -356,7 +359,10 @@ def _kill(api: Api) -> None:
     """The CLI, not the server, which notices it."""
     for pid in api.agents():
         os.kill(pid, signal.SIGKILL)
+    ends = time.monotonic() + PATIENCE
     while api.agents():
+        if time.monotonic() > ends:
+            raise TimeoutError("a CLI that was killed is there still")
         time.sleep(0.01)
 
 
