@@ -106,7 +106,7 @@ class Place(Listener):
 
     def _of_session(self, session: str) -> Conversation | None:
         # The last used ones first, for it is asked with every word of an answer.
-        newest = reversed(list(self._conversations))
+        newest = reversed(self._conversations)
         return next((each for each in newest if each.session == session), None)
 
     def _turn_of(self, session: str) -> Turn | None:

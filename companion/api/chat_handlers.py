@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from contextlib import suppress
 from functools import partial
 from typing import Any, Mapping, Sequence
 
@@ -130,11 +131,15 @@ def _workspace(services: Services, inputs: Inputs) -> str:
 def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
     """The folder where relative paths of a message begin."""
     id = None if fields.get("newSession") else fields.get("sessionId")
-    known = (each.workspace for each in services.agent.sessions() if each.id == id)
-    return next(known, workspace)
+    with suppress(AgentError):
+        return workspace if id is None else services.agent.conversations.known(id).workspace
+    return workspace
 
 
 async def _read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
+    if not fields.get("filePaths") and "@" not in fields["message"]:
+        # A thread for nothing would hold up the message.
+        return []
     start = _start(services, fields, workspace)
     try:
         return await in_thread(partial(_files, services.roots, start, fields), LOOKING)
