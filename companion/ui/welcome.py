@@ -7,7 +7,7 @@ import os
 import sublime
 
 from ..ide.doctor import checks
-from ..ide.doctor.checks import Failed
+from ..ide.doctor.checks import Failed, Ok
 from ..ide.doctor.report import Examination
 from . import checkups
 
@@ -35,7 +35,7 @@ def html(found: tuple[Examination, ...]) -> str:
     if isinstance(settings, Failed):
         # Whatever stands in that file, the CLI stops at it.
         results["enabled"] = settings
-    is_connected, name = bool(facts.window.connected), checkups.shown(facts.name)
+    is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
     parts = [f"<h1>{NAME}</h1>", f"<p>{(CONNECTED if is_connected else TO_DO).format(name)}</p>"]
     for id, step in STEPS.items():
         title, result = step.format(name), results[id]

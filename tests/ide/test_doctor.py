@@ -233,6 +233,11 @@ class Way(unittest.TestCase):
         started = check.look(facts(process=None))
         self.assertEqual(started, Ok("one CLI is connected to this window"))
 
+    def test_one_that_is_connected_is_not_told_why_it_could_not_connect(self) -> None:
+        early = replace(PROCESSES[CLI], started=900.0)
+        self.assertIsNotNone(report.examine(facts(process=early)).failure)
+        self.assertIsNone(report.examine(facts(process=early, is_connected=True)).failure)
+
     def test_variables_lead_past_a_missing_file(self) -> None:
         variables = {
             "TERM_PROGRAM": "sublime",

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import time
+from dataclasses import replace
 from html import unescape
 from typing import Any, Generator
 from unittest import mock
@@ -122,6 +123,19 @@ class Welcome(Pages):
         yield from self.connect()
         words = welcome.CONNECTED.format("Gemini CLI")
         yield lambda: words in self.page(self.running.welcome)
+
+    def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
+        html = mock.Mock(wraps=welcome.html)
+        with mock.patch.object(welcome, "html", html):
+            yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
+        (found,) = html.call_args[0]
+        for is_connected, words in ((False, welcome.TO_DO), (True, "Connected. Ask Gemini CLI")):
+            window = replace(found[0].facts.window, connected=1)
+            process = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
+            changes = {"window": window, "process": process, "is_connected": is_connected}
+            with self.subTest(is_connected):
+                one = replace(found[0], facts=replace(found[0].facts, **changes))
+                self.assertIn(words, welcome.html((one,)))
 
     def test_a_closed_page_asks_nothing_any_more(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")

@@ -49,9 +49,13 @@ class Failed:
 
 @dataclass(frozen=True)
 class Check:
+    """`is_way` says that it is a step of a CLI on its way here: one that is connected has done it,
+    whatever can be seen of that now."""
+
     id: str
     name: str
     look: Callable[[Facts], Ok | Failed | None]
+    is_way: bool = False
 
 
 def surroundings(facts: Facts) -> Ok | Failed | None:
@@ -326,14 +330,14 @@ CHECKS = (
     Check("served", "Server of this window", served),
     Check("folder", "Folder of this window", folder_open),
     Check("published", "Discovery file", published),
-    Check("place", "Where the CLI looks", in_its_folder),
-    Check("file", "Which file it reads", right_file),
-    Check("detected", "Detection", detected),
+    Check("place", "Where the CLI looks", in_its_folder, is_way=True),
+    Check("file", "Which file it reads", right_file, is_way=True),
+    Check("detected", "Detection", detected, is_way=True),
     Check("enabled", "Connecting to editors", enabled),
-    Check("same_folder", "Folder of the CLI", same_folder),
-    Check("host", "Host", host),
-    Check("proxy", "Proxy", proxy),
-    Check("answers", "Port", answers),
+    Check("same_folder", "Folder of the CLI", same_folder, is_way=True),
+    Check("host", "Host", host, is_way=True),
+    Check("proxy", "Proxy", proxy, is_way=True),
+    Check("answers", "Port", answers, is_way=True),
     Check("connected", "Connected", connected),
 )
 
