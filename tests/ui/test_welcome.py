@@ -126,7 +126,7 @@ class Welcome(Pages):
 
     def test_another_cli_that_is_connected_makes_no_connected_of_this_one(self) -> Steps:
         html = mock.Mock(wraps=welcome.html)
-        with mock.patch.object(welcome, "html", html):
+        with mock.patch.object(self.running.welcome, "_draw", html):
             yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         (found,) = html.call_args[0]
         for is_connected, words in ((False, welcome.TO_DO), (True, "Connected. Ask Gemini CLI")):
