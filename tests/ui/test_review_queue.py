@@ -18,6 +18,7 @@ from GeminiCompanion.companion.ui.review import (
     record,
 )
 
+from .adapter import text_of
 from .reviewing import ReviewCase, Steps
 
 Views = Generator[Any, Any, "list[sublime.View]"]
@@ -302,17 +303,41 @@ class OfOlderProposals(NoteCase):
         yield lambda: sublime.get_clipboard() == f"@{self.path}#L5: why twice?"
         yield from self.until_rejected()
 
-    def test_one_whose_line_is_gone_is_on_the_clipboard_and_that_stands_at_the_head(self) -> Steps:
+    def test_one_whose_line_is_gone_is_in_a_tab_and_that_stands_at_the_head(self) -> Steps:
         older = yield from self.propose("a\n", "1\n  two\n3\n")
         for row, text in ((1, "why?"), (2, "good")):
             self.select(older, row, row)
             self.comment(older, text)
         newer = yield from self.replace_by("1\n3\n")
         self.assertEqual(comments.of(newer), [record.Comment(1, 1, "good")])
-        self.assertEqual(sublime.get_clipboard(), f'@{self.path}, "two": why?')
+        self.assertEqual(self.without_line(), [f'@{self.path}, "two": why?'])
         self.assertIn(opening.NO_LINE, self.review(newer).notes.values())
         self.run_command("reject_diff")
         yield from self.until_rejected()
+
+    def test_those_of_one_proposal_after_the_other_are_all_there_and_the_clipboard_stays(
+        self,
+    ) -> Steps:
+        older = yield from self.propose("a\n", "1\n2\n3\n")
+        for row, text in ((0, "first words"), (1, "second words")):
+            self.select(older, row, row)
+            self.comment(older, text)
+        yield from self.replace_by("2\n3\n")
+        newest = yield from self.replace_by("3\n")
+        self.assertEqual(comments.of(newest), [])
+        expected = [f'@{self.path}, "1": first words', f'@{self.path}, "2": second words']
+        self.assertEqual(self.without_line(), expected)
+        self.assertEqual(self.window.active_view(), newest)
+        self.assertEqual(sublime.get_clipboard(), "before")
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+
+    def without_line(self) -> list[str]:
+        """The texts of the tabs with comments whose lines are gone, and which are not saved."""
+        name = f"file.txt ({opening.COMMENTS})"
+        found = [view for view in self.window.views() if view.name() == name]
+        self.assertFalse(any(view.is_scratch() for view in found))
+        return sorted(map(text_of, found))
 
     def test_what_was_typed_into_the_older_one_stays_as_a_tab_all_the_same(self) -> Steps:
         older = yield from self.propose("a\n", "1\n2\n")

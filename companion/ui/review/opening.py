@@ -8,12 +8,14 @@ import sublime
 
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
+from .. import texts
 from . import comments, decisions, head, pair, sight
 from .lookup import diffs, set_listed
 from .record import DiffRecord, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
-NO_LINE = "What you commented on is not in this newer proposal; your words are on the clipboard."
+COMMENTS = "your comments on an older proposal"
+NO_LINE = "What you commented on is not in this newer proposal; your words are in a tab."
 
 
 def open_diff(
@@ -44,7 +46,7 @@ def open_diff(
     set_listed(window, others + [right])
     words = comments.carry_over(older, right)
     if words:
-        sublime.set_clipboard(words)
+        texts.return_text(window, proposal.path, words, COMMENTS)
     for view in older:
         claimed = decisions.claim(view)
         if claimed is not None:
