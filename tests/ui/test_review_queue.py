@@ -303,6 +303,19 @@ class OfOlderProposals(NoteCase):
         yield lambda: sublime.get_clipboard() == f"@{self.path}#L5: why twice?"
         yield from self.until_rejected()
 
+    def test_of_lines_that_read_alike_it_is_the_one_with_the_same_around_it_up_to_both_ends(
+        self,
+    ) -> Steps:
+        older = yield from self.propose("a\n", "}\n\na\n}\nb\n\n}")
+        for row in (0, 3, 5, 6):
+            self.select(older, row, row)
+            self.comment(older, str(row))
+        newer = yield from self.replace_by("}\n\n\na\n}\nx\n\nb\n\n}")
+        found = {int(each.text): each.first for each in comments.of(newer)}
+        self.assertEqual(found, {0: 0, 3: 4, 5: 8, 6: 9})
+        self.run_command("reject_diff")
+        yield from self.until_rejected()
+
     def test_one_whose_line_is_gone_is_in_a_tab_and_that_stands_at_the_head(self) -> Steps:
         older = yield from self.propose("a\n", "1\n  two\n3\n")
         for row, text in ((1, "why?"), (2, "good")):

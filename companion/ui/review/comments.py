@@ -6,7 +6,7 @@ The right view remembers them (`record`). Regions carry them along while the use
 from __future__ import annotations
 
 import html
-from typing import Iterable, Sequence, Tuple
+from typing import Iterable, Iterator, Sequence, Tuple
 
 import sublime
 
@@ -19,6 +19,9 @@ from .review import Review
 
 # The row above a comment, its first one, and the one below that.
 Rows = Tuple[str, str, str]
+# What stands around a text in which rows are looked for, so that each one has an end before it and
+# behind it, and so have those above and below.
+MARGIN = "\n\n"
 
 
 def of(right: sublime.View) -> list[Comment]:
@@ -60,7 +63,7 @@ def replace_text(right: sublime.View, text: str) -> None:
     that reads as the first of its own did."""
     before = _with_rows(right)
     texts.replace(right, text)
-    placed = _placed(text, before)
+    placed = _placed(right, before)
     write_comments(right, (at or _at(0, each) for (each, _rows), at in zip(before, placed)))
     show(right)
 
@@ -71,45 +74,62 @@ def carry_over(olders: Iterable[sublime.View], right: sublime.View) -> str:
     before = [each for older in olders for each in _with_rows(older)]
     if not before:
         return ""
-    placed = _placed(texts.text_of(right), before)
+    placed = _placed(right, before)
     write_comments(right, [*of(right), *(at for at in placed if at is not None)])
     show(right)
-    left = [
+    gone = [
         f'{_name(right)}, "{rows[1].strip()}": {each.text}'
         for (each, rows), at in zip(before, placed)
         if at is None
     ]
-    return "\n".join(left)
+    return "\n".join(gone)
 
 
 def _with_rows(right: sublime.View) -> list[tuple[Comment, Rows]]:
     """The comments, each with the row above it, the first of its own, and the one below that."""
-    found = of(right)
-    rows = ["", *texts.text_of(right).split("\n"), ""] if found else []
+    last = right.rowcol(right.size())[0]
+
+    def read(row: int) -> str:
+        return right.substr(right.line(right.text_point(row, 0))) if 0 <= row <= last else ""
+
     return [
-        (each, (rows[each.first], rows[each.first + 1], rows[each.first + 2])) for each in found
+        (each, (read(each.first - 1), read(each.first), read(each.first + 1))) for each in of(right)
     ]
 
 
-def _placed(text: str, before: Sequence[tuple[Comment, Rows]]) -> list[Comment | None]:
-    """Where each stands in this text: where the row reads as its own, and of several where those
+def _placed(right: sublime.View, before: Sequence[tuple[Comment, Rows]]) -> list[Comment | None]:
+    """Where each stands in this view: where the row reads as its own, and of several where those
     around it do, too, or else at the nearest; None where no row does."""
-    rows = ["", *text.split("\n"), ""] if before else []
-    same: dict[str, list[int]] = {}
-    for row, line in enumerate(rows[1:-1]):
-        same.setdefault(line, []).append(row)
-    return [_nearest(rows, same.get(own[1], ()), each, own) for each, own in before]
+    text = f"{MARGIN}{texts.text_of(right)}{MARGIN}" if before else ""
+    return [_nearest(right, text, each, own) for each, own in before]
 
 
-def _nearest(
-    rows: Sequence[str], candidates: Sequence[int], comment: Comment, own: Rows
-) -> Comment | None:
-    def order(row: int) -> tuple[int, int]:
-        others = (rows[row] != own[0]) + (rows[row + 2] != own[2])
-        return others, abs(row - comment.first)
+def _nearest(right: sublime.View, text: str, comment: Comment, own: Rows) -> Comment | None:
+    """`text` is that of the view, with a margin at both ends."""
+    if f"\n{own[1]}\n" not in text:
+        return None
+    middle = right.text_point(comment.first, 0)
+    # The more around it reads as before, the better; with the place of the row among them.
+    for ways in (((own, 1),), ((own[:2], 1), (own[1:], 0)), ((own[1:2], 0),)):
+        points = (point for rows, at in ways for point in _around(text, middle, rows, at))
+        found = [right.rowcol(point)[0] for point in points]
+        if found:
+            return _at(min(found, key=lambda row: (abs(row - comment.first), row)), comment)
+    return None
 
-    at = min(candidates, key=order, default=None)
-    return _at(at, comment) if at is not None else None
+
+def _around(text: str, middle: int, rows: Sequence[str], at: int) -> Iterator[int]:
+    """The points nearest to `middle`, before it and from it on, at which the row `at` of these
+    begins. By the search of strings: to look at each row of a large text would hold up the UI
+    thread."""
+    wanted = "\n".join(("", *rows, ""))
+    offset = len(MARGIN) - len("\n".join(("", *rows[:at], "")))
+    # Of a margin itself only the row above the first and the one below the last are read.
+    first, end = max(offset, 0), len(text) - 2 * len(MARGIN) + offset + len(wanted)
+    here = max(middle + offset, first)
+    before = text.rfind(wanted, first, here + len(wanted) - 1)
+    after = text.find(wanted, here, end)
+    yield from (found - offset for found in (before, after) if found >= 0)
 
 
 def _at(first: int, comment: Comment) -> Comment:
