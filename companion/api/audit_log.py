@@ -81,7 +81,9 @@ class AuditLog:
             self._is_failing = True
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # A pipe that nobody reads is an error at once, and holds up no request.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+        return os.open(self._path, flags, 0o600)
 
 
 def _shortened(value: Any) -> Any:

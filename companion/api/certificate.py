@@ -51,6 +51,8 @@ class Certificate:
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # A client could keep the server at work with nothing else.
+        context.options |= ssl.OP_NO_RENEGOTIATION
         try:
             context.load_cert_chain(self._path, self._key, self._refuse_password)
         except ssl.SSLError as error:

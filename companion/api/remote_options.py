@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import os
+import pathlib
 import re
 import socket
 from typing import Any, Callable
@@ -103,8 +104,10 @@ def _audit_log(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> st
 def _check_apart(
     parser: argparse.ArgumentParser, asked: argparse.Namespace, option: str, path: str
 ) -> None:
+    # Where the way to it leads through a root, the model may lead it elsewhere.
+    way = [path, *map(str, pathlib.PurePath(path).parents)]
     for root in (asked.workspace, *asked.root):
-        if is_within(path, root):
+        if any(is_within(step, root) for step in way):
             parser.error(
                 f"argument {option}: expected a file outside of {root}, where the model may read"
                 f" and change it; got {path}"
