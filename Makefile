@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime
 
 all: check test
 
@@ -119,3 +119,8 @@ uninstall:
 # make judges UNITTESTING=path [SUBLIME_LIB=path] [LSP=path] [GITSAVVY=path] [TERMINUS=path] ...
 judges: setup-python
 	@$(PY) -m tools.judges
+
+# The package under the Sublime Text of this machine, with a report to paste into an issue.
+# make judge-sublime SUBLIME=/opt/sublime_text [UNITTESTING=path]
+judge-sublime: setup-python
+	@$(PY) -m tools.judge_sublime
