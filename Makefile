@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 
@@ -124,3 +124,7 @@ judges: setup-python
 # make judge-sublime SUBLIME=/opt/sublime_text [UNITTESTING=path]
 judge-sublime: setup-python
 	@$(PY) -m tools.judge_sublime
+
+# What zizmor and actionlint say of .github/workflows; offline, once they are there
+workflows: setup-python
+	@$(PY) -m tools.workflows

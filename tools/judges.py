@@ -123,8 +123,8 @@ class Case:
             return dict(json.load(file))
 
     def _environment(self) -> Dict[str, str]:
-        """Tests that know of CI wait longer there; `python3` is the Python of the editor."""
-        path = os.path.dirname(self._python) + os.pathsep + os.environ.get("PATH", "")
+        """Tests that know of CI wait longer there; `python3` is the Python that runs this."""
+        path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
         return {**os.environ, "CI": "1", "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def _folder(self) -> str:
