@@ -22,7 +22,8 @@ def main() -> int:
     if not os.path.exists(os.path.join(ROOT, ".git")):
         print("Only a checkout can be exported for the reviewer: not asked.")
         return 0
-    python = setup.set_up_apart("review")
+    setup.set_up_apart("review")
+    python = setup.python_of(os.path.join(setup.VENV, "review"))
     with tempfile.TemporaryDirectory() as folder:
         package = os.path.join(folder, "GeminiCompanion")
         export(package)
