@@ -4,7 +4,7 @@ the operator wants it."""
 from __future__ import annotations
 
 import ipaddress
-from typing import Any, Mapping
+from typing import Any
 
 from . import audit_log
 from .access import Access
@@ -38,12 +38,14 @@ class Callers:
                 audit_log.leave_out()
             raise
 
-    def _address(self, headers: Mapping[str, str], peer: Any) -> str:
-        """`peer` is what a socket says, or None where the client has left already."""
+    def _address(self, headers: Any, peer: Any) -> str:
+        """`headers` are the HTTP library's, with all lines of a name; `peer` is what a socket says,
+        or None where the client has left already."""
         address = str(peer[0]) if peer else ""
         if address and self._is_proxy(address):
             # The last one is the proxy's own word, those before it are the client's.
-            told = headers.get(FORWARDED, "").rpartition(",")[2].strip()
+            # Some proxies add it to the client's line, and some write one of their own below.
+            told = ",".join(headers.getall(FORWARDED, ())).rpartition(",")[2].strip()
             if _is_address(told):
                 return told
         return address

@@ -13,7 +13,6 @@ import shutil
 import socket
 import ssl
 import tempfile
-import time
 import unittest
 from datetime import datetime, timezone
 from typing import Any
@@ -21,14 +20,15 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import events
 from GeminiCompanion.companion.api import __main__ as program
-from GeminiCompanion.companion.api import audit_log, rate_limit, routes, schemas, state
+from GeminiCompanion.companion.api import audit_log, callers, rate_limit, routes, schemas, state
 from GeminiCompanion.companion.api.access import Access
 from GeminiCompanion.companion.api.certificate import BadCertificate, Certificate
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.base import http_server
 from GeminiCompanion.companion.base.log import logger
+from multidict import CIMultiDict
 
-from .support import PATIENCE, ApiTest, Reply
+from .support import PATIENCE, ApiTest, Reply, until
 
 CERTIFICATES = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "certificates"
@@ -38,14 +38,6 @@ FIRST, SECOND, LOCKED = (
 )
 # What a request has in place of each part of a path.
 WHOEVER = "x"
-
-
-def until(condition: Any) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > ends:
-            raise AssertionError("waited in vain")
-        time.sleep(0.01)
 
 
 class Named(ApiTest):
@@ -326,7 +318,7 @@ class Limited(ApiTest):
         )
         self.server = self.another_server(access=access)
         self.now = 1000.0
-        clock = mock.patch.object(rate_limit.time, "monotonic", lambda: self.now)
+        clock = mock.patch.object(rate_limit, "time", mock.Mock(monotonic=lambda: self.now))
         clock.start()
         self.addCleanup(clock.stop)
 
@@ -381,6 +373,23 @@ class Limited(ApiTest):
             self.assertEqual(self.ask("GET", "/status", headers=headers).status, 200)
         headers = {"Authorization": "", "X-Forwarded-For": network % 77}
         self.assertEqual(self.ask("GET", "/status", headers=headers).status, 429)
+
+    def test_the_last_line_that_tells_addresses_counts_where_there_are_several(self) -> None:
+        # As http.client sends them: two lines, the client's and below it the proxy's own.
+        lines = {"X-Forwarded-For": "198.51.100.1", "x-forwarded-for": "192.0.2.1"}
+        self.use_up(Authorization="", **lines)
+        for forged in ("198.51.100.2", "198.51.100.3, 192.0.2.9"):
+            headers = {"Authorization": "", **lines, "X-Forwarded-For": forged}
+            self.refused(self.ask("GET", "/status", headers=headers), 429, "RATE_LIMITED")
+
+    def test_a_client_that_has_left_already_counts_as_one_without_an_address(self) -> None:
+        gone = mock.Mock(headers=CIMultiDict({"X-Forwarded-For": "192.0.2.1"}))
+        gone.get_extra_info.return_value = None
+        access = Access(rate_limit=1, proxies=[ipaddress.ip_network("127.0.0.1")])
+        counting = callers.Callers(access)
+        counting.count("", gone)
+        with self.assertRaises(rate_limit.RateLimited):
+            counting.count("", gone)
 
     def test_only_so_many_callers_are_remembered(self) -> None:
         limit = rate_limit.RateLimit(1)
@@ -527,7 +536,7 @@ class Audited(ApiTest):
     def test_who_comes_too_often_has_one_line_for_that(self) -> None:
         access = Access(audit_log=self.log, rate_limit=2)
         self.server = self.another_server(access=access)
-        clock = mock.patch.object(rate_limit.time, "monotonic", lambda: 1000.0)
+        clock = mock.patch.object(rate_limit, "time", mock.Mock(monotonic=lambda: 1000.0))
         clock.start()
         self.addCleanup(clock.stop)
         for _ in range(6):
