@@ -10,17 +10,25 @@ three members are there where the request has something to do with them.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
-from contextlib import contextmanager
+from collections import deque
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime, timezone
 from typing import Any, Iterator
 
 from ..agent import wire
+from ..base.background import in_thread
 from ..base.log import logger
+from ..base.write_behind import WriteBehind
 
+# Lines that wait for a disk that does not answer; beyond them, the oldest are lost.
+MAX_WAITING = 10000
+# Seconds for what waits at the end.
+WRITING = 5.0
 # Characters of what came from outside; ids of ours are shorter.
 MAX_LENGTH = 200
 
@@ -40,12 +48,15 @@ def leave_out() -> None:
 
 
 class AuditLog:
-    """The file is opened for each line, so that it may be moved away and a new one begins."""
+    """Lines are written by a thread soon after they are told. The file is opened each time, so that
+    it may be moved away and a new one begins."""
 
     def __init__(self, path: str) -> None:
         """Raises OSError where nothing can be written there."""
         self._path = path
         self._is_failing = False
+        self._lines: deque[bytes] = deque(maxlen=MAX_WAITING)
+        self._writer = WriteBehind()
         os.close(self._open())
 
     @contextmanager
@@ -62,16 +73,26 @@ class AuditLog:
             _entry.set(None)
             if entry is not None:
                 entry["seconds"] = round(time.monotonic() - begun, 3)
-                self._write(entry)
+                short = {name: _shortened(value) for name, value in entry.items()}
+                self._lines.append(json.dumps(short).encode("ascii") + b"\n")
+                self._writer.soon(self._write)
 
-    def _write(self, entry: dict[str, Any]) -> None:
-        short = {name: _shortened(value) for name, value in entry.items()}
-        # In one call, so that no line stands within another one.
-        line = json.dumps(short).encode("ascii") + b"\n"
+    async def write(self) -> None:
+        """All lines that were told so far; within a time, for some disks never answer."""
+        with suppress(asyncio.TimeoutError):
+            await in_thread(self._writer.finish, WRITING)
+
+    def _write(self) -> None:
+        # Others add lines meanwhile, and have this done once more.
+        count = len(self._lines)
+        if count == MAX_WAITING:
+            logger.error("The audit log's disk did not answer for long, and lines may be lost.")
+        lines = b"".join(self._lines.popleft() for _ in range(count))
         try:
             descriptor = self._open()
             try:
-                os.write(descriptor, line)
+                # In one call, so that no line stands within another one.
+                os.write(descriptor, lines)
             finally:
                 os.close(descriptor)
             self._is_failing = False

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import ssl
+import time
 from contextlib import suppress
 from typing import Any
 
 from ..base.log import logger
+
+# Seconds between two looks at the files, for which all other connections wait.
+PAUSE = 5.0
 
 
 class BadCertificate(Exception):
@@ -18,8 +22,9 @@ class Certificate:
     """Made of a file with the certificate and those that vouch for it, and one with its key, both
     in PEM; they may be one file. `context` is for a server, from TLS 1.2 on.
 
-    Each handshake looks whether the files are others by now: so a renewed certificate counts from
-    the next connection on. Where the new ones cannot be used, or not yet, the old one goes on.
+    A handshake looks whether the files are others by now, unless another one has just looked: so
+    a renewed certificate counts at most PAUSE later. Where the new ones cannot be used, or not yet,
+    the old one goes on.
     """
 
     def __init__(self, path: str, key: str) -> None:
@@ -27,10 +32,18 @@ class Certificate:
         self._path, self._key = path, key
         self.context = self._newest = self._load()
         self._read = self._stamp()
+        self._next_look = 0.0
         self.context.sni_callback = self._choose
 
     def _choose(self, connection: Any, _name: object, _context: object) -> None:
         """Called in each handshake."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + PAUSE
+            self._look()
+        connection.context = self._newest
+
+    def _look(self) -> None:
         stamp = self._stamp()
         # Between two moments of a renewal there may be none.
         if stamp and stamp != self._read:
@@ -40,7 +53,6 @@ class Certificate:
                 logger.info("the certificate was renewed, and read again")
             except BadCertificate as error:
                 logger.warning("The renewed certificate cannot be used yet. %s", error)
-        connection.context = self._newest
 
     def _stamp(self) -> tuple[Any, ...]:
         with suppress(OSError):

@@ -72,7 +72,9 @@ class Dispatcher:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         id = json_log.begin(request.headers.get(json_log.HEADER, ""))
-        if self._audit is None:
+        # Those are asked all the time, and tell nothing.
+        is_open = self._table.is_open(request.method, request.path)
+        if self._audit is None or is_open or request.method == "OPTIONS":
             return await self._handle(request, id)
         with self._audit.entry(id):
             method, route = self._table.name_of(request.method, request.path)
@@ -121,7 +123,6 @@ class Dispatcher:
     ) -> web.StreamResponse:
         token = self._caller(request)
         if request.method == "OPTIONS":
-            audit_log.leave_out()
             return self._preflight(request, headers)
         route, in_path = self._route(request, token)
         fields = await _fields(request, route, in_path, memory)
@@ -144,13 +145,10 @@ class Dispatcher:
         """What is asked for, where the caller may; with the fields in its path. Raises Refused,
         Refusal."""
         # Who has no token learns of the open routes only.
-        if self._table.is_open(request.method, request.path):
-            # They tell nothing, and are asked all the time.
-            audit_log.leave_out()
-        elif token:
+        if not self._table.is_open(request.method, request.path):
+            if not token:
+                raise Refused(BAD_TOKEN)
             self._server.admit(request)
-        else:
-            raise Refused(BAD_TOKEN)
         route, in_path = self._table.find(request.method, request.path)
         if token == READ_ONLY and not (route.only_reads or route.is_open):
             raise Refusal(MAY_ONLY_READ)

@@ -134,6 +134,8 @@ class Server:
         if self._metrics is not None:
             self._counting.cancel()
         await self._http.stop()
+        if self._audit is not None:
+            await self._audit.write()
 
     def _make_dispatcher(self) -> Dispatcher:
         settings, access = self._settings, self._settings.access

@@ -13,6 +13,7 @@ import shutil
 import socket
 import ssl
 import tempfile
+import threading
 import unittest
 from datetime import datetime, timezone
 from typing import Any
@@ -20,7 +21,15 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import events
 from GeminiCompanion.companion.api import __main__ as program
-from GeminiCompanion.companion.api import audit_log, callers, rate_limit, routes, schemas, state
+from GeminiCompanion.companion.api import (
+    audit_log,
+    callers,
+    certificate,
+    rate_limit,
+    routes,
+    schemas,
+    state,
+)
 from GeminiCompanion.companion.api.access import Access
 from GeminiCompanion.companion.api.certificate import BadCertificate, Certificate
 from GeminiCompanion.companion.api.server import Server
@@ -106,6 +115,9 @@ class Encrypted(ApiTest):
 
     def setUp(self) -> None:
         self.trusted = FIRST
+        always = mock.patch.object(certificate, "PAUSE", 0.0)
+        always.start()
+        self.addCleanup(always.stop)
 
     def open(self, server: Server | None = None) -> http.client.HTTPConnection:
         context = ssl.create_default_context(cafile=self.trusted)
@@ -206,6 +218,15 @@ class Encrypted(ApiTest):
         held.request("GET", "/sessions", None, headers)
         self.assertEqual(held.getresponse().read()[:1], b"{")
 
+    def test_many_handshakes_look_at_the_files_once(self) -> None:
+        own = Certificate(self.pem, self.pem)
+        self.server = self.another_server(access=Access(certificate=own))
+        with mock.patch.object(certificate, "PAUSE", 3600.0):
+            with mock.patch.object(own, "_stamp", wraps=own._stamp) as looks:
+                for _ in range(3):
+                    self.assertEqual(self.ask("GET", "/sessions").status, 200)
+        self.assertEqual(looks.call_count, 1)
+
     def test_one_that_cannot_be_used_yet_changes_nothing(self) -> None:
         with open(FIRST, "rb") as file:
             good = file.read()
@@ -228,7 +249,7 @@ class Encrypted(ApiTest):
         alone = os.path.join(self.root, "alone.pem")
         with open(alone, "w", encoding="ascii") as file:
             file.write(_begin + only)
-        for certificate, key, part in (
+        for path, key, part in (
             (missing, FIRST, f"{missing} cannot be read"),
             (FIRST, missing, f"{missing} cannot be read"),
             (FIRST, SECOND, f"{SECOND} has another one"),
@@ -238,7 +259,7 @@ class Encrypted(ApiTest):
             (self.root, FIRST, f"{self.root} cannot be read"),
         ):
             with self.subTest(part), self.assertRaises(BadCertificate) as caught:
-                Certificate(certificate, key)
+                Certificate(path, key)
             self.assertIn(part, str(caught.exception))
 
 
@@ -471,6 +492,7 @@ class Audited(ApiTest):
     def test_open_routes_and_what_a_browser_asks_first_have_none(self) -> None:
         for method, path in (("GET", "/status"), ("GET", "/readyz"), ("OPTIONS", "/chat")):
             self.ask(method, path, headers={"Authorization": ""})
+            self.ask(method, path, headers={"Host": "evil.test"})
         self.ask("GET", "/sessions")
         self.assertEqual(self.lines(1)[0]["route"], "/sessions")
 
@@ -515,10 +537,12 @@ class Audited(ApiTest):
             self.assertEqual(os.stat(self.log).st_mode & 0o777, 0o600)
 
     def test_a_disk_that_refuses_is_said_once_and_keeps_nobody_waiting(self) -> None:
-        full = mock.patch.object(audit_log.os, "write", side_effect=OSError(28, "No space left"))
+        audit = self.server._audit
+        full = mock.patch.object(audit, "_open", side_effect=OSError(28, "No space left"))
         with full, self.assertLogs(logger, "ERROR") as logs:
             for _ in range(3):
                 self.assertEqual(self.ask("GET", "/sessions").status, 200)
+                self.on_loop(audit.write())
         self.assertEqual(len(logs.output), 1)
         self.ask("GET", "/sessions")
         self.lines(1)
@@ -532,6 +556,34 @@ class Audited(ApiTest):
         with self.assertLogs(logger, "ERROR"):
             self.assertEqual(self.ask("GET", "/sessions").status, 200)
             self.assertEqual(self.ask("GET", "/sessions").status, 200)
+            self.on_loop(self.server._audit.write())
+
+    def test_a_disk_that_does_not_answer_keeps_nobody_waiting_and_gets_the_newest_lines(
+        self,
+    ) -> None:
+        answers = threading.Event()
+        self.addCleanup(answers.set)
+        with mock.patch.object(audit_log, "MAX_WAITING", 2):
+            self.server = self.another_server(access=Access(audit_log=self.log))
+            audit = self.server._audit
+            open_now = audit._open
+            with mock.patch.object(audit, "_open") as slow:
+                slow.side_effect = lambda: answers.wait(PATIENCE) and open_now()
+                self.ask("GET", "/nowhere")
+                until(lambda: slow.called)
+                for path in ("/sessions", "/tool-confirmations", "/agents"):
+                    self.assertEqual(self.ask("GET", path).status, 200)
+                with self.assertLogs(logger, "ERROR"):
+                    answers.set()
+                    self.on_loop(audit.write())
+        routes_told = [it["route"] for it in self.lines(3)]
+        self.assertEqual(routes_told, ["other", "/tool-confirmations", "/agents"])
+
+    def test_what_was_done_last_is_written_before_the_server_ends(self) -> None:
+        self.server = self.another_server(access=Access(audit_log=self.log))
+        self.ask("GET", "/sessions")
+        self.on_loop(self.server.stop())
+        self.assertEqual([json.loads(it)["route"] for it in self.written()], ["/sessions"])
 
     def test_who_comes_too_often_has_one_line_for_that(self) -> None:
         access = Access(audit_log=self.log, rate_limit=2)
