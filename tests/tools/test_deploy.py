@@ -218,6 +218,7 @@ class Steps(unittest.TestCase):
             with contextlib.suppress(AssertionError):
                 self.run_in_shell(check)
                 break
+            time.sleep(0.2)
         # So the CLI is found, too.
         self.run_in_shell(check.replace("healthz", "readyz"))
         process.send_signal(signal.SIGTERM)
