@@ -113,9 +113,11 @@ class Panel:
     def move(self, lines: int) -> None:
         self.top += lines
 
-    def shown(self, lines: List[str], room: Optional[int], bar: Optional[int]) -> List[str]:
+    def shown(
+        self, lines: List[str], room: Optional[int], bar: Optional[int], has_pages: bool
+    ) -> List[str]:
         """At most `room` lines; where that is not all, the last one says so. The one at `bar` is
-        among them, where there is one."""
+        among them, where there is one. `has_pages` says that the keys for whole pages are its."""
         first = lines[0] if lines else ""
         if first != self._first:
             self._first, self.top = first, 0
@@ -127,8 +129,9 @@ class Panel:
             self.top = min(max(self.top, bar - self.height + 1), bar)
         self.top = max(0, min(self.top, len(lines) - self.height))
         end = self.top + self.height
-        more = "-- lines %d to %d of %d; [up] [down] [space] [b]ack --"
-        return [*lines[self.top : end], more % (self.top + 1, end, len(lines))]
+        keys = "[up] [down] [space] [b]ack" if has_pages else "[up] [down]"
+        more = "-- lines %d to %d of %d; %s --" % (self.top + 1, end, len(lines), keys)
+        return [*lines[self.top : end], more]
 
 
 class Front:
@@ -152,7 +155,7 @@ class Front:
         if isinstance(shown, Screen):
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, Console):
-                    stream.listener = self.say_lines
+                    stream.listener = self.hear
 
     def welcome(self) -> None:
         """Once, and again where the folders are others."""
@@ -183,7 +186,8 @@ class Front:
         state = self._state()
         for gone in [id for id in self.paths if id not in state.waiting]:
             self._say_decided(gone)
-        if state.message and state.message != self.message:
+        is_new = bool(state.message) and state.message != self.message
+        if is_new and self.messages[-1:] != [printable(state.message)]:
             self.say(state.message)
         self.message = state.message
         if state.clipboard and state.clipboard != self.clipboard:
@@ -235,14 +239,18 @@ class Front:
             self._run(WELCOME)
 
     def say(self, line: str) -> None:
-        # What is logged and told comes twice.
-        if self.messages[-1:] != [printable(line)]:
-            self.messages.append(printable(line))
+        self.messages.append(printable(line))
 
     def say_lines(self, text: str) -> None:
-        """What plugins print while the screen is ours."""
         for line in text.splitlines():
             self.say(line)
+
+    def hear(self, text: str) -> None:
+        """What plugins print while the screen is ours. What the status bar says, too, and which may
+        be logged before or after, is said once."""
+        for line in text.splitlines():
+            if line != self.message:
+                self.say(line)
 
     # What the editor shows
 
@@ -324,6 +332,7 @@ class Front:
             panel,
             self.screen.panel_room(keys_shown, has_proposal),
             questions.line_of_bar(state.question) if state.question is not None else None,
+            state.question is None and not has_proposal,
         )
         shown: List[str] = []
         if state.proposal is not None:

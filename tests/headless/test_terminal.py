@@ -16,8 +16,11 @@ import threading
 import unittest
 from contextlib import suppress
 from typing import Any
+from unittest import mock
 
 import pyte
+
+from headless import terminal
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
@@ -121,6 +124,16 @@ class Terminal(unittest.TestCase):
         before = self.said()
         self.press(keys)
         wait_for(lambda: all(text in self.said_since(before) for text in texts))
+
+
+class Saying(unittest.TestCase):
+    def test_equal_lines_are_all_said_but_what_the_status_bar_says_and_the_log_has(self) -> None:
+        front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
+        front.say_lines("{\n}\n}\n\n\nend")
+        self.assertEqual(front.messages, ["{", "}", "}", "", "", "end"])
+        front.message = "Accepted: a.py"
+        front.hear("Accepted: a.py\nanother")
+        self.assertEqual(front.messages[-2:], ["end", "another"])
 
 
 class Front(Terminal):

@@ -120,8 +120,10 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
             return _connected_ports("".join(tables), port, _sockets(pid))
     elif sys.platform == "darwin":
         named = ("-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:ESTABLISHED")
-        found = re.findall(rf":(\d+)->\S+:{port}$", output("lsof", "-nP", *named, "-Fn"), re.M)
-        return frozenset(map(int, found))
+        told = output("lsof", "-nP", *named, "-Fn")
+        # It prints nothing where it finds nothing, and where it fails.
+        found = re.findall(rf":(\d+)->\S+:{port}$", told, re.M)
+        return frozenset(map(int, found)) if told else None
     return None
 
 
