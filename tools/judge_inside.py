@@ -83,6 +83,8 @@ def main(package: str, path: str) -> int:
         record.watch(runner)
     output = os.path.join(os.path.dirname(path), "output.txt")
     window = sublime.active_window()
+    # In Sublime an empty view stands there again once the last one was closed; here it stays.
+    window.new_file()
     arguments: Dict[str, Any] = {
         "package": package,
         "output": output,
