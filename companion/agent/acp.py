@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from abc import ABC, abstractmethod
 from typing import Any, Mapping, Sequence
@@ -294,10 +293,8 @@ class Session:
         self.folder = folder
 
     def writes_through_us(self, path: str) -> bool:
-        """Whether the CLI asks us to write the file; others it writes by itself
-        (docs/gemini-cli-acp.md 8.47)."""
-        own = os.path.join(os.path.expanduser("~"), ".gemini")
-        return _is_within(path, self.folder) and not _is_within(path, own)
+        """Whether the CLI asks us to write the file; others it writes by itself."""
+        return self.client.cli.writes_through_us(path, self.folder)
 
     def usage(self, told: Mapping[str, Any]) -> Usage:
         """What a piece of an answer or the result of a prompt tells of tokens."""
@@ -325,7 +322,3 @@ class Session:
     @property
     def _params(self) -> dict[str, Any]:
         return {"sessionId": self.id}
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return os.path.normpath(path).startswith(os.path.join(os.path.normpath(folder), ""))

@@ -131,6 +131,10 @@ class Cli(ABC):
         up for the turn."""
         return Usage()
 
+    def writes_through_us(self, path: str, folder: str) -> bool:
+        """Whether it asks us to write this file, in a session of this folder (a real path)."""
+        return True
+
     def text_to_write(self, params: Mapping[str, Any]) -> str:
         """What has to stand in the file, from the parameters of `fs/write_text_file`. Raises
         AgentError where it cannot be written so."""

@@ -168,6 +168,11 @@ class GeminiCli(Cli):
         }
         return Usage(*_tokens(quota), by_model=by_model)
 
+    def writes_through_us(self, path: str, folder: str) -> bool:
+        """Not outside of the folder, nor in its own of the user's home (8.47)."""
+        own = os.path.join(os.path.expanduser("~"), ".gemini")
+        return _is_within(path, folder) and not _is_within(path, own)
+
     def refusal(self, text: str) -> Any:
         """A text, which JSON-RPC has not: of its own kind of error the CLI tells the model "[object
         Object]" (8.48)."""
@@ -187,6 +192,10 @@ class GeminiCli(Cli):
 
     def remove_recordings(self, session: str) -> None:
         resumption.remove_recordings(self._own, session)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.normpath(path).startswith(os.path.join(os.path.normpath(folder), ""))
 
 
 def _tokens(holder: Mapping[str, Any]) -> tuple[int, int]:

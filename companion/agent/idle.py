@@ -51,5 +51,5 @@ class IdleWatch:
         # Whoever uses it looks again afterwards. Nothing waits between this and the end of the
         # process's being the one that is used.
         if not self._users and not self._is_busy() and self._runner.memory > LARGE:
-            logger.info("the Gemini CLI is large and nobody uses it, so it is ended")
+            logger.info("%s is large and nobody uses it, so it is ended", self._runner.name)
             await self._runner.stop()

@@ -123,6 +123,11 @@ class Runner:
                 await client.stop()
 
     @property
+    def name(self) -> str:
+        """The CLI's."""
+        return self._cli.name
+
+    @property
     def memory(self) -> int:
         """Bytes of memory that the process holds; 0 where this machine does not say."""
         client = self.running

@@ -14,8 +14,8 @@ async def healthz(services: Services, inputs: Inputs) -> Answer:
 
 
 async def readyz(services: Services, inputs: Inputs) -> Answer:
-    """Whether a message would be taken: not while the server is about to end, nor where Gemini
-    CLI cannot be started. Starts nothing."""
+    """Whether a message would be taken: not while the server is about to end, nor where one of
+    its CLIs cannot be started. Starts nothing."""
     services.admission.check()
     if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
@@ -24,7 +24,7 @@ async def readyz(services: Services, inputs: Inputs) -> Answer:
 
 async def metrics(services: Services, inputs: Inputs) -> web.StreamResponse:
     """Figures in the text format of Prometheus, where its library is installed: requests, turns,
-    tokens, open streams, decisions that wait, and Gemini CLI's starts and memory."""
+    tokens, open streams, decisions that wait, and the starts and memory of each CLI."""
     if services.metrics is None:
         raise Refusal(NOT_FOUND, "metrics_missing")
     headers = {**inputs.headers, "Content-Type": services.metrics.content_type}

@@ -7,9 +7,16 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
+from GeminiCompanion.companion.agent.acp import Session
+from GeminiCompanion.companion.agent.cli import Cli
 from GeminiCompanion.companion.agent.events import Diff
-from GeminiCompanion.companion.agent.file_writes import NotWritten, Seen, write
+from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
+from GeminiCompanion.companion.agent.file_writes import FileWrites, NotWritten, Seen, write
+from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.tool_call import Call
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -85,6 +92,28 @@ class Writes(unittest.TestCase):
                 )
                 self.assertEqual(done.stdout, "refused\n", done.stderr)
                 self.assertEqual(self.read() if os.path.exists(self.path) else None, before)
+
+
+class Elsewhere(unittest.TestCase):
+    """Edits outside of the workspace, and in the CLIs' own folders."""
+
+    def can_be_changed(self, cli: type[Cli], path: str) -> bool:
+        client = mock.Mock(cli=cli("home", False))
+        writes = FileWrites(Session(client, "session", os.path.abspath("workspace")), mock.Mock())
+        call = Call("call", "write_file", diff=Diff(path, "", "new"))
+        try:
+            writes.decide(call, "changed")
+        except AgentError as error:
+            self.assertEqual(error.code, TOOL_INVALID_OUTCOME)
+            return False
+        return True
+
+    def test_gemini_cli_alone_writes_them_by_itself_so_nobody_can_change_them(self) -> None:
+        inside, outside = os.path.abspath("workspace/file"), os.path.abspath("file")
+        self.assertTrue(self.can_be_changed(GeminiCli, inside))
+        self.assertFalse(self.can_be_changed(GeminiCli, outside))
+        for path in (inside, outside):
+            self.assertTrue(self.can_be_changed(QwenCode, path))
 
 
 if __name__ == "__main__":

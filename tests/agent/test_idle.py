@@ -9,11 +9,14 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import idle
 from GeminiCompanion.companion.agent.idle import IdleWatch
+from GeminiCompanion.companion.base.log import logger
 
 PATIENCE = 60.0
 
 
 class Runner:
+    name = "Some CLI"
+
     def __init__(self, memory: int) -> None:
         self.memory, self.ended = memory, asyncio.Event()
         # How often the watch asked for the memory.
@@ -48,9 +51,11 @@ class IdleTest(unittest.TestCase):
         async def work() -> None:
             runner: Any = Runner(101)
             watch = IdleWatch(runner, lambda: False)
-            with watch.using():
-                pass
-            await asyncio.wait_for(runner.ended.wait(), PATIENCE)
+            with self.assertLogs(logger) as logs:
+                with watch.using():
+                    pass
+                await asyncio.wait_for(runner.ended.wait(), PATIENCE)
+            self.assertIn("Some CLI is large", logs.output[0])
 
         self.run_it(work)
 

@@ -17,6 +17,8 @@ PATIENCE = 60.0
 class Runner:
     """One that would run, with so much memory."""
 
+    name = "Some CLI"
+
     def __init__(self, *_: Any) -> None:
         self.memory, self.starts, self.ended = 101, 1, asyncio.Event()
 

@@ -114,6 +114,12 @@ class Qwen(ApiCase):
         self.assertEqual(self.read("new.txt"), "the user's\n")
         self.assertTrue(data(events, "tool_result")[0]["success"], events)
         self.assertIn("the user changed your text", "".join(self.openai.told()))
+        outside = os.path.join(self.another_folder(), "new.txt")
+        elsewhere = ("write_file", {"file_path": outside, "content": "the model's\n"})
+        self.openai.will_call("write it elsewhere", "Well.", elsewhere)
+        await self.talk("write it elsewhere", "modify_with_editor", newContent="the user's\n")
+        with open(outside, encoding="utf-8") as written:
+            self.assertEqual(written.read(), "the user's\n")
         self.openai.will_call("reject it", "Never said.", write)
         events = await self.talk("reject it", "cancel")
         results = data(events, "tool_result")
