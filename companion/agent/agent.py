@@ -140,9 +140,12 @@ class Agent:
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
         """
         conversation = self._find(workspace, session_id, new_session, agent)
-        said = prompt.message(message, files, conversation.workspace, conversation.cli.text_for)
         conversation.reserve()
         try:
+            worded = conversation.cli.text_for
+            make = partial(prompt.message, message, files, conversation.workspace, worded)
+            # For no files, a thread would only hold up the message.
+            said = await in_thread(make) if files else make()
             await self._connect(conversation)
             said = await conversation.attaching(said, attachments)
             ended = partial(self._turn_ended, conversation)

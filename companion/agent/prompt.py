@@ -47,8 +47,8 @@ class Message:
 def message(
     text: str, files: Sequence[str], workspace: str, worded: Callable[[str], str]
 ) -> Message:
-    """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Raises
-    AgentError."""
+    """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Looks at the
+    files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace) for path in files]
     return Message(text, tuple(files), ({"type": "text", "text": worded(text)}, *links))
 

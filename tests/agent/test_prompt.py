@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 import unittest
 from typing import Any, Mapping
+from unittest import mock
 
 from GeminiCompanion.companion.agent import prompt
-from GeminiCompanion.companion.agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.failure import (
+    AUTH_NOT_SET,
+    FILE_NOT_FOUND,
+    VALIDATION_ERROR,
+    AgentError,
+)
+from GeminiCompanion.companion.agent.runner import Launch
 
 
 class Attached(unittest.TestCase):
@@ -47,6 +56,29 @@ class Attached(unittest.TestCase):
         os.symlink("pipe", self.path("link"))
         for path in ("pipe", "link", os.devnull):
             self.assertEqual(self.refused(path), VALIDATION_ERROR)
+
+
+class Looked(unittest.IsolatedAsyncioTestCase):
+    async def test_files_are_looked_at_beside_the_loop(self) -> None:
+        folder = os.path.realpath(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        workspace = os.path.join(folder, "workspace")
+        os.mkdir(workspace)
+        agent = Agent(Options(Launch((os.path.join(folder, "none"),)), os.path.join(folder, "a")))
+        await agent.load()
+        self.addAsyncCleanup(agent.stop)
+        threads = []
+
+        def look(_path: str, _workspace: str) -> dict[str, str]:
+            threads.append(threading.current_thread())
+            return {}
+
+        with mock.patch.object(prompt, "_link", look):
+            with self.assertRaises(AgentError) as caught:
+                await agent.chat(workspace, "look", ["file"])
+        self.assertEqual(caught.exception.code, AUTH_NOT_SET)
+        self.assertEqual(len(threads), 1)
+        self.assertIsNot(threads[0], threading.current_thread())
 
 
 if __name__ == "__main__":
