@@ -86,9 +86,9 @@ class Workflows(unittest.TestCase):
     def test_only_a_release_may_write(self) -> None:
         self.assertEqual(self.flows["test.yml"]["permissions"], {"contents": "read"})
         self.assertEqual(self.flows["release.yml"]["permissions"], {})
-        self.assertEqual(
-            self.flows["release.yml"]["jobs"]["release"]["permissions"], {"contents": "write"}
-        )
+        # The files, and who made them.
+        wanted = dict.fromkeys(("contents", "id-token", "attestations"), "write")
+        self.assertEqual(self.flows["release.yml"]["jobs"]["release"]["permissions"], wanted)
 
     def test_the_notes_of_a_release_are_the_message_that_the_package_shows(self) -> None:
         command = next(line for line in self.commands() if line.startswith("gh release"))
