@@ -9,13 +9,20 @@ from .log import logger
 
 # Seconds that the thread waits for more before it ends.
 LINGERING = 2.0
+# Seconds that one waits for another of its name that is still writing to a slow disk.
+HANDOVER = 10.0
 
 
 class WriteBehind:
     """Callable from any thread. The thread is there while there is work, and for a moment longer,
-    so nobody has to end it."""
+    so nobody has to end it.
 
-    def __init__(self) -> None:
+    One that has a `name` begins when the threads of others of that name have ended: those of an
+    older load of this package."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = f"GeminiCompanion writer {name}".rstrip()
+        self._waits = bool(name)
         # In the order in which they came; each one once.
         self._work: dict[Callable[[], None], None] = {}
         self._has_thread = self._is_working = False
@@ -29,15 +36,18 @@ class WriteBehind:
                 self._changed.notify()
                 return
             self._has_thread = True
-        threading.Thread(target=self._run, name="GeminiCompanion writer", daemon=True).start()
+        others = [it for it in threading.enumerate() if self._waits and it.name == self._name]
+        threading.Thread(target=self._run, args=(others,), name=self._name, daemon=True).start()
 
     def finish(self) -> None:
         """Wait until nothing is left to do."""
         with self._changed:
             self._changed.wait_for(lambda: not self._work and not self._is_working)
 
-    def _run(self) -> None:
+    def _run(self, others: list[threading.Thread]) -> None:
         """The boundary of the thread: a bug of ours costs the work that has it."""
+        for thread in others:
+            thread.join(HANDOVER)
         while True:
             with self._changed:
                 self._is_working = False

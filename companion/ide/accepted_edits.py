@@ -1,34 +1,53 @@
 """The edits that the user accepted, and a folder in which they outlive the editor, a file for each.
 
-Only what can be undone is saved, up to a size, and nothing of a file that is excluded.
+Only what can be undone is saved, up to a size and an age, and nothing of a file that is excluded.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 import uuid
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Sequence
+from typing import Any, Container, Iterable, Sequence
 
 from ..base import private_files
 from ..base.large_json import encode_in_pieces
 from ..base.log import logger
+from ..base.write_behind import WriteBehind
 from .file_content import Original, of_bytes
 from .saved_state import is_within
 from .sharing import Sharing
 
 VERSION = 1
 ENDING = ".json"
-# Bytes of the files of one edit and of all, and days after which one is forgotten.
+# Bytes as they are saved of one edit and of all, and days after which one is forgotten.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE = 7
+# Seconds for a disk to say what a path stands for.
+PATIENCE = 2.0
 NOT_KNOWN = "The accepted text is not known whole; the edit cannot be undone here."
 TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
-NOT_SAVED = "Accepted edits cannot be undone after a restart: {} ({})."
+NOT_SAVED = "Accepted edits cannot be undone after a restart: {}"
+NOT_WRITTEN = "{} cannot be written ({}). Mend that; the next edit is saved with those before it."
+SAVE_FAILED = (
+    'Accepted edits cannot be undone after a restart; "Gemini Companion: Show Log" tells why. The'
+    " next edit is saved with those before it."
+)
+LOAD_FAILED = (
+    "What you accepted before the restart cannot be undone, and what you accept now not after the"
+    ' next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart" tries again.'
+)
+NO_ANSWER = "The edit of {} cannot be undone after a restart: its disk does not answer."
+TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; until then it can."
+
+# All that happens to the folder, one after the other: a companion that starts loads what the one
+# before it saved last.
+writer = WriteBehind("accepted edits")
 
 
 @dataclass(frozen=True)
@@ -37,8 +56,8 @@ class Edit:
     is not known whole; `client` names its CLI; `at` is in seconds since the epoch.
 
     `window_id` is the window whose CLI proposed it, 0 for one of an earlier run of the editor, and
-    `folders` are those of that window. `rules` say whether its texts may be saved, None where they
-    were."""
+    `folders` are those of that window. `rules` say whether its texts may be saved. `target` is what
+    the path stood for when they were, empty where they were not."""
 
     window_id: int
     path: str
@@ -48,6 +67,7 @@ class Edit:
     at: float
     folders: tuple[str, ...] = ()
     rules: Sharing | None = None
+    target: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -65,10 +85,15 @@ class Edit:
         before = replace(self.before, text="", data=None, note=TOO_LARGE)
         return replace(self, before=before, after=None)
 
-    def is_of(self, window_id: int, folders: Sequence[str]) -> bool:
-        """Whether the window's CLI proposed it; of an earlier run, whether it may be that window
-        again."""
-        if self.window_id:
+    @property
+    def is_recent(self) -> bool:
+        """False for a time that none can have, too."""
+        return abs(time.time() - self.at) < MAX_AGE * 24 * 60 * 60
+
+    def is_of(self, window_id: int, folders: Sequence[str], gone: Container[int] = (0,)) -> bool:
+        """Whether the window's CLI proposed it; where its own window is among those that are gone,
+        whether this may be that window again."""
+        if self.window_id not in gone:
             return self.window_id == window_id
         return self.folders == tuple(folders) or is_within(self.path, tuple(folders))
 
@@ -84,8 +109,7 @@ def load(folder: str) -> list[Edit]:
                 found.append(_parsed(name[: -len(ENDING)], json.loads(file.read(MAX_SAVED + 1))))
         except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
             logger.warning("an accepted edit could not be read: %s", type(error).__name__)
-    oldest = time.time() - MAX_AGE * 24 * 60 * 60
-    return sorted((it for it in found if it.at > oldest), key=lambda it: it.at)
+    return sorted((it for it in found if it.is_recent), key=lambda it: it.at)
 
 
 def save(folder: str, edits: Iterable[Edit]) -> str:
@@ -95,40 +119,68 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
         os.makedirs(os.path.dirname(os.path.dirname(folder)), exist_ok=True)
         private_files.make_folder(os.path.dirname(folder))
         private_files.make_folder(folder)
-        _save(folder, sorted(edits, key=lambda it: it.at, reverse=True))
+        return _save(folder, sorted(edits, key=lambda it: it.at, reverse=True))
     except OSError as error:
-        return NOT_SAVED.format(folder, error.strerror)
+        return NOT_SAVED.format(NOT_WRITTEN.format(folder, error.strerror))
     except private_files.NotPrivate as error:
-        return NOT_SAVED.format(folder, error)
-    return ""
+        return NOT_SAVED.format(error)
 
 
-def _save(folder: str, newest: Iterable[Edit]) -> None:
-    there, room = set(_names(folder)), MAX_ALL_SAVED
+def _save(folder: str, newest: Iterable[Edit]) -> str:
+    """Gives what the user has to know of the newest one that is not saved. Raises OSError."""
+    there, room, problems = set(_names(folder)), MAX_ALL_SAVED, []
     for edit in newest:
-        path = os.path.join(folder, edit.id + ENDING)
-        data = b""
-        if edit.id + ENDING in there:
-            size = os.path.getsize(path)
-        elif edit.problem or edit.size > MAX_SAVED or _is_held_back(edit):
+        name, data, problem = edit.id + ENDING, b"", ""
+        if edit.problem or not edit.is_recent or _is_held_back(edit, edit.path, edit.target):
             continue
+        if name in there:
+            size = os.path.getsize(os.path.join(folder, name))
         else:
-            data = encode_in_pieces(_members(edit))
+            data, problem = _data(edit)
             size = len(data)
-        if size <= min(room, MAX_SAVED):
+        if problem:
+            problems.append(problem)
+        elif size <= min(room, MAX_SAVED):
             room -= size
-            there.discard(edit.id + ENDING)
+            there.discard(name)
             if data:
-                private_files.write(path, data)
+                private_files.write(os.path.join(folder, name), data)
     for name in there:
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))
+    return problems[0] if problems else ""
 
 
-def _is_held_back(edit: Edit) -> bool:
-    """Whether CLIs are not to be told of the file, by its own name or by its target's."""
+def _data(edit: Edit) -> tuple[bytes, str]:
+    """What is to be written, or a sentence why nothing is; neither, where nothing may be."""
+    target = _target(edit.path)
+    if not target:
+        return b"", NO_ANSWER.format(os.path.basename(edit.path))
+    if _is_held_back(edit, target):
+        return b"", ""
+    is_small = len(edit.before.data or b"") + len(edit.after or "") <= MAX_SAVED
+    data = encode_in_pieces(_members(edit, target)) if is_small else b""
+    if not 0 < len(data) <= MAX_SAVED:
+        return b"", TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path))
+    return data, ""
+
+
+def _target(path: str) -> str:
+    """What the path stands for; empty where the disk does not say in time."""
+    found: list[str] = []
+    thread = threading.Thread(
+        target=lambda: found.append(os.path.realpath(path)), name="GeminiCompanion work"
+    )
+    thread.daemon = True
+    thread.start()
+    thread.join(PATIENCE)
+    return found[0] if found else ""
+
+
+def _is_held_back(edit: Edit, *paths: str) -> bool:
+    """Whether CLIs are not to be told of a file with one of these names."""
     rules = replace(edit.rules or Sharing(), paused=False, only_project_files=False)
-    return any(rules.reason(it, edit.folders) for it in (edit.path, os.path.realpath(edit.path)))
+    return any(rules.reason(it, edit.folders) for it in paths if it)
 
 
 def _names(folder: str) -> list[str]:
@@ -141,11 +193,12 @@ def _names(folder: str) -> list[str]:
     return found
 
 
-def _members(edit: Edit) -> dict[str, Any]:
+def _members(edit: Edit, target: str) -> dict[str, Any]:
     data = edit.before.data if edit.before.exists else None
     return {
         "version": VERSION,
         "path": edit.path,
+        "target": target,
         "folders": edit.folders,
         "client": edit.client,
         "at": edit.at,
@@ -158,12 +211,14 @@ def _parsed(id: str, members: Any) -> Edit:
     """Raises ValueError, KeyError, TypeError."""
     if members["version"] != VERSION:
         raise ValueError("another version")
-    texts = [members[name] for name in ("path", "client", "after")] + [*members["folders"]]
+    names = ("path", "target", "client", "after")
+    texts = [*(members[name] for name in names), *members["folders"]]
     if not all(isinstance(it, str) for it in texts):
         raise TypeError("expected texts")
     data = members["before"]
     before = Original("", exists=False)
     if data is not None:
         before = of_bytes(b64decode(data, validate=True))
-    path, client, after, *folders = texts
-    return Edit(0, path, before, after, client, float(members["at"]), tuple(folders), id=id)
+    path, target, client, after, *folders = texts
+    at = float(members["at"])
+    return Edit(0, path, before, after, client, at, tuple(folders), target=target, id=id)

@@ -98,6 +98,7 @@ class Running:
         self.status.stop()
         self.scrolling.stop()
         self.reviews.stop()
+        self.history.stop()
         for window in sublime.windows():
             self.edits.save_all(window)
         self.editor.stop()

@@ -7,10 +7,12 @@ import os
 import stat
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.ide import accepted_edits
 from GeminiCompanion.companion.ide.accepted_edits import Edit
@@ -51,7 +53,8 @@ class Saved(unittest.TestCase):
             with self.subTest(old=old):
                 saved = edit("a.py", old, new)
                 self.save(saved)
-                expected = replace(saved, window_id=0, rules=None)
+                target = os.path.realpath(saved.path)
+                expected = replace(saved, window_id=0, rules=None, target=target)
                 self.assertEqual(accepted_edits.load(self.folder), [expected])
 
     def test_what_is_not_among_the_edits_any_more_is_taken_away(self) -> None:
@@ -74,13 +77,43 @@ class Saved(unittest.TestCase):
 
     def test_what_cannot_be_undone_or_is_too_large_is_not_saved(self) -> None:
         unknown = Original("", exists=True, note="The file cannot be read.")
-        self.save(
+        edits = (
             replace(edit("1"), before=unknown),
             replace(edit("2"), after=None),
             edit("3", b"x" * accepted_edits.MAX_SAVED),
             edit("4", b"", "\u4e00" * (accepted_edits.MAX_SAVED // 3)),
         )
+        accepted_edits.save(self.folder, edits)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_one_that_is_too_large_is_told_and_one_whose_texts_fit_is_saved(self) -> None:
+        text = b"x" * 800_000
+        fits, large = edit("fits", text, text.decode()), edit("large", text * 2, text.decode())
+        told = accepted_edits.save(self.folder, (fits, large))
+        self.assertEqual(told, accepted_edits.TOO_LARGE_TO_SAVE.format("large"))
+        self.assertEqual(self.names(), ["fits"])
+
+    @unittest.skipIf(sys.platform == "win32", "links need rights there")
+    def test_what_is_excluded_later_goes_with_the_next_save_behind_a_link_too(self) -> None:
+        target = os.path.join(os.path.dirname(os.path.dirname(self.folder)), "b.txt")
+        os.symlink(target, target + ".link")
+        self.save(edit(), replace(edit(), path=target + ".link"))
+        found = accepted_edits.load(self.folder)
+        self.assertEqual(len(found), 2)
+        rules = Sharing(exclude=("a.py", "b.txt"))
+        self.save(*(replace(it, rules=rules) for it in found))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_of_a_disk_that_does_not_answer_nothing_new_is_saved_and_that_is_told(self) -> None:
+        before, now, answer = edit("before"), edit("now"), threading.Event()
+        self.save(before)
+        self.addCleanup(answer.set)
+        with mock.patch.object(accepted_edits, "PATIENCE", 0.01), mock.patch.object(
+            os.path, "realpath", lambda path: answer.wait() and path
+        ):
+            told = accepted_edits.save(self.folder, (before, now))
+        self.assertEqual(told, accepted_edits.NO_ANSWER.format("now"))
+        self.assertEqual(self.names(), ["before"])
 
     def test_nothing_of_an_excluded_file_is_saved_while_sharing_is_paused_neither(self) -> None:
         paused = Sharing(paused=True, only_project_files=True)
@@ -137,6 +170,35 @@ class Saved(unittest.TestCase):
         )
         self.assertEqual(self.names(), ["young"])
 
+    def test_after_a_week_nothing_of_it_is_in_the_folder_once_it_is_saved_again(self) -> None:
+        self.save(edit())
+        then = time.time() + 8 * 24 * 60 * 60
+        with mock.patch.object(time, "time", lambda: then):
+            found = accepted_edits.load(self.folder)
+            self.save(*found)
+        self.assertEqual((found, os.listdir(self.folder)), ([], []))
+
+    def test_one_that_grew_old_while_the_editor_ran_goes_with_the_next_that_is_saved(self) -> None:
+        old = edit("old")
+        self.save(old)
+        self.save(replace(old, at=old.at - 8 * 24 * 60 * 60), edit("young"))
+        self.assertEqual(self.names(), ["young"])
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
+    def test_one_of_a_moment_that_cannot_be_goes_with_the_next_save(self) -> None:
+        for at in (float("inf"), float("-inf"), float("nan"), 1e18, -1e18, time.time() + 1e7):
+            with self.subTest(at=at):
+                saved = edit()
+                self.save(saved)
+                (entry,) = os.scandir(self.folder)
+                with open(entry.path, encoding="ascii") as file:
+                    members = json.load(file)
+                with open(entry.path, "w", encoding="ascii") as file:
+                    json.dump({**members, "at": at}, file)
+                self.assertEqual(self.names(), [])
+                self.save()
+                self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_folder_that_cannot_be_written_is_a_sentence(self) -> None:
         os.makedirs(os.path.dirname(self.folder))
         with open(self.folder, "w", encoding="ascii"):
@@ -152,6 +214,11 @@ class Saved(unittest.TestCase):
         folders = [("/shop",), ("/",), ("/other", "/shop"), ("/other",), ()]
         self.assertEqual([found.is_of(1, it) for it in folders], [True, True, True, False, False])
         self.assertEqual([edit().is_of(it, ()) for it in (7, 1)], [True, False])
+
+    def test_one_of_a_window_that_was_closed_is_of_the_windows_that_may_be_its_own(self) -> None:
+        folders = [("/shop",), ("/other",)]
+        self.assertEqual([edit().is_of(8, it, {0, 7}) for it in folders], [True, False])
+        self.assertEqual([edit().is_of(8, it, {0}) for it in folders], [False, False])
 
 
 if __name__ == "__main__":

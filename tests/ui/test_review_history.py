@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from typing import Any, Generator
+from dataclasses import replace
+from typing import Any, Callable, Generator
 from unittest import mock
 
 import sublime
@@ -101,6 +103,19 @@ class Undoing(HistoryCase):
         yield lambda: any(history.NOT_WRITTEN in each for each in told)
         self.assertEqual(content(self.path), b"old\n")
 
+    def test_of_a_file_that_cannot_be_read_it_is_said_that_nothing_was_undone(self) -> Steps:
+        told = self.told()
+        self.cli = yield from self.connect()
+        self.path = os.path.join(self.folder, "new.txt")
+        right = yield from self.diff(self.cli, self.path, "text\n")
+        yield from self.until_computed(right)
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        os.mkdir(self.path)
+        yield from self.choose(1)
+        yield lambda: any(history.NOTHING_UNDONE in each for each in told)
+        self.assertFalse(any(history.NOT_WRITTEN in each for each in told))
+
     def test_an_undone_edit_is_in_the_list_no_more(self) -> Steps:
         yield from self.accept("old\n", "new\n")
         count = len(self.mine())
@@ -117,11 +132,12 @@ class AfterARestart(HistoryCase):
         folder = os.path.join(sublime.cache_path(), "GeminiCompanion", "edits")
         return [it for it in accepted_edits.load(folder) if it.path == self.path]
 
-    def restart(self) -> Steps:
+    def restart(self, then: Callable[[], object] = lambda: None) -> Steps:
         plugin._host.stop()
         yield lambda: self.cli.stream_ended.is_set()
         plugin._host.start()
         yield lambda: plugin._host.environment(self.window)
+        then()
         self.cli.resume()
         yield self.cli.connected
         yield lambda: any(it.path == self.path for it in self.running().history._edits)
@@ -145,6 +161,30 @@ class AfterARestart(HistoryCase):
         yield lambda: any(history.CHANGED in each for each in told)
         self.assertEqual(content(self.path), b"somebody's\n")
         self.assertEqual(self.tabs()["file.txt (before the edit)"], "old\n")
+
+    def test_what_a_stopped_companion_hears_of_late_takes_nothing_from_the_next_one(self) -> Steps:
+        yield from self.accept("old\n", "new\n")
+        yield self.saved
+        before = self.running().history
+        yield from self.restart()
+        later = replace(before._edits[-1], path=self.path + ".later", id="later")
+        before.add(later)
+        accepted_edits.writer.finish()
+        self.assertEqual(len(self.saved()), 1)
+
+    def test_what_was_accepted_last_is_there_though_the_disk_is_slow(self) -> Steps:
+        save, may_go_on = accepted_edits.save, threading.Event()
+        self.addCleanup(may_go_on.set)
+
+        def slow(folder: str, edits: Any) -> str:
+            may_go_on.wait()
+            return save(folder, edits)
+
+        self.replace(accepted_edits, "save", slow)
+        yield from self.accept("old\n", "new\n")
+        edits = self.running().history._edits
+        yield lambda: any(it.path == self.path for it in edits)
+        yield from self.restart(may_go_on.set)
 
     def test_the_texts_of_a_file_that_is_excluded_are_not_saved(self) -> Steps:
         yield from self.propose("old\n", "new\n", ".env")
@@ -171,6 +211,53 @@ class Showing(HistoryCase):
         told: list[str] = []
         History(self.running().companion, told.append, "").choose(self.window)
         self.assertEqual(told, [history.NOTHING])
+
+
+class Saving(HistoryCase):
+    def history(self) -> History:
+        """One that is beside the companion's."""
+        folder = os.path.join(self.folder, "cache", "edits")
+        found = History(self.running().companion, self.told_of.append, folder)
+        self.addCleanup(found.stop)
+        return found
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.told_of: list[str] = []
+
+    def test_where_reading_them_fails_that_is_said_and_nothing_of_them_is_taken_away(self) -> Steps:
+        found = self.history()
+        self.replace(accepted_edits, "load", lambda folder: 1 / 0)
+        found.load()
+        yield lambda: self.told_of == [accepted_edits.LOAD_FAILED]
+        self.assertFalse(found._may_save)
+
+    def test_where_saving_them_fails_that_is_said_once_and_it_is_tried_again(self) -> Steps:
+        found, tries = self.history(), []
+        found.load()
+        yield lambda: found._may_save
+        accepted_edits.writer.finish()
+
+        def fail(folder: str, edits: Any) -> str:
+            tries.append(edits)
+            raise MemoryError
+
+        self.replace(accepted_edits, "save", fail)
+        for number in range(2):
+            found.add(Edit(1, str(number), Original("", exists=True), "", "", time.time()))
+            accepted_edits.writer.finish()
+        yield lambda: self.told_of
+        yield from self.until_turn()
+        self.assertEqual(self.told_of, [accepted_edits.SAVE_FAILED])
+        self.assertEqual([len(it) for it in tries], [1, 2])
+
+    def test_a_window_that_is_opened_again_has_the_edits_of_the_one_that_was_closed(self) -> None:
+        found, panels = self.history(), self.panels()
+        folders = tuple(self.window.folders())
+        for window_id, path in ((999_999, "closed"), (self.window.id(), "open")):
+            found.add(Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders))
+        found.choose(self.window)
+        self.assertEqual([it.trigger for it in panels[0]["items"]], ["open", "closed"])
 
 
 class Limits(ReviewCase):

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from dataclasses import replace
 from functools import partial
-from typing import Callable
+from itertools import islice
+from typing import Callable, Iterable
 
 import sublime
 
@@ -18,7 +20,8 @@ from ...ide.accepted_edits import Edit
 from ...ide.events import FilePutBack, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
-from .. import queues, texts
+from ...ide.sharing import Sharing
+from .. import queues, settings, sharing, texts
 
 # Edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
@@ -26,6 +29,7 @@ MAX_BYTES = 64 * 1024 * 1024
 NOTHING = "No accepted edits in this window so far."
 NOT_WRITTEN = "The file is as it was before the edit: there is nothing to undo."
 NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" tells more.'
+NOTHING_UNDONE = "Nothing was undone."
 CHANGED = "The file has changed since: nothing was undone. The three texts are in tabs."
 UNSAVED = "The file has unsaved changes: nothing was undone. The three texts are in tabs."
 
@@ -38,27 +42,34 @@ class History:
         self._tell = tell
         self._folder = folder
         self._edits: deque[Edit] = deque()
-        # Nothing is saved before it is known what was.
-        self._is_loaded = False
-        self._is_saving = False
-        # Whether something has changed since the last save began.
-        self._is_changed = False
+        # What the writer is to save when its turn comes: a frozen picture, put there whole.
+        self._picture: tuple[Edit, ...] = ()
+        # Nothing is saved before it is known what was, nor when the next companion may have begun.
+        self._may_save = False
+        self._is_stopped = False
         self._problem = ""
 
     def load(self) -> None:
         """Take up what earlier runs of the editor saved."""
-        self._companion.post(WorkAsked(partial(accepted_edits.load, self._folder), self._found))
+        accepted_edits.writer.soon(self._read)
 
-    def _found(self, saved: list[Edit] | None) -> None:
-        """On the companion's thread."""
-        if saved is not None:
-            queues.on_ui_thread(partial(self._loaded, saved))
+    def stop(self) -> None:
+        """From now on the next companion's is the one that is saved."""
+        self._is_stopped = True
+
+    def _read(self) -> None:
+        """On the writer's thread."""
+        loaded = partial(self._tell, accepted_edits.LOAD_FAILED)
+        try:
+            loaded = partial(self._loaded, accepted_edits.load(self._folder))
+        finally:
+            queues.on_ui_thread(loaded)
 
     def _loaded(self, saved: list[Edit]) -> None:
-        self._is_loaded = True
+        self._may_save = True
         self._edits.extendleft(reversed(saved))
-        if self._is_changed:
-            self._save()
+        # What is too old, excluded by now, or damaged goes, whether or not there is something new.
+        self._save()
 
     def add(self, edit: Edit) -> None:
         """The user accepted it."""
@@ -71,29 +82,30 @@ class History:
         self._save()
 
     def _save(self) -> None:
-        """One after the other, and once more where something has changed meanwhile."""
-        self._is_changed = True
-        if self._is_loaded and not self._is_saving:
-            self._is_saving, self._is_changed = True, False
-            work = partial(accepted_edits.save, self._folder, tuple(self._edits))
-            self._companion.post(WorkAsked(work, self._was_saved))
+        if self._may_save and not self._is_stopped:
+            self._picture = _with_rules(self._edits)
+            accepted_edits.writer.soon(self._write)
 
-    def _was_saved(self, problem: str | None) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(partial(self._saved, problem or ""))
+    def _write(self) -> None:
+        """On the writer's thread."""
+        problem = accepted_edits.SAVE_FAILED
+        try:
+            problem = accepted_edits.save(self._folder, self._picture)
+        finally:
+            queues.on_ui_thread(partial(self._saved, problem))
 
     def _saved(self, problem: str) -> None:
-        self._is_saving = False
         if problem and problem != self._problem:
             self._tell(problem)
         self._problem = problem
-        if self._is_changed:
-            self._save()
 
     def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and what becomes of it."""
-        folders = window.folders()
-        edits = [it for it in reversed(self._edits) if it.is_of(window.id(), folders)]
+        id, folders = window.id(), window.folders()
+        # A window that was closed may be open again, under another id.
+        gone = {it.window_id for it in self._edits} - {each.id() for each in sublime.windows()}
+        own = (it for it in reversed(self._edits) if it.is_of(id, folders, gone))
+        edits = list(islice(own, MAX_EDITS))
         if not edits:
             self._tell(NOTHING)
             return
@@ -159,6 +171,9 @@ class History:
     def _undone(
         self, window: sublime.Window, edit: Edit, problem: str, present: Original | None
     ) -> None:
+        if present is not None and present.note and not present.digest:
+            self._tell(f"{present.note} {NOTHING_UNDONE}")
+            return
         if present is not None and present.digest == edit.before.digest:
             self._tell(NOT_WRITTEN)
             return
@@ -186,6 +201,24 @@ class History:
         if present is None:
             window.open_file(edit.path)
         self._tell(sentence)
+
+
+def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Each with what its window may be told now; where that is gone, what it was when the edit was
+    accepted, or what a window with the same folders may."""
+    by_id: dict[int, Sharing] = {}
+    by_folders: dict[tuple[str, ...], Sharing] = {}
+    for window in sublime.windows():
+        rules = by_id[window.id()] = sharing.of(window)
+        by_folders.setdefault(tuple(window.folders()), rules)
+    usual = Sharing(exclude=settings.of().exclude)
+    return tuple(
+        replace(
+            it,
+            rules=by_id.get(it.window_id) or it.rules or by_folders.get(it.folders, usual),
+        )
+        for it in edits
+    )
 
 
 def _difference(edit: Edit) -> str:

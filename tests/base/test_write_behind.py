@@ -1,0 +1,47 @@
+"""Work that is done by a thread of its own: in its order, and after that of an older load."""
+
+from __future__ import annotations
+
+import threading
+import unittest
+
+from GeminiCompanion.companion.base.write_behind import WriteBehind
+
+
+class Order(unittest.TestCase):
+    def test_one_begins_when_the_thread_of_another_of_its_name_has_ended(self) -> None:
+        done: list[str] = []
+        may_go_on, is_held = threading.Event(), threading.Event()
+
+        def slow() -> None:
+            is_held.set()
+            may_go_on.wait()
+            done.append("older")
+
+        older, newer = WriteBehind("test of order"), WriteBehind("test of order")
+        older.soon(slow)
+        is_held.wait()
+        newer.soon(lambda: done.append("newer"))
+        other = WriteBehind("test of another")
+        other.soon(lambda: done.append("other"))
+        other.finish()
+        self.assertEqual(done, ["other"])
+        may_go_on.set()
+        newer.finish()
+        self.assertEqual(done, ["other", "older", "newer"])
+
+    def test_what_is_asked_for_again_before_it_began_is_done_once(self) -> None:
+        done: list[int] = []
+        may_go_on = threading.Event()
+        writer = WriteBehind()
+        writer.soon(may_go_on.wait)  # type: ignore[arg-type]
+        work = [lambda number=number: done.append(number) for number in range(2)]
+        for number in (0, 1, 0, 1):
+            writer.soon(work[number])  # type: ignore[arg-type]
+        may_go_on.set()
+        writer.finish()
+        self.assertEqual(done, [0, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()
