@@ -4,6 +4,7 @@ the options in them, and the Dockerfile's steps, run here for want of a daemon."
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from typing import Any, Iterator
 
 import yaml
@@ -97,8 +99,16 @@ class Options(unittest.TestCase):
             (host,) = access.names
             self.assertIn(f"{host} {{\n    reverse_proxy {name}:8080", caddy)
             (network,) = service["networks"]
-            (subnet,) = whole["networks"][network]["ipam"]["config"]
-            self.assertEqual([str(it) for it in access.proxies], [subnet["subnet"]])
+            (proxy,) = access.proxies
+            address = ipaddress.ip_address(
+                whole["services"]["proxy"]["networks"][network]["ipv4_address"]
+            )
+            self.assertEqual(list(proxy), [address])
+            (given,) = whole["networks"][network]["ipam"]["config"]
+            self.assertIn(address, ipaddress.ip_network(given["subnet"]))
+            # Nobody else gets it.
+            self.assertNotIn(address, ipaddress.ip_network(given["ip_range"]))
+            self.assertNotEqual(str(address), given["gateway"])
             seen["names"].append(host)
             seen["folders"] += [it.partition(":")[0] for it in service["volumes"]]
             seen["keys"] += service["environment"].values()
@@ -201,12 +211,19 @@ class Steps(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
         return done.stdout
 
+    def request_for(self, host: str) -> urllib.request.Request:
+        url = f"http://127.0.0.1:{self.instead['8080']}/status"
+        return urllib.request.Request(url, headers={"Host": host})
+
     def test_they_make_a_server_that_is_healthy_and_ends_in_time(self) -> None:
         for name, rest in steps():
             self.do(name, self.here(rest))
         for program_in_path in ("git", "node", "python3"):
             self.assertTrue(shutil.which(program_in_path, path=self.variables["PATH"]))
-        command = [*json.loads(self.said["ENTRYPOINT"]), *json.loads(self.said["CMD"])]
+        # As with `docker run -p 9000:8080 IMAGE --allow-host localhost:9000`, in place of any CMD.
+        init, *whole = json.loads(self.said["ENTRYPOINT"])
+        self.assertEqual((init, whole.pop(0)), ("tini", "--"))
+        command = [*whole, "--allow-host", "localhost:9000"]
         process = subprocess.Popen(
             command, cwd=self.place, env=self.variables, stderr=subprocess.PIPE, encoding="utf-8"
         )
@@ -221,6 +238,8 @@ class Steps(unittest.TestCase):
             time.sleep(0.2)
         # So the CLI is found, too.
         self.run_in_shell(check.replace("healthz", "readyz"))
+        with urllib.request.urlopen(self.request_for("localhost:9000"), timeout=PATIENCE) as answer:
+            self.assertEqual(answer.status, 200)
         process.send_signal(signal.SIGTERM)
         _output, errors = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, errors)
