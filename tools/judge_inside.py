@@ -94,9 +94,10 @@ def main(package: str, path: str) -> int:
         arguments["pattern"] = os.environ["ONLY"]
     window.run_command("unit_testing", {**arguments, "capture_console": False})
     _wait_for_end(output)
-    if record.result is None:
-        with open(output, encoding="utf-8") as file:
-            sys.stdout.write(file.read())
+    with open(output, encoding="utf-8") as file:
+        text = file.read()
+    if record.result is None and "No tests are found" not in text:
+        sys.stdout.write(text)
         return 1
     with open(path, "w", encoding="utf-8") as file:
         json.dump(record.answer(), file)
