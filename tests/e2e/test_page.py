@@ -384,7 +384,9 @@ class Elsewhere(PageCase):
         two = await self.page()
         await two.click("text=apples")
         await expect(two.locator(".prose")).to_have_text(["Yes."])
-        await two.evaluate(HIDE, True)
+        # The page ends its stream itself, and can hear of nothing from then on.
+        async with two.expect_event("requestfailed", lambda it: it.url.endswith("/events")):
+            await two.evaluate(HIDE, True)
         await self.say(one, "second")
         await expect(one.locator(".usage")).to_have_count(2)
         await expect(two.locator(".mine")).to_have_count(1)
