@@ -73,21 +73,26 @@ def run(
         raise
 
 
-def problem_of(started: Started, is_late: bool) -> str | None:
-    """What went wrong, as a sentence, empty where the CLI was started; None where that is to be
-    seen yet, but not where it `is_late`. A script that nobody runs does not stay."""
+def is_waiting(started: Started) -> bool:
+    """Whether the terminal has not run the CLI yet, as far as its script tells."""
+    return bool(started.script) and os.path.exists(started.script)
+
+
+def problem_of(started: Started) -> str:
+    """What to tell the user of a terminal that is waited for. It may run the CLI yet: it is slow,
+    or its command only asked another process for a window, whatever status it ended with."""
     status = started.process.poll()
-    if not started.script or not os.path.exists(started.script):
-        return ""
-    if not status and not is_late:
-        return None
-    with suppress(FileNotFoundError):
-        os.unlink(started.script)
     ended = f" and ended with status {status}" if status else ""
     return (
-        f'The terminal "{started.name}" did not run the CLI{ended}; see "terminal_command" in the'
-        " settings."
+        f'The terminal "{started.name}" has not run the CLI yet{ended}; see "terminal_command" in'
+        " the settings."
     )
+
+
+def remove_script(started: Started) -> None:
+    """It has a token; nobody is expected to run it any more."""
+    with suppress(FileNotFoundError):
+        os.unlink(started.script)
 
 
 def _start(

@@ -26,8 +26,9 @@ TERMINUS_ARGUMENTS = "terminus_view.args"
 # What the command that opens a terminal is called in Terminus' own modules.
 OPEN_COMMAND = "TerminusOpenCommand"
 NOT_LOADED = "Terminus is not loaded. {} runs in the system's terminal."
-# Milliseconds between looks whether the system's terminal runs the CLI, and how many there are.
-LOOK, LOOKS = 500, 120
+# Milliseconds between looks whether the system's terminal runs the CLI; after how many the user is
+# told that it does not (a minute), and after how many its script goes (a quarter of an hour).
+LOOK, LATE, LAST = 500, 120, 1800
 
 
 def has_terminus() -> bool:
@@ -109,19 +110,28 @@ def run_cli(
             logger.error("%s", error)
             tell(str(error))
         else:
-            _watch(started, tell, LOOKS)
+            _watch(started, tell)
 
     queues.on_worker(run)
 
 
-def _watch(started: Started, tell: Callable[[str], None], looks: int) -> None:
-    """On the worker: a terminal that finds no screen, for example, ends without a word."""
-    problem = system_terminal.problem_of(started, is_late=not looks)
-    if problem is None:
-        queues.on_worker(partial(_watch, started, tell, looks - 1), LOOK)
-    elif problem:
+def _watch(
+    started: Started, tell: Callable[[str], None], looks: int = 0, is_told: bool = False
+) -> None:
+    """On the worker: a terminal that finds no screen, for example, ends without a word. The user is
+    told once."""
+    if not system_terminal.is_waiting(started):
+        return
+    if looks >= LAST:
+        system_terminal.remove_script(started)
+        logger.error('The terminal "%s" did not run the CLI.', started.name)
+        return
+    if not is_told and (started.process.poll() or looks >= LATE):
+        problem = system_terminal.problem_of(started)
         logger.error("%s", problem)
         tell(problem)
+        is_told = True
+    queues.on_worker(partial(_watch, started, tell, looks + 1, is_told), LOOK)
 
 
 def run_in_terminus(

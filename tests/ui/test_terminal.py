@@ -296,24 +296,43 @@ class InTheSystemsTerminal(AdapterTestCase):
                 system_terminal.run("linux", ["/no/terminal"], ["gemini"], self.folder, ENVIRONMENT)
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_a_terminal_that_ends_without_having_run_the_cli_is_told(self) -> Steps:
+    def started_by(self, *command: str) -> tuple[list[str], str]:
+        """The CLI started by the command of a terminal: what the user is told, and the folder of
+        the script."""
         told: list[str] = []
+        folder = os.path.join(self.folder, "scripts")
+        os.mkdir(folder)
         found = sublime.load_settings(settings.FILE)
-        found.set("terminal_command", ["sh", "-c", "exit 3"])
+        found.set("terminal_command", list(command))
         self.addCleanup(found.erase, "terminal_command")
-        with mock.patch.object(tempfile, "tempdir", self.folder):
-            terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
-            yield lambda: told
-        self.assertIn('"sh" did not run the CLI and ended with status 3', told[0])
-        self.assertEqual(os.listdir(self.folder), [])
+        patch = mock.patch.object(tempfile, "tempdir", folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+        terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
+        return told, folder
 
-    def test_one_that_does_nothing_is_told_when_it_is_late_and_no_script_stays(self) -> Steps:
-        with mock.patch.object(tempfile, "tempdir", self.folder):
-            started = system_terminal.run("linux", ["true"], ["gemini"], self.folder, ENVIRONMENT)
-        yield lambda: started.process.poll() is not None
-        self.assertIsNone(system_terminal.problem_of(started, is_late=False))
-        self.assertIn("did not run", system_terminal.problem_of(started, is_late=True) or "")
-        self.assertEqual(os.listdir(self.folder), [])
+    def test_a_terminal_that_fails_is_told_once_and_its_script_goes_when_it_is_late(self) -> Steps:
+        with mock.patch.object(terminal, "LAST", 3):
+            told, folder = self.started_by("sh", "-c", "exit 3")
+            yield lambda: told
+            yield lambda: not os.listdir(folder)
+        (text,) = told
+        self.assertIn('"sh" has not run the CLI yet and ended with status 3', text)
+
+    def test_one_that_does_nothing_is_told_when_it_is_late(self) -> Steps:
+        with mock.patch.object(terminal, "LATE", 1), mock.patch.object(terminal, "LAST", 3):
+            told, folder = self.started_by("true")
+            yield lambda: told
+            yield lambda: not os.listdir(folder)
+        (text,) = told
+        self.assertIn('"true" has not run the CLI yet;', text)
+
+    def test_a_launcher_that_fails_though_its_window_comes_later_has_its_script_yet(self) -> Steps:
+        told, folder = self.started_by("sh", "-c", "exit 3")
+        yield lambda: told
+        (name,) = os.listdir(folder)
+        subprocess.run([os.path.join(folder, name)], input=b"\n", timeout=60)
+        self.assertEqual(os.listdir(folder), [])
 
     def test_the_cli_gets_folder_and_variables(self) -> Steps:
         out = os.path.join(self.folder, "out")
