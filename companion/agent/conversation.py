@@ -318,7 +318,8 @@ class Conversation:
         message. Raises AgentError, also while a turn runs."""
         self.reserve()
         try:
-            files = await on_disk(partial(self.checkpoints.undo, turn))
+            # Without a limit: nobody else may work on the files before the thread is done.
+            files = await on_disk(partial(self.checkpoints.undo, turn), None)
         finally:
             self.release()
         undone = [it.path for it in files if it.state == UNDONE]

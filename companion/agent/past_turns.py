@@ -58,10 +58,10 @@ class PastTurns:
                 turn.events.append(event)
 
 
-async def on_disk(work: Callable[[], T]) -> T:
+async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:
     """What work with a conversation's files gives. Raises AgentError where the disk does not."""
     try:
-        return await in_thread(work, READING)
+        return await in_thread(work, seconds)
     except (OSError, asyncio.TimeoutError) as error:
         told = sentence("The conversation cannot be read.")
         raise AgentError(INTERNAL_ERROR, told) from error

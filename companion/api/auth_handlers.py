@@ -5,12 +5,11 @@ What changes credentials goes on to its end also where the client leaves.
 
 from __future__ import annotations
 
-import asyncio
-
 from ..agent import wire
 from ..agent.account import Account
 from ..agent.auth import Credentials
 from ..agent.failure import AUTH_REQUIRED, AgentError
+from ..base.http_server import outlive_client
 from .handler_types import Answer, Inputs, Services
 from .refusal import Refusal
 
@@ -28,7 +27,8 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
     )
     backends, agent = services.agent.backends, fields.get("agent")
     backend = backends.taking(credentials.kind) if agent is None else backends[agent]
-    await asyncio.shield(backend.account.configure(credentials))
+    outlive_client(inputs.request)
+    await backend.account.configure(credentials)
     return Answer("auth_configured")
 
 
@@ -42,8 +42,9 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
             return Answer("logged_in")
         expires = wire.timestamp(login.expires)
         return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
+    outlive_client(inputs.request)
     try:
-        await asyncio.shield(_account(services, inputs).finish_login(code))
+        await _account(services, inputs).finish_login(code)
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
@@ -67,12 +68,14 @@ async def status(services: Services, inputs: Inputs) -> Answer:
 
 
 async def logout(services: Services, inputs: Inputs) -> Answer:
-    await asyncio.shield(_account(services, inputs).logout())
+    outlive_client(inputs.request)
+    await _account(services, inputs).logout()
     return Answer("logged_out")
 
 
 async def clear(services: Services, inputs: Inputs) -> Answer:
-    await asyncio.shield(_account(services, inputs).clear())
+    outlive_client(inputs.request)
+    await _account(services, inputs).clear()
     return Answer("auth_cleared")
 
 

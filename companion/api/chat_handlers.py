@@ -20,6 +20,7 @@ from ..agent.outcomes import CANCEL
 from ..agent.sentence import said, sentence
 from ..agent.turn import WARNING, Turn
 from ..base.background import in_thread
+from ..base.http_server import outlive_client
 from . import audit_log, stream
 from .files import Roots
 from .handler_types import Answer, Inputs, Services
@@ -120,6 +121,7 @@ async def models(services: Services, inputs: Inputs) -> Answer:
 async def set_model(services: Services, inputs: Inputs) -> Answer:
     workspace, fields = _workspace(services, inputs), inputs.fields
     model, id, agent = fields["model"], fields.get("sessionId"), fields.get("agent")
+    outlive_client(inputs.request)
     found = await services.agent.set_model(model, workspace, id, agent)
     return Answer("model_chosen", _models(found), {"model": found.current})
 
@@ -144,7 +146,8 @@ async def _read_along(services: Services, fields: Mapping[str, Any], workspace: 
     try:
         return await in_thread(partial(_files, services.roots, start, fields), LOOKING)
     except asyncio.TimeoutError:
-        raise Refusal(FILE_ERROR, path=start, reason="?") from None
+        reason = f"the disk did not answer within {LOOKING:g} seconds"
+        raise Refusal(FILE_ERROR, path=start, reason=reason) from None
 
 
 def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from ..agent.checkpoints import UNDONE, FileChange
+from ..base.http_server import outlive_client
 from .files import readable
 from .handler_types import Answer, Inputs, Services
 from .refusal import TURN_NOT_FOUND, Refusal
@@ -23,6 +24,7 @@ async def undo(services: Services, inputs: Inputs) -> Answer:
     created one is removed, a deleted one comes back. What somebody has changed since is left
     alone, and its `state` says so. Gemini is told with the next message."""
     fields = inputs.fields
+    outlive_client(inputs.request)
     told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])
     is_whole = all(it["state"] == UNDONE for it in told)
     return Answer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})

@@ -20,7 +20,7 @@ from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.outcomes import ONCE
 from ..agent.sentence import said
 from ..agent.turn import Turn
-from ..base.http_server import JSON
+from ..base.http_server import JSON, outlive_client
 from . import audit_log, stream
 from .handler_types import Inputs, Services, encoded
 from .refusal import MODEL_NOT_FOUND, Refusal, of_agent
@@ -74,6 +74,8 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
                 return await _chunks(services, inputs, turn)
             return await _whole(services, inputs, turn)
     finally:
+        # Many clients leave as soon as they have the last word.
+        outlive_client(inputs.request)
         with suppress(AgentError):
             services.agent.cancel(info.id)
             await services.agent.remove_when_over(info.id)

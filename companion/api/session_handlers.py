@@ -13,6 +13,7 @@ from ..agent.conversation import SessionInfo
 from ..agent.event_feed import Gone
 from ..agent.events import Event
 from ..agent.transcripts import PastTurn
+from ..base.http_server import outlive_client
 from . import audit_log, stream
 from .files import readable
 from .handler_types import Answer, Inputs, Services
@@ -52,6 +53,7 @@ async def commands(services: Services, inputs: Inputs) -> Answer:
 async def change(services: Services, inputs: Inputs) -> Answer:
     """Set title, model or mode; what is not given stays. A mode says what the agent asks about."""
     fields = inputs.fields
+    outlive_client(inputs.request)
     info = await services.agent.change(
         fields["sessionId"], fields.get("title"), fields.get("model"), fields.get("mode")
     )
@@ -60,6 +62,7 @@ async def change(services: Services, inputs: Inputs) -> Answer:
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
     """Delete a conversation for good, here and in the agent's own files."""
+    outlive_client(inputs.request)
     await services.agent.remove(inputs.fields["sessionId"])
     return Answer("session_removed")
 

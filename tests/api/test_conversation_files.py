@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from datetime import datetime, timezone
 from typing import Any
+from unittest import mock
 
-from GeminiCompanion.companion.agent import attachments, events
+from GeminiCompanion.companion.agent import attachments, conversation, events
 from GeminiCompanion.companion.agent.checkpoints import Checkpoints
 from GeminiCompanion.companion.agent.events import Event
 from GeminiCompanion.companion.agent.transcripts import Transcripts
 from GeminiCompanion.companion.api import uploads
 from GeminiCompanion.companion.api.server import Server
 
-from .support import ApiTest, Reply
+from ..support import wait_for
+from .support import PATIENCE, ApiTest, Reply
 
 ID, TURN = "a" * 32, "turn"
 NOW = datetime.now(timezone.utc)
@@ -251,6 +254,58 @@ class Undoing(ConversationFiles):
                 self.refused(reply, 404, "TURN_NOT_FOUND")
             reply = self.ask(method, f"/sessions/{ID}/turns/{'x' * 513}/{what}", body)
             self.refused(reply, 400, "VALIDATION_ERROR")
+
+
+class Leaving(ConversationFiles):
+    """Clients that leave while the disk has not answered."""
+
+    def left(self, where: Any, work: str, method: str, path: str) -> threading.Event:
+        """Ask, and leave while `work` of `where` waits for the disk, until the event is set."""
+        begun, answers = threading.Event(), threading.Event()
+        real = getattr(where, work)
+
+        def wait(*arguments: Any) -> Any:
+            begun.set()
+            answers.wait(PATIENCE)
+            return real(*arguments)
+
+        patch = mock.patch.object(where, work, wait)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.addCleanup(answers.set)
+        client = self.open(self.conversation)
+        headers = {"Authorization": f"Bearer {self.conversation.token}"}
+        client.request(method, path, None, headers)
+        self.assertTrue(begun.wait(PATIENCE))
+        client.close()
+        connections = self.conversation._http._server.connections
+        wait_for(lambda: all(it.transport is None for it in connections))
+        return answers
+
+
+class LeavingAnUndo(Leaving):
+    def test_an_undo_comes_to_its_end_and_is_told_to_the_model(self) -> None:
+        path = self.write("a.txt", "after")
+        Checkpoints(self.files).note(TURN, path, b"before", b"after")
+        undo = f"/sessions/{ID}/turns/{TURN}/undo"
+        answers = self.left(Checkpoints, "undo", "POST", undo)
+        self.assertTrue(self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
+        answers.set()
+        wait_for(lambda: not self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
+        self.assertEqual(self.read("a.txt"), b"before")
+        known = self.conversation.agent.conversation(ID)
+        self.assertEqual(known._wanted["undone"], path)
+
+
+class LeavingADeletion(Leaving):
+    def test_the_conversation_is_gone_once_the_disk_has_answered(self) -> None:
+        answers = self.left(conversation, "forget", "DELETE", f"/sessions/{ID}")
+        answers.set()
+        wait_for(lambda: not self.ask("GET", "/sessions")["sessions"])
+        self.assertEqual(os.listdir(self.transcripts.folder), [])
+
+    def tearDown(self) -> None:
+        """There is nothing left."""
 
 
 class Deleting(ConversationFiles):
