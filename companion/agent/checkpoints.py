@@ -18,9 +18,9 @@ from .file_writes import read_file, write_file
 # Bytes of one file, and of all that one conversation has; the oldest make way.
 MAX_BYTES, MAX_ALL = 10 << 20, 64 << 20
 LIST = "changes.jsonl"
-# What stands for a file that there is not, and for one that is too large to be stored.
-MISSING, TOO_LARGE = "", "-"
-CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+# What stands for a file that there is not.
+MISSING = ""
+CREATED, CHANGED = "created", "changed"
 # Where a file stands: as the turn left it; as it was before; something else; or as the turn left
 # it, with what was before not stored.
 AS_LEFT, UNDONE, OTHER, NOT_STORED = "as_left", "undone", "changed_since", "not_stored"
@@ -28,7 +28,7 @@ AS_LEFT, UNDONE, OTHER, NOT_STORED = "as_left", "undone", "changed_since", "not_
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a turn made of a file: CREATED, CHANGED or DELETED, and where that stands now."""
+    """What a turn made of a file: CREATED or CHANGED, and where that stands now."""
 
     path: str
     change: str
@@ -37,16 +37,20 @@ class FileChange:
 
 @dataclass(frozen=True)
 class _Change:
-    """Digests of what the file held, or what stands for those."""
+    """Digests of what the file held, or what stands for those. `is_ours` says that nobody else
+    wrote it between two edits of the turn."""
 
     before: str
     after: str
+    is_ours: bool = True
 
     @property
     def kind(self) -> str:
-        if self.before == MISSING:
-            return CREATED
-        return DELETED if self.after == MISSING else CHANGED
+        return CREATED if self.before == MISSING else CHANGED
+
+    def then(self, before: str, after: str) -> _Change:
+        """With a later edit of the same turn."""
+        return _Change(self.before, after, self.is_ours and before == self.after)
 
 
 class Checkpoints:
@@ -57,7 +61,7 @@ class Checkpoints:
         self._folder = os.path.join(folder, "checkpoints")
         self._working = threading.Lock()
 
-    def note(self, turn: str, path: str, before: bytes | None, after: bytes | None) -> None:
+    def note(self, turn: str, path: str, before: bytes | None, after: bytes) -> None:
         """A turn is about to change a file from `before`, None where it is not there, to `after`.
         Where the disk does not take that, the turn cannot be undone, and goes on."""
         if before == after:
@@ -67,7 +71,8 @@ class Checkpoints:
                 for folder in (os.path.dirname(self._folder), self._folder):
                     private_files.make_folder(folder)
                 line = {"turn": turn, "path": path, "after": _digest(after)}
-                self._append({**line, "before": self._stored(before)})
+                self._store(before)
+                self._append({**line, "before": _digest(before)})
         except (OSError, private_files.NotPrivate) as error:
             logger.warning("a turn cannot be undone, for the disk does not take it: %s", error)
 
@@ -98,9 +103,11 @@ class Checkpoints:
         found: dict[str, _Change] = {}
         for line in self._lines():
             if line.get("turn") == turn:
-                path, after = str(line.get("path")), str(line.get("after"))
-                before = found[path].before if path in found else str(line.get("before"))
-                found[path] = _Change(before, after)
+                path, pair = (
+                    str(line.get("path")),
+                    (str(line.get("before")), str(line.get("after"))),
+                )
+                found[path] = found[path].then(*pair) if path in found else _Change(*pair)
         return {path: it for path, it in found.items() if it.before != it.after}
 
     def _state(self, path: str, change: _Change) -> str:
@@ -110,7 +117,7 @@ class Checkpoints:
             return OTHER
         if now == change.before:
             return UNDONE
-        if now != change.after:
+        if now != change.after or not change.is_ours:
             return OTHER
         is_stored = change.before == MISSING or os.path.isfile(self._path(change.before))
         return AS_LEFT if is_stored else NOT_STORED
@@ -125,17 +132,13 @@ class Checkpoints:
         if _digest(data) == change.before:
             write_file(path, data)
 
-    def _stored(self, data: bytes | None) -> str:
-        """What the data are to be found by."""
-        if data is None:
-            return MISSING
-        if len(data) > MAX_BYTES:
-            return TOO_LARGE
-        digest = _digest(data)
-        # Also where it is there: it is the newest one now.
-        private_files.write(self._path(digest), data)
-        self._make_room(digest)
-        return digest
+    def _store(self, data: bytes | None) -> None:
+        """By its digest, where it is not too large."""
+        if data is not None and len(data) <= MAX_BYTES:
+            digest = _digest(data)
+            # Also where it is there: it is the newest one now.
+            private_files.write(self._path(digest), data)
+            self._make_room(digest)
 
     def _make_room(self, newest: str) -> None:
         found = [it for it in os.scandir(self._folder) if it.name != LIST]

@@ -37,7 +37,7 @@ CANCELLED = sentence("The turn was cancelled, so nothing was written.")
 
 
 # A file is about to change, from these bytes, None where it is not there, to those.
-Note = Callable[[str, Optional[bytes], Optional[bytes]], None]
+Note = Callable[[str, Optional[bytes], bytes], None]
 
 
 class NotWritten(Exception):
@@ -129,7 +129,7 @@ class FileWrites:
         return self._written.pop(str(call.args.get("file_path")), None)
 
 
-def _nothing(path: str, before: bytes | None, after: bytes | None) -> None:
+def _nothing(path: str, before: bytes | None, after: bytes) -> None:
     """For writes that nobody wants to hear of."""
 
 
@@ -149,14 +149,14 @@ def write(path: str, content: str, seen: Seen | None, note: Note = _nothing) -> 
     return NOTE.format(path=path, text=seen.text) if seen is not None and is_changed else ""
 
 
-def before_edit(diff: Diff, after: bytes) -> bytes | None:
-    """What a file that the CLI wrote itself held before, by the diff that it told: None for a file
-    that was not there, or was empty, which it tells alike. Raises ValueError where the file does
-    not hold what the diff says."""
+def before_edit(diff: Diff, after: bytes) -> bytes:
+    """What a file that the CLI wrote itself held before, by the diff that it told: nothing also
+    where it was not there, which the CLI tells alike; to remove it could cost a file of the user's.
+    Raises ValueError where the file does not hold what the diff says."""
     text = after.decode("utf-8")
     if _plain(text) != _plain(diff.new_text):
         raise ValueError("Expected the file to hold what the diff says.")
-    return _like(text, diff.old_text).encode("utf-8") if diff.old_text else None
+    return _like(text, diff.old_text).encode("utf-8") if diff.old_text else b""
 
 
 def _note_edit(diff: Diff, note: Note) -> None:

@@ -12,7 +12,7 @@ from .refusal import TURN_NOT_FOUND, Refusal
 
 
 async def files(services: Services, inputs: Inputs) -> Answer:
-    """The files that a turn created, changed or deleted, and whether they are still as it left
+    """The files that a turn created or changed, and whether they are still as it left
     them. What commands of the shell and tool servers did is not among them."""
     fields = inputs.fields
     found = await services.agent.changed_files(fields["sessionId"], fields["turnId"])
@@ -21,8 +21,8 @@ async def files(services: Services, inputs: Inputs) -> Answer:
 
 async def undo(services: Services, inputs: Inputs) -> Answer:
     """Put the files of a turn back as they were before it: a changed one gets its content, a
-    created one is removed, a deleted one comes back. What somebody has changed since is left
-    alone, and its `state` says so. Gemini is told with the next message."""
+    created one is removed. What somebody has changed since is left alone, and its `state` says so.
+    A file outside of the workspace that Gemini created stays, empty. Gemini is told with the next message."""
     fields = inputs.fields
     outlive_client(inputs.request)
     told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])

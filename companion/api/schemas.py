@@ -12,7 +12,7 @@ from typing import Any, Mapping
 from ..agent.attachments import MEDIA_TYPES
 from ..agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
 from ..agent.auth import KINDS as AUTH_TYPES
-from ..agent.checkpoints import AS_LEFT, CHANGED, CREATED, DELETED, NOT_STORED, OTHER, UNDONE
+from ..agent.checkpoints import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from ..agent.clis import CLIS
 from ..agent.outcomes import OUTCOMES
 from ..agent.tool_servers import HTTP, STDIO
@@ -349,7 +349,7 @@ ATTACHMENT = record(
 FILE_CHANGE = record(
     {
         "path": STRING,
-        "change": {"type": "string", "enum": [CREATED, CHANGED, DELETED]},
+        "change": {"type": "string", "enum": [CREATED, CHANGED]},
         "state": {"type": "string", "enum": [AS_LEFT, UNDONE, OTHER, NOT_STORED]},
     }
 )

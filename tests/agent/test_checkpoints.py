@@ -12,7 +12,6 @@ from GeminiCompanion.companion.agent.checkpoints import (
     AS_LEFT,
     CHANGED,
     CREATED,
-    DELETED,
     NOT_STORED,
     OTHER,
     UNDONE,
@@ -46,40 +45,32 @@ class Undoing(unittest.TestCase):
     def writes(self, name: str, text: str, turn: str = TURN) -> None:
         """As the agent does through us."""
 
-        def note(path: str, before: bytes | None, after: bytes | None) -> None:
+        def note(path: str, before: bytes | None, after: bytes) -> None:
             self.checkpoints.note(turn, path, before, after)
 
         write(self.path(name), text, None, note)
-
-    def deletes(self, name: str) -> None:
-        self.checkpoints.note(TURN, self.path(name), self.read(name), None)
-        os.unlink(self.path(name))
 
     def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
         found = self.checkpoints.undo(turn)
         return {os.path.basename(it.path): (it.change, it.state) for it in found}
 
-    def test_changed_created_and_deleted_files_are_as_they_were(self) -> None:
+    def test_changed_and_created_files_are_as_they_were(self) -> None:
         self.put("old.txt", b"\xef\xbb\xbfone\r\n\xff")
-        self.put("gone.txt", b"here")
         os.chmod(self.path("old.txt"), 0o640)
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        self.deletes("gone.txt")
         told = {os.path.basename(it.path): it.state for it in self.checkpoints.files(TURN)}
-        self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT, "gone.txt": AS_LEFT})
+        self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
         self.assertEqual(
             self.undone(),
             {
                 "old.txt": (CHANGED, UNDONE),
                 "new.txt": (CREATED, UNDONE),
-                "gone.txt": (DELETED, UNDONE),
             },
         )
         self.assertEqual(self.read("old.txt"), b"\xef\xbb\xbfone\r\n\xff")
         self.assertEqual(os.stat(self.path("old.txt")).st_mode & 0o777, 0o640)
-        self.assertEqual(self.read("gone.txt"), b"here")
         self.assertFalse(os.path.exists(self.path("new.txt")))
 
     def test_what_somebody_changed_meanwhile_is_left_alone_and_named(self) -> None:
@@ -96,6 +87,17 @@ class Undoing(unittest.TestCase):
         self.assertEqual(self.read("a.txt"), b"by the user")
         self.assertEqual(self.read("new.txt"), b"by the user, too")
         self.assertEqual(self.read("b.txt"), b"before")
+
+    def test_what_somebody_wrote_between_two_edits_of_a_turn_is_left_alone_and_named(self) -> None:
+        for name in ("a.txt", "b.txt"):
+            self.put(name, b"zero")
+            self.writes(name, "one")
+        self.put("a.txt", b"one, and much work of the user")
+        for name in ("a.txt", "b.txt"):
+            self.writes(name, self.read(name).decode() + ", two")
+        self.assertEqual(self.undone(), {"a.txt": (CHANGED, OTHER), "b.txt": (CHANGED, UNDONE)})
+        self.assertEqual(self.read("a.txt"), b"one, and much work of the user, two")
+        self.assertEqual(self.read("b.txt"), b"zero")
 
     def test_turns_are_undone_from_the_last_to_the_first(self) -> None:
         self.put("a.txt", b"zero")
@@ -163,7 +165,7 @@ class Undoing(unittest.TestCase):
         path = self.put("a.txt", b"zero\r\n")
         seen = Seen(Diff(path, "zero\n", "one\n"), "mine\n")
 
-        def note(path: str, before: bytes | None, after: bytes | None) -> None:
+        def note(path: str, before: bytes | None, after: bytes) -> None:
             self.checkpoints.note(TURN, path, before, after)
 
         write(path, "one\r\n", seen, note)
@@ -178,7 +180,9 @@ class OfTheCliItself(unittest.TestCase):
         self.assertEqual(before_edit(diff, "new\nä\n".encode()), "old\nä\n".encode())
         crlf = "\ufeffnew\r\nä\r\n".encode()
         self.assertEqual(before_edit(diff, crlf), "\ufeffold\r\nä\r\n".encode())
-        self.assertIsNone(before_edit(Diff("/x", "", "new"), b"new"))
+
+    def test_a_file_that_may_have_been_there_empty_is_empty_again_and_not_removed(self) -> None:
+        self.assertEqual(before_edit(Diff("/x", "", "new"), b"new"), b"")
 
     def test_a_file_that_holds_something_else_is_not_guessed_at(self) -> None:
         for data in (b"other", b"\xff"):
