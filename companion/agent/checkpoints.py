@@ -103,11 +103,9 @@ class Checkpoints:
         found: dict[str, _Change] = {}
         for line in self._lines():
             if line.get("turn") == turn:
-                path, pair = (
-                    str(line.get("path")),
-                    (str(line.get("before")), str(line.get("after"))),
-                )
-                found[path] = found[path].then(*pair) if path in found else _Change(*pair)
+                path, before, after = (str(line.get(it)) for it in ("path", "before", "after"))
+                known = found.get(path)
+                found[path] = known.then(before, after) if known else _Change(before, after)
         return {path: it for path, it in found.items() if it.before != it.after}
 
     def _state(self, path: str, change: _Change) -> str:

@@ -22,7 +22,8 @@ async def files(services: Services, inputs: Inputs) -> Answer:
 async def undo(services: Services, inputs: Inputs) -> Answer:
     """Put the files of a turn back as they were before it: a changed one gets its content, a
     created one is removed. What somebody has changed since is left alone, and its `state` says so.
-    A file outside of the workspace that Gemini created stays, empty. Gemini is told with the next message."""
+    A file outside of the workspace that Gemini created stays, empty. Gemini is told with the next
+    message."""
     fields = inputs.fields
     outlive_client(inputs.request)
     told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])

@@ -92,7 +92,6 @@ const TEXTS = {
   undo: ["Undo these changes", "撤销这些更改"],
   created: ["created", "已创建"],
   changed: ["changed", "已更改"],
-  deleted: ["deleted", "已删除"],
   as_left: ["as this turn left it", "与此轮对话结束时相同"],
   undone: ["as it was before", "与此轮对话之前相同"],
   changed_since: ["changed since, so it is left alone", "之后又被更改，因此保持原样"],
