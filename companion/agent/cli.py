@@ -152,9 +152,10 @@ class Cli(ABC):
         return NoRecording()
 
     @abstractmethod
-    def resumption(self, workspace: str, last: str, history: History) -> Resumption | None:
-        """How a session that remembers what was said is opened, None where none can be; `last` is
-        the id of the one before. It may write files and take a while. Raises OSError."""
+    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
+        """How a session that remembers what was said is opened, None where none can be; `id` is
+        for one that is written anew, `last` that of the one before. It may write files and take a
+        while. Raises OSError."""
 
     @abstractmethod
     def remove_recordings(self, session: str) -> None:

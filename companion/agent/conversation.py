@@ -5,6 +5,7 @@ own memory can always be made of it."""
 from __future__ import annotations
 
 import asyncio
+import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
@@ -202,9 +203,10 @@ class Conversation:
                 return
             history = await self.past.history() if self._turns else None
             last = self._wanted.get("session", "")
+            loading = "" if history is None else await self._announce_recording()
             # A tool server that does not start would hold up all others.
             async with asyncio.Lock() if self._opener.servers else client.opening:
-                opened = await self._opener.open(client, last, history)
+                opened = await self._opener.open(client, loading, last, history)
             session = opened.session
             self._reminder = opened.reminder
             self._recording = self.cli.recording(session.id)
@@ -217,9 +219,11 @@ class Conversation:
                 self._transcript.begin(self.workspace, self.created)
                 self.has_begun = True
             self._change(**{**self._wanted, "session": session.id, "agent": self.cli.id})
-            if last not in ("", session.id):
-                # What the CLI has of it is of no use any more.
-                await in_thread(partial(self.cli.remove_recordings, last))
+            # What the CLI has of others is of no use any more.
+            for each in {last, loading} - {"", session.id}:
+                await in_thread(partial(self.cli.remove_recordings, each))
+            if loading:
+                self._change(loading="")
             for what in ("model", "mode"):
                 refusal = await _choose_again(session, what, self._wanted.get(what))
                 if refusal:
@@ -227,6 +231,17 @@ class Conversation:
                     self._refused += (refusal,)
             # Not before: with another mode than is told nothing may be said in it.
             self._session = session
+
+    async def _announce_recording(self) -> str:
+        """The id for a recording that the CLI is to load. It is on disk before the recording is, so
+        that whoever deletes the conversation finds that, whatever happens to us. Raises
+        AgentError."""
+        before, id = self._wanted.get("loading"), str(uuid.uuid4())
+        if before:
+            await in_thread(partial(self.cli.remove_recordings, before))
+        self._change(loading=id)
+        await on_disk(self._transcript.write)
+        return id
 
     def update(self, update: Mapping[str, Any]) -> None:
         """The agent tells something: what comes of the turn, or what it was loaded with."""
@@ -346,9 +361,7 @@ class Conversation:
             raise _busy()
         self._is_removed = True
         try:
-            await in_thread(
-                partial(forget, self._transcript, self.cli, self._wanted.get("session"))
-            )
+            await in_thread(partial(forget, self._transcript, self.cli, dict(self._wanted)))
         except OSError:
             self._is_removed = False
             raise
@@ -369,12 +382,13 @@ class Conversation:
         return (*reminded, *unsaved, *refused)
 
 
-def forget(transcript: Transcript, cli: Cli, session: str | None) -> None:
-    """Delete what is on disk of a conversation, and what the CLI has of its last session. Blocks.
-    Raises OSError."""
+def forget(transcript: Transcript, cli: Cli, changes: Mapping[str, str]) -> None:
+    """Delete what is on disk of a conversation with these changes, and what the CLI has of its
+    sessions. Blocks. Raises OSError."""
     transcript.remove()
-    if session:
-        cli.remove_recordings(session)
+    for name in ("session", "loading"):
+        if changes.get(name):
+            cli.remove_recordings(changes[name])
 
 
 def _undone(wanted: Mapping[str, str]) -> str:

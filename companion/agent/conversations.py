@@ -221,7 +221,7 @@ def _summaries(
                 continue
             if "temporary" in summary.changes:
                 # Its server was killed before it could delete it.
-                forget(transcript, clis[_agent(summary)], summary.changes.get("session"))
+                forget(transcript, clis[_agent(summary)], summary.changes)
                 continue
         except OSError as error:
             logger.warning("a conversation cannot be read: %s", error)

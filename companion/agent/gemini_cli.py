@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import uuid
 from contextlib import suppress
 from typing import Any, Mapping
 
@@ -181,12 +180,11 @@ class GeminiCli(Cli):
     def recording(self, session: str) -> Recording:
         return Recording(self._own, session)
 
-    def resumption(self, workspace: str, last: str, history: History) -> Resumption | None:
+    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
         if self.trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
             # A session that is loaded has the settings of the process's folder, and not these
             # (docs/gemini-cli-acp.md 9.50).
             return None
-        id = str(uuid.uuid4())
         updates = resumption.write_recording(self._own, workspace, id, history)
         return None if updates is None else Resumption("session/load", id, updates)
 

@@ -118,7 +118,7 @@ class QwenCode(Cli):
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         return text
 
-    def resumption(self, workspace: str, last: str, history: History) -> Resumption | None:
+    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
         """It has its own recordings, and takes them up again itself."""
         return Resumption("session/resume", last) if self._recordings(last) else None
 

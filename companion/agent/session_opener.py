@@ -49,12 +49,12 @@ class SessionOpener:
         self._left = 0
         self._has_repeated = asyncio.Event()
 
-    async def open(self, client: Client, last: str, history: History | None) -> Opened:
-        """`history` is what the session should remember, `last` the id of the one before. Raises
-        AgentError."""
+    async def open(self, client: Client, id: str, last: str, history: History | None) -> Opened:
+        """`history` is what the session should remember, `id` is for a recording of it, which may
+        be there where this fails; `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
         if history is not None:
-            loaded = await self._resume(client, last, history)
+            loaded = await self._resume(client, id, last, history)
             if loaded is not None:
                 return loaded
         result = await self._ask(client, "session/new", self._params)
@@ -90,10 +90,9 @@ class SessionOpener:
             )
             raise AgentError(TIMED_OUT, told) from None
 
-    async def _resume(self, client: Client, last: str, history: History) -> Opened | None:
+    async def _resume(self, client: Client, id: str, last: str, history: History) -> Opened | None:
         """None where the agent takes no session that remembers."""
-        id = ""
-        find = partial(self._cli.resumption, self._workspace, last, history)
+        find = partial(self._cli.resumption, self._workspace, id, last, history)
         try:
             found = await in_thread(find, WRITING)
             if found is None:
@@ -111,8 +110,6 @@ class SessionOpener:
                 # A new session would start the same tool servers.
                 raise
             logger.warning("a conversation could not be loaded: %r", error)
-            if id and id != last:
-                self._cli.remove_recordings(id)
             return None
         finally:
             self.loading = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import events, failure
+from GeminiCompanion.companion.agent import events, failure, session_opener
 from GeminiCompanion.companion.agent.acp import Session
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
@@ -24,6 +25,8 @@ from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.agent.session_opener import Opened
 from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.base.folder_lock import FolderInUse
+
+from ..support import until
 
 PATIENCE = 30.0
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -193,6 +196,7 @@ class WithSessions(OnDisk):
         async def client(*_: Any) -> Any:
             return self.client
 
+        self.open = session_opener.SessionOpener.open
         where = "GeminiCompanion.companion.agent."
         for name, stub in (
             ("session_opener.SessionOpener.open", open_session),
@@ -227,6 +231,34 @@ class WithSessions(OnDisk):
         self.assertEqual(caught.exception.code, failure.SESSION_BUSY)
         self.gate.set()
         await opening
+
+    async def test_no_recording_outlives_its_conversation_also_where_its_load_was_cut_off(
+        self,
+    ) -> None:
+        self.written()
+        agent = await self.started()
+        own = agent.conversation(ID).cli._own
+        os.makedirs(os.path.join(own, "tmp"), exist_ok=True)
+        with open(os.path.join(own, "projects.json"), "w", encoding="utf-8") as file:
+            json.dump({"projects": {self.workspace: "project"}}, file)
+        chats = os.path.join(own, "tmp", "project", "chats")
+
+        async def never(*_: Any) -> None:
+            await asyncio.Event().wait()
+
+        self.client.request = mock.AsyncMock(side_effect=never)
+        with mock.patch.object(session_opener.SessionOpener, "open", self.open):
+            loading = asyncio.ensure_future(agent.models(self.workspace, ID))
+            await until(lambda: self.client.request.called)
+        # Who is killed now leaves this, and deletes it by its id.
+        (name,) = os.listdir(chats)
+        summary = self.transcripts.of(ID).summary()
+        assert summary is not None
+        self.assertIn(summary.changes["loading"][:8], name)
+        loading.cancel()
+        await asyncio.wait([loading])
+        await agent.remove(ID)
+        self.assertEqual(os.listdir(chats), [])
 
     async def test_a_mode_that_the_agent_refuses_later_is_given_up_and_told(self) -> None:
         self.gate.set()
