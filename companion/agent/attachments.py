@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Mapping, Sequence
@@ -49,8 +50,14 @@ class Attachments:
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "attachments")
+        # Held by who adds one, so that several at once stay within the limits.
+        self._adding = threading.Lock()
 
     def add(self, name: str, data: bytes) -> Attachment:
+        with self._adding:
+            return self._add(name, data)
+
+    def _add(self, name: str, data: bytes) -> Attachment:
         found = self.all()
         if len(found) >= MAX_COUNT or sum(it.size for it in found) + len(data) > MAX_ALL:
             told = sentence(
@@ -68,13 +75,18 @@ class Attachments:
         return added
 
     def all(self) -> list[Attachment]:
-        """In the order of their names."""
+        """In the order of their names; without those whose description is damaged, or was deleted
+        just now."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return []
-        ids = [name[: -len(".json")] for name in names if name.endswith(".json")]
-        return sorted((self.get(id) for id in ids), key=lambda it: (it.name, it.id))
+        found = []
+        for name in names:
+            if name.endswith(".json"):
+                with suppress(AgentError):
+                    found.append(self.get(name[: -len(".json")]))
+        return sorted(found, key=lambda it: (it.name, it.id))
 
     def get(self, id: str) -> Attachment:
         try:
@@ -82,7 +94,10 @@ class Attachments:
             if not ID.fullmatch(id):
                 raise FileNotFoundError
             with open(self._path(id) + ".json", encoding="utf-8") as file:
-                return Attachment(**json.load(file))
+                found = Attachment(**json.load(file))
+            if found.id != id or not (isinstance(found.name, str) and isinstance(found.size, int)):
+                raise ValueError("Expected what was written here.")
+            return found
         except (FileNotFoundError, ValueError, TypeError):
             raise _unknown(id) from None
 
@@ -95,10 +110,16 @@ class Attachments:
             raise _unknown(id) from None
 
     def remove(self, id: str) -> None:
-        self.get(id)
+        """Also one with a damaged description."""
+        if not ID.fullmatch(id):
+            raise _unknown(id)
+        removed = 0
         for path in (self._path(id) + ".json", self._path(id)):
             with suppress(FileNotFoundError):
                 os.unlink(path)
+                removed += 1
+        if not removed:
+            raise _unknown(id)
 
     def parts(self, ids: Sequence[str], admitted: Mapping[str, Any]) -> Parts:
         """As members of a message, for an agent that admits such `promptCapabilities`."""

@@ -9,7 +9,6 @@ from typing import Callable, TypeVar
 from aiohttp import web
 
 from ..agent import wire
-from ..agent.failure import INTERNAL_ERROR
 from ..base import http_server
 from ..base.background import in_thread
 from . import uploads
@@ -61,6 +60,7 @@ async def _done(work: Callable[[], T]) -> T:
     try:
         return await in_thread(work, SECONDS)
     except asyncio.TimeoutError:
-        raise Refusal(INTERNAL_ERROR) from None
+        reason = f"the disk did not answer within {SECONDS:g} seconds"
+        raise Refusal(FILE_ERROR, path="attachments", reason=reason) from None
     except OSError as error:
         raise Refusal(FILE_ERROR, path=error.filename or "?", reason=error.strerror) from None

@@ -8,17 +8,21 @@ from __future__ import annotations
 import email.message
 import email.parser
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import unquote
 
 from ..agent.attachments import MAX_BYTES
 from ..agent.failure import VALIDATION_ERROR
 from ..base import http_server
+from ..base.background import in_thread
 from .handler_types import Inputs
 from .refusal import FILE_TOO_LARGE, Refusal
 
 MULTIPART = "multipart/form-data"
 # The name of the member that has the file, and bytes that a form may have beside it.
 FIELD, BESIDE = "file", 64 * 1024
+# Members of a form: each is parsed as an e-mail, which takes a while.
+MAX_PARTS = 20
 # Characters of a boundary, says RFC 2046.
 MAX_BOUNDARY = 70
 
@@ -35,7 +39,8 @@ async def read(inputs: Inputs) -> Upload:
     """The file of the form in the body. Raises Refusal and Refused."""
     boundary = _boundary(inputs.request.headers.get("Content-Type", ""))
     limit = MAX_BYTES + BESIDE
-    found = _file(await http_server.read_bytes(inputs.request, limit, inputs.memory), boundary)
+    body = await http_server.read_bytes(inputs.request, limit, inputs.memory)
+    found = await in_thread(partial(_file, body, boundary))
     if not found.data:
         raise Refusal(VALIDATION_ERROR, "upload_empty")
     if len(found.data) > MAX_BYTES:
@@ -53,10 +58,11 @@ def _boundary(content_type: str) -> bytes:
 
 
 def _file(body: bytes, boundary: bytes) -> Upload:
-    """Raises Refusal where the form is none, or has not one file of the right name."""
-    # The first boundary may have no line before it.
-    parts = (b"\r\n" + body).split(b"\r\n--" + boundary)
-    if len(parts) < 3 or not parts[-1].startswith(b"--"):
+    """Raises Refusal where the form is none, is too long, or has not one file of the right name."""
+    # The first boundary may have no line before it. Of a form that is too long, the last part is
+    # all that is left.
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
+    if not 3 <= len(parts) <= MAX_PARTS + 2 or not parts[-1].startswith(b"--"):
         raise Refusal(VALIDATION_ERROR, "upload_no_form")
     files = [found for found in map(_part, parts[1:-1]) if found is not None]
     if len(files) != 1:

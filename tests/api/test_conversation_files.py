@@ -3,6 +3,8 @@ no sense. No agent is needed for any of it."""
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import tempfile
 import threading
@@ -13,8 +15,9 @@ from unittest import mock
 from GeminiCompanion.companion.agent import attachments, conversation, events
 from GeminiCompanion.companion.agent.checkpoints import Checkpoints
 from GeminiCompanion.companion.agent.events import Event
+from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.transcripts import Transcripts
-from GeminiCompanion.companion.api import uploads
+from GeminiCompanion.companion.api import attachment_handlers, uploads
 from GeminiCompanion.companion.api.server import Server
 
 from ..support import wait_for
@@ -150,6 +153,53 @@ class Attaching(ConversationFiles):
     def test_other_members_of_the_form_are_passed_over(self) -> None:
         other = form(b"text", "caption").replace(END, b"")
         self.assertEqual(self.upload(other + form()).status, 200)
+
+    def test_a_form_with_many_members_is_refused_before_they_are_parsed(self) -> None:
+        other = form(b"text", "caption").replace(END, b"")
+        most = other * (uploads.MAX_PARTS - 1) + form()
+        self.assertEqual(self.upload(most).status, 200)
+        with mock.patch.object(uploads, "_part", side_effect=AssertionError("parsed")):
+            self.refused(self.upload(other + most), 400, "VALIDATION_ERROR")
+            self.refused(self.upload(other * 1000 + form()), 400, "VALIDATION_ERROR")
+
+    def test_a_damaged_description_costs_its_attachment_only_which_can_be_deleted(self) -> None:
+        damaged, sound = (self.upload(form())["attachmentId"] for _ in range(2))
+        for text in ("", "[]", "{", '{"id": 1, "name": 2, "media_type": 3, "size": 4}'):
+            path = os.path.join(self.files, "attachments", damaged + ".json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertEqual([it["attachmentId"] for it in self.listed()], [sound])
+        self.assertEqual(self.upload(form()).status, 200)
+        path = f"/sessions/{ID}/attachments/{damaged}"
+        self.assertEqual(self.ask("DELETE", path).status, 200)
+        self.refused(self.ask("DELETE", path), 404, "ATTACHMENT_NOT_FOUND")
+        self.assertEqual(glob.glob(os.path.join(self.files, "attachments", damaged + "*")), [])
+
+    def test_uploads_at_the_same_time_stay_within_the_limits(self) -> None:
+        found = attachments.Attachments(os.path.join(tempfile.mkdtemp(dir=self.root), "files"))
+        together = threading.Barrier(8)
+
+        def add() -> None:
+            together.wait(PATIENCE)
+            with contextlib.suppress(AgentError):
+                found.add("a.png", PNG)
+
+        with mock.patch.object(attachments, "MAX_COUNT", 2):
+            threads = [threading.Thread(target=add) for _ in range(8)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join(PATIENCE)
+        self.assertEqual(len(found.all()), 2)
+
+    def test_a_disk_that_does_not_answer_is_named(self) -> None:
+        answers = threading.Event()
+        self.addCleanup(answers.set)
+        wait = mock.patch.object(attachments.Attachments, "all", lambda _: answers.wait(PATIENCE))
+        with wait, mock.patch.object(attachment_handlers, "SECONDS", 0.01):
+            reply = self.ask("GET", f"/sessions/{ID}/attachments")
+        self.refused(reply, 500, "FILE_ERROR")
+        self.assertIn("the disk did not answer", reply["message"])
 
     def test_too_large_and_too_many_are_refused(self) -> None:
         large = PNG + bytes(attachments.MAX_BYTES - len(PNG) + 1)
