@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Sequence
@@ -17,7 +18,7 @@ from .backend import Backends, make_cli
 from .checkpoints import FileChange
 from .clis import CLIS
 from .conversation import Conversation, Models, SessionInfo
-from .conversations import Conversations, end_of
+from .conversations import ENDING, Conversations, end_of
 from .event_feed import EventFeed
 from .failure import AgentError
 from .past_turns import on_disk
@@ -87,8 +88,11 @@ class Agent:
     async def load(self) -> None:
         """Take up the conversations that are on disk; before anything else, if at all. From now on
         until `stop` no other agent can. Raises FolderInUse, OSError."""
-        await in_thread(self._lock.acquire)
-        await self.conversations.load()
+        with ExitStack() as failing:
+            failing.callback(self._lock.release)
+            await in_thread(self._lock.acquire)
+            await self.conversations.load()
+            failing.pop_all()
 
     # The CLIs and their processes.
 
@@ -109,11 +113,15 @@ class Agent:
         await self.backends[None].pool.prepare(self.account.credentials)
 
     async def stop(self) -> None:
-        """Cancel what runs and end the processes, within about eight seconds."""
-        await self.conversations.end_turns()
-        await asyncio.gather(*(backend.stop() for backend in self.backends))
-        await self.conversations.write()
-        self._lock.release()
+        """Cancel what runs and end the processes, within about eight seconds. Where the disk
+        takes longer, the folder stays locked until all is written."""
+        try:
+            await self.conversations.end_turns()
+            await asyncio.gather(*(backend.stop() for backend in self.backends))
+            # An undo that waits for the disk has no turn.
+            await self.conversations.finish_turns(ENDING)
+        finally:
+            await self.conversations.write(self._lock.release)
 
     # Chat.
 

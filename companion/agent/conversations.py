@@ -8,7 +8,7 @@ import os
 import secrets
 from contextlib import suppress
 from datetime import datetime, timezone
-from typing import Iterator, Mapping
+from typing import Callable, Iterator, Mapping
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -168,10 +168,18 @@ class Conversations:
             raise AgentError(failure.INTERNAL_ERROR, told) from error
         self._by_id.pop(session_id, None)
 
-    async def write(self) -> None:
-        """All that was told so far, to the disk; within a time, for some disks never answer."""
+    async def write(self, then: Callable[[], None]) -> None:
+        """All that was told so far, to the disk, and do `then`. Who calls this waits for a time
+        only, for some disks never answer."""
+
+        def work() -> None:
+            try:
+                self._transcripts.write()
+            finally:
+                then()
+
         with suppress(asyncio.TimeoutError):
-            await in_thread(self._transcripts.write, WRITING)
+            await in_thread(work, WRITING)
 
     def _by_its_id(self, session_id: str, agent: str | None) -> Conversation:
         """From now on it is somebody's own. Raises AgentError."""

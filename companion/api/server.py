@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
@@ -99,19 +100,24 @@ class Server:
             self._tokens[READ_ONLY] = state.token_of(self._folder, state.READ_ONLY_FILE)
         self._audit = AuditLog(access.audit_log) if access.audit_log else None
         self.agent = Agent(settings.agent)
-        await self.agent.load()
         self._listeners = Listeners(settings.grace)
         self._metrics = Metrics(self.agent, self._listeners) if metrics.IS_THERE else None
-        if self._metrics is not None:
-            self._counting = asyncio.ensure_future(self._metrics.follow())
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
+        await self.agent.load()
+        async with AsyncExitStack() as failing:
+            # Also lets go of the folder.
+            failing.push_async_callback(self.agent.stop)
+            failing.callback(self._http.stop_accepting)
+            await self._listen()
+            failing.pop_all()
+        if self._metrics is not None:
+            self._counting = asyncio.ensure_future(self._metrics.follow())
+
+    async def _listen(self) -> None:
+        access = self._settings.access
         tls = access.certificate.context if access.certificate is not None else None
-        try:
-            self.port = await self._http.start(settings.port, SHUTDOWN, access.address, tls)
-        except OSError:
-            await self.agent.stop()
-            raise
+        self.port = await self._http.start(self._settings.port, SHUTDOWN, access.address, tls)
         self._dispatcher = self._make_dispatcher()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -130,10 +136,12 @@ class Server:
         seconds."""
         self._http.stop_accepting()
         self._listeners.close()
-        await self.agent.stop()
-        if self._metrics is not None:
-            self._counting.cancel()
-        await self._http.stop()
+        try:
+            await self.agent.stop()
+        finally:
+            if self._metrics is not None:
+                self._counting.cancel()
+            await self._http.stop()
         if self._audit is not None:
             await self._audit.write()
 

@@ -14,7 +14,7 @@ FAR = 1 << 20
 
 
 class FolderInUse(Exception):
-    """Another process has the folder; the text is a sentence for the user."""
+    """Another server has the folder; the text is a sentence for the user."""
 
 
 class FolderLock:
@@ -26,7 +26,7 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
-        """Raises FolderInUse, which names the other process, and OSError."""
+        """Raises FolderInUse, which names the process that has it, and OSError."""
         if self._descriptor is not None:
             return
         path = os.path.join(self._folder, NAME)
@@ -38,6 +38,11 @@ class FolderLock:
             return
         holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
         os.close(descriptor)
+        if holder == str(os.getpid()):
+            raise FolderInUse(
+                f"{self._folder} is still in use by a server that ran before in process {holder},"
+                " this one, and is ending. Try again in a few seconds, or use another folder."
+            )
         raise FolderInUse(
             f"{self._folder} is in use by process {holder or 'unknown'}, another server. End that"
             " one first, or use another folder."

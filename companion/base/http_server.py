@@ -283,6 +283,7 @@ class HttpServer:
         self._handle = handle
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
+        self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
 
     async def start(
         self, port: int, shutdown: float, address: str = HOST, tls: SSLContext | None = None
@@ -290,7 +291,6 @@ class HttpServer:
         """Listen, with `tls` where it is given; the port, where `port` 0 asks for any. At the end,
         requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
         self._server = Server(self._handle)
-        self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
         self._shutdown = shutdown
         listener = _listener(address, port)
         if tls is None:

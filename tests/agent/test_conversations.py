@@ -9,18 +9,20 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import events, failure, session_opener
+from GeminiCompanion.companion.agent import conversations, events, failure, session_opener
 from GeminiCompanion.companion.agent.acp import Session
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
 from GeminiCompanion.companion.agent.clis import USUAL
 from GeminiCompanion.companion.agent.events import Event
 from GeminiCompanion.companion.agent.failure import AgentError
+from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.agent.session_opener import Opened
 from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
@@ -57,10 +59,18 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         self.folder = os.path.join(self.root, "conversations")
         self.transcripts = Transcripts(self.folder)
 
-    async def started(self) -> Agent:
+    def agent(self) -> Agent:
         command = (os.path.join(self.root, "no such program"),)
         launch = Launch(command, fallback=Credentials(API_KEY, "the-key"))
-        agent = Agent(Options(launch, self.root))
+        return Agent(Options(launch, self.root))
+
+    async def agent_that_came_and_went(self) -> None:
+        agent = self.agent()
+        await agent.load()
+        await agent.stop()
+
+    async def started(self) -> Agent:
+        agent = self.agent()
         await agent.load()
         self.addAsyncCleanup(agent.stop)
         return agent
@@ -127,8 +137,34 @@ class WithoutACli(OnDisk):
         with self.assertRaises(FolderInUse) as caught:
             await self.started()
         self.assertIn(f"process {os.getpid()}", str(caught.exception))
+        self.assertIn("Try again in a few seconds", str(caught.exception))
         await first.stop()
         await self.started()
+
+    async def test_a_start_or_stop_that_fails_lets_go_of_the_folder(self) -> None:
+        agent = self.agent()
+        for where, name in (
+            (agent.conversations, "load"),
+            (agent.conversations, "end_turns"),
+        ):
+            with mock.patch.object(where, name, side_effect=PermissionError("No.")):
+                with self.assertRaises(PermissionError):
+                    await agent.load()
+                    await agent.stop()
+            await self.agent_that_came_and_went()
+
+    async def test_the_folder_is_locked_until_all_is_written_and_no_longer(self) -> None:
+        agent, answers = self.agent(), threading.Event()
+        self.addCleanup(answers.set)
+        await agent.load()
+        write = mock.patch.object(Transcripts, "write", lambda _: answers.wait(PATIENCE))
+        with write, mock.patch.object(conversations, "WRITING", 0.01):
+            await agent.stop()
+            with self.assertRaises(FolderInUse):
+                await self.agent().load()
+            answers.set()
+            await until(lambda: agent._lock._descriptor is None)
+        await self.agent_that_came_and_went()
 
     async def test_the_lock_of_a_process_that_was_killed_is_none(self) -> None:
         holder = subprocess.Popen(
@@ -237,7 +273,9 @@ class WithSessions(OnDisk):
     ) -> None:
         self.written()
         agent = await self.started()
-        own = agent.conversation(ID).cli._own
+        cli = agent.conversation(ID).cli
+        assert isinstance(cli, GeminiCli)
+        own = cli._own
         os.makedirs(os.path.join(own, "tmp"), exist_ok=True)
         with open(os.path.join(own, "projects.json"), "w", encoding="utf-8") as file:
             json.dump({"projects": {self.workspace: "project"}}, file)

@@ -20,6 +20,18 @@ from ..support import wait_for
 from .support import ApiTest
 
 
+class Starting(ApiTest):
+    def test_a_start_that_fails_leaves_folder_and_port_to_the_next_one(self) -> None:
+        folder = os.path.join(self.root, "failing")
+        with self.assertRaises(OSError):
+            self.another_server(folder, port=self.server.port)
+        broken = mock.patch.object(Server, "_make_dispatcher", side_effect=FileNotFoundError("x"))
+        with broken, self.assertRaises(FileNotFoundError):
+            self.another_server(folder)
+        server = self.another_server(folder)
+        self.assertEqual(self.ask("GET", "/healthz", server=server).status, 200)
+
+
 class Health(ApiTest):
     def program(self) -> str:
         """The CLI that the server would start, made for this test."""
