@@ -11,7 +11,7 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
-from typing import Mapping
+from typing import Iterable, Mapping
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,8 @@ IBM_BOB = Cli(
 
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
 VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", "", 0))
+# Endings of programs; what else follows a dot is part of a name, such as a version.
+ENDING = re.compile(r"(?<=.)\.(bat|cmd|com|exe|[cm]?js|ps1|py|sh)$")
 
 
 def program(word: str) -> str:
@@ -199,13 +201,25 @@ def program(word: str) -> str:
 
     >>> program("C:\\\\bin\\\\gemini.cmd")
     'gemini'
+    >>> program("/opt/gemini-0.61.0")
+    'gemini-0.61.0'
     """
-    return re.split(r"[/\\]", word)[-1].lower().partition(".")[0]
+    return ENDING.sub("", re.split(r"[/\\]", word)[-1].lower())
 
 
-def by_command(word: str) -> Cli | None:
-    """The CLI that the command starts; None for a wrapper, of which nobody knows."""
-    return next((cli for cli in CLIS if cli.command == program(word)), None)
+def by_command(words: Iterable[str]) -> Cli | None:
+    """The CLI that a command line names first, maybe behind a program that starts it, such as npx,
+    node, env or docker; None where it names none."""
+    return next((cli for word in words for cli in CLIS if _names(word, cli)), None)
+
+
+def _names(word: str, cli: Cli) -> bool:
+    """Whether a word is the CLI's command, its npm package, of any version, or a file in that."""
+    if cli.command == program(word):
+        return True
+    parts = word.replace("\\", "/")
+    package = rf"(^|[/=]){re.escape(cli.package)}(@[^/]*)?(/|$)"
+    return bool(cli.package) and re.search(package, parts) is not None
 
 
 def by_id(id: str) -> Cli:

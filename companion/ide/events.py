@@ -216,12 +216,12 @@ class ClisAsked(Event):
 @dataclass(frozen=True)
 class ExaminationAsked(Event):
     """`reply` is called on the companion's thread with the way of each CLI to the window, as
-    `doctor.gathering` finds them; with none where that fails. `command` starts the CLI,
-    `environment` and `home` are the user's."""
+    `doctor.gathering` finds them; with none where that fails. `command` has the words that start
+    the CLI, `environment` and `home` are the user's."""
 
     window_id: int
     cli: Cli
-    command: str
+    command: tuple[str, ...]
     environment: Mapping[str, str]
     home: str
     reply: Callable[[tuple[Examination, ...]], None]

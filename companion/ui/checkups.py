@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Tuple, cast
 
 import sublime
 
-from ..ide.clis import GEMINI_CLI, Cli, by_command
+from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.facts import Facts
@@ -119,23 +119,19 @@ def examine(
         """On the companion's thread."""
         queues.on_ui_thread(partial(show, found))
 
-    command = settings.of(window).cli_command[0]
+    command = settings.of(window).cli_command
     home = os.path.expanduser("~")
-    asked = ExaminationAsked(window.id(), _cli_of(command), command, dict(os.environ), home, reply)
-    companion.post(asked)
+    # A command that names no CLI is taken for one that starts Gemini CLI.
+    cli = by_command(command) or GEMINI_CLI
+    companion.post(ExaminationAsked(window.id(), cli, command, dict(os.environ), home, reply))
 
 
-def _cli_of(command: str) -> Cli:
-    """What the user starts; a wrapper is taken for one of Gemini CLI."""
-    return by_command(command) or GEMINI_CLI
-
-
-def button(failed: Failed, facts: Facts, ours: Cli) -> str:
+def button(failed: Failed, facts: Facts) -> str:
     """The link that does something about it; nothing where nothing can be done by a click. `facts`
-    are those of the CLI that fails; `ours` is what the editor starts."""
+    are those of the CLI that fails."""
     label = LABELS.get(failed.action, "")
     if failed.action == checks.RUN_CLI:
-        if facts.cli != ours:
+        if not facts.is_started:
             return ""
         label = (label if facts.process is None else RUN_ANOTHER).format(facts.name)
     if not label:

@@ -9,7 +9,6 @@ from html import escape
 import sublime
 
 from .. import __version__
-from ..ide.clis import Cli
 from ..ide.doctor.checks import Failed, Ok
 from ..ide.doctor.report import Examination, Row, shortened
 from . import checkups
@@ -27,19 +26,19 @@ def html(found: tuple[Examination, ...]) -> str:
         parts.append(f'<p class="ok">{clis} connected to this window.</p>')
     for examination in found:
         parts.append(f"<h2>{checkups.shown(examination.subject)}</h2>")
-        parts.append(_verdict(examination, found[0].facts.cli))
+        parts.append(_verdict(examination))
         parts += [_row(row) for row in examination.rows]
     copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
     again = checkups.link("gemini_companion_doctor", {}, "Look Again")
     return "".join(parts) + f"<p>{copy} {again}</p>"
 
 
-def _verdict(examination: Examination, ours: Cli) -> str:
+def _verdict(examination: Examination) -> str:
     failure = examination.failure
     if failure is None:
         return f'<p class="ok">{FINE}</p>'
     words = f"{checkups.shown(failure.what)} {checkups.shown(failure.remedy)}"
-    return f'<p class="failed">{words} {checkups.button(failure, examination.facts, ours)}</p>'
+    return f'<p class="failed">{words} {checkups.button(failure, examination.facts)}</p>'
 
 
 def _row(row: Row) -> str:

@@ -152,7 +152,7 @@ def run_in_terminus(
 
 def name_of(command: Sequence[str]) -> str:
     """What users call that which the command starts."""
-    cli = by_command(command[0])
+    cli = by_command(command)
     return cli.name if cli is not None else program(command[0])
 
 

@@ -40,7 +40,7 @@ def html(found: tuple[Examination, ...]) -> str:
     for id, step in STEPS.items():
         title, result = step.format(name), results[id]
         if isinstance(result, Failed):
-            button = checkups.button(result, facts, facts.cli)
+            button = checkups.button(result, facts)
             parts.append(f'<p><span class="failed">\u2717</span> {title} {button}')
             words = checkups.shown(f"{result.what} {result.remedy}")
             parts.append(f'<br><span class="remedy">{words}</span></p>')

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, LLXPRT, QWEN_CODE
+from GeminiCompanion.companion.ide.clis import (
+    CLIS,
+    GEMINI_CLI,
+    LLXPRT,
+    QWEN_CODE,
+    by_command,
+    program,
+)
 
 
 class Table(unittest.TestCase):
@@ -46,6 +53,31 @@ class Environment(unittest.TestCase):
             {"QWEN_CODE_IDE_SERVER_PORT": "4711", "QWEN_CODE_IDE_WORKSPACE_PATH": "/p"},
             QWEN_CODE.environment(4711, "/p", "secret", 12),
         )
+
+
+class Command(unittest.TestCase):
+    def test_a_cli_is_known_behind_the_program_that_starts_it(self) -> None:
+        for line, cli in (
+            ("gemini -m x", GEMINI_CLI),
+            ("C:\\npm\\Gemini.CMD", GEMINI_CLI),
+            ("npx --yes @google/gemini-cli@preview", GEMINI_CLI),
+            ("npx --package=@google/gemini-cli gemini", GEMINI_CLI),
+            ("node /lib/node_modules/@qwen-code/qwen-code/cli-entry.js", QWEN_CODE),
+            ("env A=1 /opt/llxprt", LLXPRT),
+            ("docker run -v /home/me/.gemini:/root/.gemini image gemini", GEMINI_CLI),
+            ("qwen --model gemini", QWEN_CODE),
+        ):
+            with self.subTest(line):
+                self.assertEqual(by_command(line.split()), cli)
+
+    def test_of_another_program_nobody_knows_what_it_starts(self) -> None:
+        for line in ("my-gemini.sh --debug", "npx @google/gemini-cli-core", "/opt/gemini-0.61.0"):
+            with self.subTest(line):
+                self.assertIsNone(by_command(line.split()))
+
+    def test_only_the_ending_of_a_program_is_left_out_of_its_name(self) -> None:
+        for word in ("gemini-0.61.0", ".gemini", "/opt/gemini-0.61.0.sh"):
+            self.assertIn(program(word), ("gemini-0.61.0", ".gemini"))
 
 
 class Homes(unittest.TestCase):

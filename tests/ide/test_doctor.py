@@ -76,6 +76,16 @@ class Way(unittest.TestCase):
         self.assertIn(words, failed.what)
         self.assertTrue(failed.remedy)
 
+    def test_the_remedy_names_the_same_cli_as_the_link_beside_it(self) -> None:
+        for changes, words in (
+            ({}, "Run Gemini CLI"),
+            ({"cli": QWEN_CODE}, "Run Qwen Code"),
+            ({"cli": QWEN_CODE, "is_started": False}, "Open Terminal or Copy Exports"),
+        ):
+            found = checks.by_id("detected").look(facts(**changes, files=()))
+            self.assertIsInstance(found, Failed)
+            self.assertEqual(getattr(found, "remedy", ""), f"Start it with {words}.")
+
     def test_a_sandbox_that_hides_the_discovery_file_is_told_first(self) -> None:
         flatpak = Surrounding("Sublime Text is a Flatpak", "It has a /tmp of its own.", "Share it.")
         self.assertFails(

@@ -26,7 +26,7 @@ class Gathering(unittest.TestCase):
         self.environment = {"TMPDIR": self.home, "PATH": os.path.join(self.home, "bin")}
         self.window = Window(os.getppid(), 0, (self.home,))
         self.question = Question(
-            GEMINI_CLI, self.window, "gemini", self.environment, self.home, "token"
+            GEMINI_CLI, self.window, ("gemini",), self.environment, self.home, "token"
         )
 
     def write(self, path: str, content: Any) -> str:
@@ -61,7 +61,7 @@ class Gathering(unittest.TestCase):
     def test_an_empty_machine_has_nothing_and_nothing_fails(self) -> None:
         for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB):
             with self.subTest(cli.id):
-                facts = self.gather(replace(self.question, cli=cli, command="not-there"))
+                facts = self.gather(replace(self.question, cli=cli, command=("not-there",)))
                 found = (facts.program.path, facts.files, facts.logins)
                 self.assertEqual(found, ("", (), ()))
 
@@ -115,8 +115,13 @@ class Gathering(unittest.TestCase):
 
     def test_a_wrapper_keeps_its_name_and_the_path_of_a_known_cli_is_none(self) -> None:
         for command, wrapper in (("/opt/my-gemini.sh", "my-gemini"), ("/opt/gemini.cmd", "")):
-            facts = self.gather(replace(self.question, command=command))
+            facts = self.gather(replace(self.question, command=(command,)))
             self.assertEqual(facts.wrapper, wrapper)
+            self.assertEqual(facts.name, wrapper or "Gemini CLI")
+
+    def test_npx_is_looked_for_and_the_cli_behind_it_keeps_its_name(self) -> None:
+        facts = self.gather(replace(self.question, command=("npx", "@google/gemini-cli")))
+        self.assertEqual((facts.name, facts.wrapper), ("Gemini CLI", "npx"))
 
     def test_every_kind_of_cli_that_runs_here_is_found(self) -> None:
         def process(pid: int, command: str, folder: str) -> Process:

@@ -183,6 +183,17 @@ class Where(SendCase):
         panels[0]["on_select"](0)
         self.assertEqual(self.text(), "@a.py ")
 
+    def test_what_else_npx_or_env_starts_is_no_cli(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "cli_command")
+        yield from self.open("a.py", "one\n")
+        for program in ("npx", "env"):
+            stored.set("cli_command", [program, "@google/gemini-cli"])
+            other = self.terminal(f"{program} vite", cmd=["env", "A=1", program, "vite"])
+            ours = self.terminal("shell", cmd=["env", "A=1", program, "@google/gemini-cli"])
+            self.assertFalse(terminals.runs_cli(self.window, other))
+            self.assertTrue(terminals.runs_cli(self.window, ours))
+
     def test_a_terminal_that_has_ended_is_none(self) -> Steps:
         yield from self.open("a.py", "one\n")
         self.terminal("Gemini CLI").settings().set("terminus_view.finished", True)

@@ -354,7 +354,7 @@ def _is_led_by_variables(facts: Facts) -> bool:
 
 def _way_here(facts: Facts) -> str:
     """The commands of the editor that lead the CLI to the window."""
-    return "Run Gemini CLI" if facts.cli == GEMINI_CLI else "Open Terminal or Copy Exports"
+    return f"Run {facts.name}" if facts.is_started else "Open Terminal or Copy Exports"
 
 
 def _clock(seconds: float) -> str:

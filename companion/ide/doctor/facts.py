@@ -89,8 +89,10 @@ class Facts:
     ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
     `reaches_host` says whether a container's name for its host leads to this window. `surroundings`
     are what is special about where the editor lives. `is_connected` says whether the process holds
-    one of the window's streams, None where the system does not tell. `wrapper` is the name of what
-    the user's settings start in place of the CLI's own command, empty where they start that."""
+    one of the window's streams, None where the system does not tell. `wrapper` is the program that
+    the user's settings start in place of the CLI's own, empty where they start that; `names_cli`
+    says whether their command names the CLI all the same, behind npx for example. `is_started`:
+    the CLI is the one of the settings."""
 
     cli: Cli
     platform: str
@@ -112,11 +114,13 @@ class Facts:
     surroundings: tuple[Surrounding, ...] = ()
     is_connected: bool | None = None
     wrapper: str = ""
+    names_cli: bool = True
+    is_started: bool = True
 
     @property
     def name(self) -> str:
         """What the user calls it."""
-        return self.wrapper or self.cli.name
+        return self.cli.name if self.names_cli else self.wrapper
 
     @property
     def paths(self) -> ModuleType:

@@ -52,12 +52,12 @@ SYSTEM_SETTINGS = {
 
 @dataclass(frozen=True)
 class Question:
-    """Which CLI should reach which window. `command` is what starts it, `environment` that of the
-    editor, `token` the window's, `elsewhere` the folders of other windows."""
+    """Which CLI should reach which window. `command` has the words that start it, `environment` is
+    that of the editor, `token` the window's, `elsewhere` the folders of other windows."""
 
     cli: Cli
     window: Window
-    command: str
+    command: tuple[str, ...]
     environment: Mapping[str, str] = field(repr=False)
     home: str
     token: str = field(repr=False, default="")
@@ -78,10 +78,10 @@ def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
     facts = [_facts(question, known, each) for each in examined]
     for cli in CLIS:
         if cli != question.cli:
-            other = replace(question, cli=cli, command=cli.command)
+            other = replace(question, cli=cli, command=(cli.command,))
             here, astray = _found(other, known)
             shown = here if here or own_here else astray
-            facts += [_facts(other, known, each) for each in shown]
+            facts += [replace(_facts(other, known, each), is_started=False) for each in shown]
     return facts
 
 
@@ -113,7 +113,7 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         platform(),
         window,
         home,
-        program(cli, _running(cli, process) or question.command, question.environment),
+        program(cli, _running(cli, process) or question.command[0], question.environment),
         process,
         environment,
         folder,
@@ -137,6 +137,7 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         is_connected=_is_connected(process, window),
         # One that runs is known by what it is.
         wrapper=_wrapper(question.command) if process is None else "",
+        names_cli=process is not None or by_command(question.command) is not None,
     )
 
 
@@ -147,8 +148,8 @@ def _is_connected(process: Process | None, window: Window) -> bool | None:
     return bool(window.peers & ports) if ports is not None else None
 
 
-def _wrapper(command: str) -> str:
-    return "" if by_command(command) is not None else program_name(command)
+def _wrapper(command: tuple[str, ...]) -> str:
+    return "" if by_command(command[:1]) is not None else program_name(command[0])
 
 
 def _environment(question: Question, process: Process | None) -> Mapping[str, str]:

@@ -51,7 +51,8 @@ def clis(cli: Cli, processes: Mapping[int, Process]) -> list[Process]:
 
 
 def is_program(cli: Cli, word: str) -> bool:
-    """Whether a word of a command line is the CLI's program."""
+    """Whether a word of a process' command line is the CLI's program; not its package's bare name,
+    for npx is no CLI."""
     parts = re.split(r"[/\\]", word)
     names = (cli.command, f"{cli.command}.js", f"{cli.command}.cmd", f"{cli.command}.exe")
     package = f"/{cli.package}/" if cli.package else "\0"

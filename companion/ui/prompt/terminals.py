@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import sublime
 
-from ...ide.clis import CLIS, program
+from ...ide.clis import CLIS, by_command, program
 from .. import queues, settings
 
 # Terminus' marks of its views, and the command by which it pastes into one.
@@ -83,11 +83,13 @@ def terminals(window: sublime.Window) -> list[sublime.View]:
 
 def runs_cli(window: sublime.Window, view: sublime.View) -> bool:
     """Whether a CLI runs in the terminal, as far as its title and its command tell."""
-    commands = {each.command for each in CLIS} | {program(settings.of(window).cli_command[0])}
-    title = title_of(view)
+    command, title, words = settings.of(window).cli_command, title_of(view), _words(view)
+    # What starts a CLI, such as npx or env, starts much else; a program of the user's own does not.
+    own = {program(command[0])} if by_command(command) is None else set()
     # "bob" is a person's name, too: it stands in the titles of many shells.
-    named = any(word in title.lower() for word in commands - {"bob"})
-    return named or bool(TITLE.match(title)) or bool(commands & set(map(program, _words(view))))
+    named = any(word in title.lower() for word in {each.command for each in CLIS} - {"bob"} | own)
+    runs = by_command(words) is not None or bool(own & set(map(program, words)))
+    return named or bool(TITLE.match(title)) or runs
 
 
 def names(view: sublime.View, command: str) -> bool:
