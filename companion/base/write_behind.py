@@ -32,17 +32,31 @@ class WriteBehind:
         """Have it done, once, however often it is asked for before it begins."""
         with self._changed:
             self._work[work] = None
-            if self._has_thread:
-                self._changed.notify()
-                return
-            self._has_thread = True
-        others = [it for it in threading.enumerate() if self._waits and it.name == self._name]
-        threading.Thread(target=self._run, args=(others,), name=self._name, daemon=True).start()
+            self._go_on()
 
     def finish(self) -> None:
-        """Wait until nothing is left to do."""
+        """Wait until nothing is left to do; or not, where the system gives no thread to do it."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._work and not self._is_working)
+            if self._work:
+                self._go_on()
+            self._changed.wait_for(
+                lambda: not self._has_thread or not (self._work or self._is_working)
+            )
+
+    def _go_on(self) -> None:
+        """Wake the thread, or start one. Where the system gives none, the work waits for the next
+        that comes."""
+        if self._has_thread:
+            self._changed.notify_all()
+            return
+        others = [it for it in threading.enumerate() if self._waits and it.name == self._name]
+        thread = threading.Thread(target=self._run, args=(others,), name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            logger.error("nothing can be written now: %s", error)
+        else:
+            self._has_thread = True
 
     def _run(self, others: list[threading.Thread]) -> None:
         """The boundary of the thread: a bug of ours costs the work that has it."""

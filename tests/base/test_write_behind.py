@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import unittest
+from unittest import mock
 
+from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.base.write_behind import WriteBehind
 
 
@@ -41,6 +43,21 @@ class Order(unittest.TestCase):
         may_go_on.set()
         writer.finish()
         self.assertEqual(done, [0, 1])
+
+
+class WithoutThreads(unittest.TestCase):
+    def test_work_for_which_the_system_gives_no_thread_is_done_with_the_next(self) -> None:
+        writer = WriteBehind()
+        done: list[int] = []
+        refused = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("no more"))
+        with refused, self.assertLogs(logger, "ERROR"):
+            writer.soon(lambda: done.append(1))
+            # Nobody waits for a thread that there is not.
+            writer.finish()
+        self.assertEqual(done, [])
+        writer.soon(lambda: done.append(2))
+        writer.finish()
+        self.assertEqual(done, [1, 2])
 
 
 if __name__ == "__main__":
