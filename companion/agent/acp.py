@@ -78,6 +78,10 @@ class OfferedCommands:
         offered = update.get("availableCommands")
         self.of(session).set_result(clean(offered) if isinstance(offered, list) else [])
 
+    def forget(self, session: str) -> None:
+        """Nobody asks for those of the session any more."""
+        self._told.pop(session, None)
+
 
 class Client:
     """One connection, from `start` to `stop`. Everything is called on one loop.

@@ -365,6 +365,8 @@ class Conversation:
         except OSError:
             self._is_removed = False
             raise
+        if self._session is not None:
+            self._session.client.commands.forget(self._session.id)
 
     def _change(self, **changes: str) -> None:
         self._wanted.update(changes)

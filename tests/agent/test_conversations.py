@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent import conversations, events, failure, session_opener
-from GeminiCompanion.companion.agent.acp import Session
+from GeminiCompanion.companion.agent.acp import OfferedCommands, Session
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
 from GeminiCompanion.companion.agent.clis import USUAL
@@ -297,6 +297,17 @@ class WithSessions(OnDisk):
         await asyncio.wait([loading])
         await agent.remove(ID)
         self.assertEqual(os.listdir(chats), [])
+
+    async def test_the_commands_that_a_session_offered_are_forgotten_with_its_conversation(
+        self,
+    ) -> None:
+        self.gate.set()
+        self.client.commands = OfferedCommands()
+        agent = await self.started()
+        told = await agent.new_session(self.workspace)
+        self.client.commands.tell("87654321-session", {"availableCommands": []})
+        await agent.remove(told.id)
+        self.assertEqual(self.client.commands._told, {})
 
     async def test_a_mode_that_the_agent_refuses_later_is_given_up_and_told(self) -> None:
         self.gate.set()
