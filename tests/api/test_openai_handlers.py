@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import unittest
 from datetime import datetime, timezone
-from typing import AsyncIterator
+from typing import Any, AsyncIterator
 from unittest import mock
 
+from aiohttp import web
 from GeminiCompanion.companion.agent import events, failure
 from GeminiCompanion.companion.agent.events import Event
 from GeminiCompanion.companion.api import openai_handlers
+from GeminiCompanion.companion.api.handler_types import Inputs
+from GeminiCompanion.companion.api.refusal import Refusal
 
 PATIENCE = 30.0
 NOW = datetime.now(timezone.utc)
@@ -34,6 +38,59 @@ class Pieces(unittest.IsolatedAsyncioTestCase):
 
         self.assertEqual(await asyncio.wait_for(read(), PATIENCE), bodies)
         services.agent.confirm.assert_called_once()
+
+
+class Completions(unittest.IsolatedAsyncioTestCase):
+    """The agent's turn is made of `bodies`."""
+
+    def setUp(self) -> None:
+        self.agent = mock.MagicMock()
+        self.agent.backends.infos.return_value = [mock.Mock(id="gemini-cli")]
+        info = mock.Mock(id="one", workspace="/workspace")
+        self.agent.new_session = mock.AsyncMock(return_value=info)
+        self.agent.change = mock.AsyncMock()
+        self.agent.chat = mock.AsyncMock(return_value=mock.MagicMock(id="turn"))
+        self.agent.remove_when_over = mock.AsyncMock()
+
+    async def answer(self, *bodies: events.Body) -> dict[str, Any]:
+        async def told() -> AsyncIterator[Event]:
+            for number, body in enumerate(bodies, 1):
+                yield Event(number, NOW, "one", "turn", body)
+
+        self.agent.chat.return_value.events = told
+        said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
+        fields = {"model": "a-model", "messages": said}
+        inputs = Inputs(fields, "en", {}, mock.MagicMock(), mock.MagicMock())
+        services = mock.MagicMock(agent=self.agent, allows_tools=False)
+        answering = openai_handlers.chat_completions(services, inputs)
+        response = await asyncio.wait_for(answering, PATIENCE)
+        assert isinstance(response, web.Response) and isinstance(response.body, bytes)
+        return json.loads(response.body)
+
+    async def test_a_turn_becomes_one_answer_and_its_conversation_is_deleted(self) -> None:
+        usage = events.Usage(3, 4)
+        body = await self.answer(
+            events.Content("Hello"), events.Content(" you."), events.Complete("end_turn", usage)
+        )
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": "Hello you."},
+            "finish_reason": "stop",
+        }
+        self.assertEqual(body["choices"], [choice])
+        self.assertEqual(body["usage"]["total_tokens"], 7)
+        self.assertEqual((body["id"], body["model"]), ("chatcmpl-turn", "a-model"))
+        self.agent.new_session.assert_awaited_once_with(mock.ANY, None, is_temporary=True)
+        self.agent.change.assert_awaited_once_with("one", None, "a-model", None)
+        said = "Instructions: Be brief.\n\nUser: hello"
+        self.agent.chat.assert_awaited_once_with("/workspace", said, session_id="one", asks=False)
+        self.agent.remove_when_over.assert_awaited_once_with("one")
+
+    async def test_a_turn_that_fails_is_refused_and_its_conversation_is_deleted(self) -> None:
+        with self.assertRaises(Refusal) as caught:
+            await self.answer(events.Content("Hel"), events.Error("STREAM_ERROR", "It broke."))
+        self.assertEqual(caught.exception.code, "STREAM_ERROR")
+        self.agent.remove_when_over.assert_awaited_once_with("one")
 
 
 if __name__ == "__main__":
