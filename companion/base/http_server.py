@@ -58,6 +58,9 @@ MAX_CONNECTIONS = 128
 BODY_TIME = 30.0
 # Seconds that a connection may idle between requests.
 IDLE = 75.0
+# Seconds in which the rest of a body is read and forgotten after an answer to its beginning: a
+# connection that is closed before might take the answer with it.
+LINGERING = 10.0
 # Seconds in which a client has to take some of an answer that waits for it. What the kernel holds,
 # a few megabytes, is reported in large steps only.
 STALLED = 60.0
@@ -165,6 +168,7 @@ class Connection(RequestHandler):
             auto_decompress=False,
             access_log=None,  # type: ignore[arg-type]
             keepalive_timeout=IDLE,
+            lingering_time=LINGERING,
             logger=_http_logger,
         )
         self._not_http = not_http

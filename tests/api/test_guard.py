@@ -275,7 +275,8 @@ class Limits(ApiTest):
         return client
 
     def test_a_client_that_leaves_within_its_body_is_no_failure_of_ours(self) -> None:
-        with self.assertLogs(logger, "DEBUG") as logs:
+        lingering = mock.patch.object(http_server, "LINGERING", 0.5)
+        with lingering, self.assertLogs(logger, "DEBUG") as logs:
             logger.info("the only line")
             for _ in range(3):
                 client = self.begin("Content-Length: 100")
@@ -391,9 +392,10 @@ class Limits(ApiTest):
         self.assertEqual(self.ask("POST", "/read-file", large, server=server).status, 200)
 
     def test_a_body_of_many_values_is_refused_long_before_its_end(self) -> None:
-        client = self.begin(f"Content-Length: {dispatch.MAX_BODY}")
-        client.sendall(b'{"path":[' + b'{"a":1},' * (large_json.MAX_REST // 8) + b"0," * PIECE)
-        head = rest_of(client)
+        with mock.patch.object(http_server, "LINGERING", 0.5):
+            client = self.begin(f"Content-Length: {dispatch.MAX_BODY}")
+            client.sendall(b'{"path":[' + b'{"a":1},' * (large_json.MAX_REST // 8) + b"0," * PIECE)
+            head = rest_of(client)
         self.assertIn(b" 413 ", head)
         self.assertIn(b"connection: close", head.lower())
 

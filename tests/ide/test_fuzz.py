@@ -172,8 +172,8 @@ class Http(FuzzTestCase):
         self.assert_serves()
 
     def test_nothing_is_left_of_them(self) -> None:
-        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.object(
-            http_server, "BODY_TIME", 0.3
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.multiple(
+            http_server, BODY_TIME=0.3, LINGERING=0.3
         ):
             before = self.left()
             for _ in range(100):

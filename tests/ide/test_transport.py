@@ -502,7 +502,9 @@ class Bodies(TransportTestCase):
 
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
         head = self.client.head(Content_Length="1000")
-        with mock.patch.object(http_server, "BODY_TIME", 0.05):
+        with mock.patch.object(http_server, "BODY_TIME", 0.05), mock.patch.object(
+            http_server, "LINGERING", 0.5
+        ):
             # To the end of the connection, which has no further use.
             answer = read_all(self.client.send_raw(head + b'{"half":'))
         self.assertIn(b" 408 ", answer)
