@@ -91,9 +91,9 @@ class Package:
                 for name in folders
                 if not name.startswith(".") and name not in _NEVER_RESOURCES
             )
-            # As in Sublime, capitals do not come first.
-            # Not by relpath, which takes ten times as long: this is asked on the UI thread.
+            # Not by relpath, which takes far longer: this is asked on the UI thread.
             inside = root[len(top) :].replace(os.sep, "/").strip("/")
+            # As in Sublime, capitals do not come first.
             for name in sorted(names, key=lambda name: (name.lower(), name)):
                 yield f"{inside}/{name}" if inside else name
 

@@ -64,7 +64,7 @@ class Command(unittest.TestCase):
             ("npx --package=@google/gemini-cli gemini", GEMINI_CLI),
             ("node /lib/node_modules/@qwen-code/qwen-code/cli-entry.js", QWEN_CODE),
             ("env A=1 /opt/llxprt", LLXPRT),
-            ("docker run -v /home/me/.gemini:/root/.gemini image gemini", GEMINI_CLI),
+            ("docker run -v /home/ann/.gemini:/home/node/.gemini image gemini", GEMINI_CLI),
             ("qwen --model gemini", QWEN_CODE),
         ):
             with self.subTest(line):
