@@ -97,9 +97,11 @@ package:
 
 # All files of a release, in dist/, each one checked; publishes nothing
 # make release-check [PAGE=https://...]   the page of the project
+# The image of the API's server is built of what the registries have, too.
 PAGE ?=
-release-check:
+release-check: setup
 	@$(BASE) -m tools.release $(PAGE)
+	@WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools/test_deploy.py
 
 # What is known against the libraries that the packages carry
 advisories:

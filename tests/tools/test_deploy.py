@@ -1,9 +1,12 @@
 """The files of deploy/: what tools that know their formats say of them, whether the server takes
-the options in them, and the Dockerfile's steps, run here for want of a daemon."""
+the options in them, and the Dockerfile's steps, run here for want of a daemon. What the steps fetch
+stands in this repository already; they ask the registries with WITH_REGISTRIES=1 alone, as `make
+release-check` has it."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import ipaddress
 import json
 import os
@@ -23,6 +26,7 @@ from typing import Any, Iterator
 import yaml
 from GeminiCompanion.companion import __version__
 from GeminiCompanion.companion.api import __main__ as program
+from packaging.requirements import Requirement
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, ROOT)
@@ -31,6 +35,9 @@ from tools.setup import VENV, python_of  # noqa: E402
 
 DEPLOY = os.path.join(ROOT, "deploy")
 TOOLS = os.path.dirname(python_of(os.path.join(VENV, "deploy")))
+# Where `make setup` has put the CLI.
+MODULES = os.path.join(ROOT, "tests", "e2e", "node_modules")
+WITH_REGISTRIES = bool(os.environ.get("WITH_REGISTRIES"))
 # Seconds for anything, a download included.
 PATIENCE = 300
 
@@ -38,6 +45,16 @@ PATIENCE = 300
 def read(*parts: str) -> str:
     with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
         return file.read()
+
+
+def requirements(*paths: str) -> Iterator[Requirement]:
+    """Those in the lists that count for this Python."""
+    for path in paths:
+        for line in read(path).splitlines():
+            if line and line[0] != "#":
+                requirement = Requirement(line)
+                if requirement.marker is None or requirement.marker.evaluate():
+                    yield requirement
 
 
 def steps() -> Iterator[tuple[str, str]]:
@@ -136,11 +153,26 @@ class Options(unittest.TestCase):
         self.assertIn(wanted, read("deploy", "Dockerfile").split())
 
 
+class Lists(unittest.TestCase):
+    def test_those_of_the_image_name_all_that_their_libraries_need(self) -> None:
+        listed = list(requirements("requirements/runtime.txt", "requirements/api.txt"))
+        versions = {it.name.lower().replace("_", "-"): it.specifier for it in listed}
+        for name in versions:
+            for line in importlib.metadata.requires(name) or ():
+                needed = Requirement(line)
+                if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                    with self.subTest(f"{needed} of {name}"):
+                        (pinned,) = versions[needed.name.lower().replace("_", "-")]
+                        self.assertIn(pinned.version, needed.specifier)
+
+
 @unittest.skipUnless(shutil.which("npm"), "npm is not installed")
+@unittest.skipUnless(os.path.isdir(MODULES), "the CLI is not installed: make setup")
 @unittest.skipUnless(sys.platform == "linux", "the steps are those of the image's system")
 class Steps(unittest.TestCase):
     """Run one after the other, with other folders, another port, and this user in place of the
-    image's. The packages of Debian are not installed: what they bring has to be in PATH."""
+    image's. The packages of Debian are not installed: what they bring has to be in PATH. The
+    server sees no library but those that the image has."""
 
     def setUp(self) -> None:
         self.root = os.path.realpath(tempfile.mkdtemp(prefix="image-"))
@@ -158,7 +190,13 @@ class Steps(unittest.TestCase):
             "/state": os.path.join(self.root, "state"),
             "8080": port,
         }
-        folder = os.path.dirname(sys.executable)
+        folder = os.path.join(self.root, "programs")
+        os.mkdir(folder)
+        # pip lies where the others are.
+        alone = "" if WITH_REGISTRIES else "-S "
+        with open(os.path.join(folder, "python3"), "w", encoding="utf-8") as file:
+            os.chmod(file.name, 0o755)
+            file.write(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {alone}"$@"\n')
         self.variables = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]}
         self.said: dict[str, str] = {}
 
@@ -182,8 +220,36 @@ class Steps(unittest.TestCase):
             *sources, target = rest.split()
             self.copy(sources, os.path.join(self.place, target))
         elif name == "RUN" and not rest.startswith("apt-get"):
-            self.run_in_shell(rest)
+            if WITH_REGISTRIES or not self.is_here_already(shlex.split(rest)):
+                self.run_in_shell(rest)
         self.said[name] = rest
+
+    def is_here_already(self, command: list[str]) -> bool:
+        """Whether the command fetches what the set-up has fetched: it is linked to its place."""
+        options = [it.partition("=")[::2] for it in command if it.startswith("--")]
+        if command[:2] == ["npm", "install"]:
+            self.link_cli(os.path.join(self.place, dict(options)["--prefix"]), command[-1])
+        elif command[:4] == ["python3", "-m", "pip", "install"]:
+            lists = [value for option, value in options if option == "--requirement"]
+            self.link_libraries(os.path.join(self.place, dict(options)["--target"]), lists)
+        else:
+            return False
+        return True
+
+    def link_cli(self, folder: str, wanted: str) -> None:
+        name, _at, version = wanted.rpartition("@")
+        with open(os.path.join(MODULES, name, "package.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["version"], version)
+        os.mkdir(folder)
+        os.symlink(MODULES, os.path.join(folder, "node_modules"))
+
+    def link_libraries(self, folder: str, lists: list[str]) -> None:
+        os.mkdir(folder)
+        for requirement in requirements(*(os.path.join(self.place, it) for it in lists)):
+            library = importlib.metadata.distribution(requirement.name)
+            self.assertIn(library.version, requirement.specifier)
+            for top in {it.parts[0] for it in library.files or ()} - {"..", "__pycache__"}:
+                os.symlink(str(library.locate_file(top)), os.path.join(folder, top))
 
     def copy(self, sources: list[str], target: str) -> None:
         """From what the context has: Docker leaves out the rest."""
