@@ -81,7 +81,7 @@ class Cli:
 
     def environment(self, port: int, workspace_path: str, token: str, pid: int) -> dict[str, str]:
         """The variables that lead it to an endpoint; `token` is the endpoint's, `workspace_path`
-        its folders, joined by `os.pathsep`."""
+        its folders as the CLI knows them, in one string."""
         values = (
             (self.variables.port, str(port)),
             (self.variables.workspace, workspace_path),

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .clis import GEMINI_CLI, Cli
+from .path_maps import NO_MAPS
 from .sharing import Sharing
 
 # The CLI keeps ten files and drops the rest, so more would only be traffic.
@@ -87,7 +88,7 @@ class ContextStore:
 
     `clock` gives milliseconds since the epoch; `exists` says whether a path is a file on disk,
     `target` follows links and raises OSError. `sharing` decides what may be told, with the window's
-    `folders`.
+    `folders`, by the editor's paths; `path_maps` say how the CLIs know them.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class ContextStore:
         self._exists = exists
         self._target = target
         self.sharing = Sharing()
+        self.path_maps = NO_MAPS
         self.folders: Sequence[str] = ()
         # Oldest focus first: ten thousand tabs cost an update no more than ten do.
         self._files: OrderedDict[int, OpenFile] = OrderedDict()
@@ -177,7 +179,8 @@ class ContextStore:
 
     def _entry(self, view_id: int) -> dict[str, Any]:
         file = self._files[view_id]
-        entry: dict[str, Any] = {"path": file.path, "timestamp": self._focused_at[view_id]}
+        path = self.path_maps.to_remote(file.path)
+        entry: dict[str, Any] = {"path": path, "timestamp": self._focused_at[view_id]}
         if view_id == self._active:
             entry["isActive"] = True
             if file.cursor is not None:

@@ -25,18 +25,21 @@ MAX_TOLD = 32
 @dataclass(frozen=True)
 class Decision:
     """What the user decided on a proposal, as its CLI is told. `text` is the accepted text with
-    `\\n` line ends, None for a rejection; `at` is in seconds since the epoch."""
+    `\\n` line ends, None for a rejection; `at` is in seconds since the epoch; `sent_path` as in
+    Entry."""
 
     path: str
     text: str | None
     session_id: str
     at: float
+    sent_path: str = ""
 
     def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
         """Method and params of the JSON-RPC notification for that CLI."""
+        path = self.sent_path or self.path
         if self.text is None:
-            return cli.rejected, {"filePath": self.path}
-        return "ide/diffAccepted", {"filePath": self.path, "content": self.text}
+            return cli.rejected, {"filePath": path}
+        return "ide/diffAccepted", {"filePath": path, "content": self.text}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Entry:
     where nobody is sure that its CLI has read it. Only sessions with a larger ordinal than
     `after_session` may be those of its CLI, come back. A TOLD text that `comes_back` is given to
     the user, should it not be on disk soon: nobody is sure to want it.
-    `cli` is the id of its CLI's kind; empty where that is not known.
+    `cli` is the id of its CLI's kind; empty where that is not known. `path` is the editor's, and
+    `sent_path` what the CLI sent, empty where that is the same (docs/protocol.md 1.2).
     """
 
     session_id: str
@@ -66,6 +70,7 @@ class Entry:
     after_session: int = 0
     comes_back: bool = False
     cli: str = ""
+    sent_path: str = ""
 
     @property
     def is_edited(self) -> bool:
@@ -74,7 +79,7 @@ class Entry:
 
     @property
     def decision(self) -> Decision:
-        return Decision(self.path, self.text, self.session_id, self.decided_at)
+        return Decision(self.path, self.text, self.session_id, self.decided_at, self.sent_path)
 
 
 class Book:
@@ -131,13 +136,18 @@ class Book:
         return number in self._entries and self._entries[number].state == OPEN
 
     def open(
-        self, session_id: str, path: str, text: str | None, client: str = "", cli: str = ""
+        self,
+        session_id: str,
+        path: str,
+        text: str | None,
+        client: str = "",
+        cli: str = "",
+        sent_path: str = "",
     ) -> int:
         """A proposal that waits for the user now; None for a text that is not whole."""
         proposed = "" if text is None else text_digest(text)
-        return self._put(
-            Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
-        )
+        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
+        return self._put(replace(entry, sent_path="" if sent_path == path else sent_path))
 
     def edit(self, number: int, text: str) -> bool:
         """The user changed an open proposal; gives whether that is news."""
@@ -190,6 +200,7 @@ class Book:
             # Of these nothing was left to be done (`tell`), but to be heard.
             path, text, at = decision.path, decision.text, decision.at
             entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at, cli=cli)
+            entry = replace(entry, sent_path=decision.sent_path)
         if entry is not None and entry.state == TOLD:
             again = replace(entry, state=DECIDED, session_id=session_id, event_id=event_id)
             self._put(again, number)

@@ -16,6 +16,7 @@ from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
 from .mcp import Desk, ToolsChanged
+from .path_maps import NO_MAPS
 from .sessions import Session, Sessions
 
 T = TypeVar("T")
@@ -29,7 +30,8 @@ MAX_WINDOW_DIFFS = 256
 
 
 class Diffs(Desk):
-    """`on_change` is called whenever the book has changed."""
+    """`on_change` is called whenever the book has changed. `path_maps` say how the CLIs know the
+    editor's files: the book and the editor have the editor's paths."""
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class Diffs(Desk):
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._is_stopped = False
         self.offers_diffs = True
+        self.path_maps = NO_MAPS
 
     def offer(self, wanted: bool) -> None:
         """Whether CLIs may show their edits here, from now on."""
@@ -65,7 +68,13 @@ class Diffs(Desk):
         for task in filter(None, list(self._under_way)):
             task.cancel()
 
+    def local_path(self, path: str) -> str:
+        # What a CLI named before counts, whatever the maps became since.
+        known = (entry.path for _, entry in self._book if entry.sent_path == path)
+        return next(known, "") or self.path_maps.to_local(path)
+
     async def open_diff(self, session: Session, path: str, content: str) -> None:
+        sent_path, path = path, self.local_path(path)
         self._check(session, path)
         self._delivery.supersede(session, path)
         if not self.offers_diffs and not self._book.of(OPEN, path=path):
@@ -77,7 +86,7 @@ class Diffs(Desk):
         # A large one is not edited: there is nothing to outlive the editor.
         is_to_last = is_whole and len(content) <= LARGE
         text = content if is_to_last else None
-        number = self._book.open(session.id, path, text, session.client, session.cli.id)
+        number = self._book.open(session.id, path, text, session.client, session.cli.id, sent_path)
         proposal = Proposal(
             session.id,
             path,
@@ -135,6 +144,7 @@ class Diffs(Desk):
                 self._settle(number, closed, decided=True)
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
+        path = self.local_path(path)
         number = self._to_close(session, path)
         if number is None:
             # The user has decided, and the CLI was not told; or there is no diff.
@@ -213,7 +223,8 @@ class Diffs(Desk):
     def _decide(self, session_id: str, path: str, text: str | None) -> None:
         # Where a newer one is about to be opened, it was not that which the user saw.
         known = self._book.of(OPEN, session_id, path)
-        number = known[0] if known else self._book.open(session_id, path, None)
+        sent_path = self.path_maps.to_remote(path)
+        number = known[0] if known else self._book.open(session_id, path, None, sent_path=sent_path)
         self._book.decide(number, text)
         self._delivery.send(number)
 

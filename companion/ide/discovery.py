@@ -11,7 +11,7 @@ import re
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Iterator
 
 from ..base import private_files
@@ -20,6 +20,7 @@ from .clis import CLIS, GEMINI_CLI, Cli, DiscoveryForm
 from .doctor import lookup
 from .doctor.facts import LINUX, WINDOWS
 from .doctor.lookup import SHARED_TMPDIR
+from .path_maps import NO_MAPS, PathMaps
 from .surroundings import has_own_processes
 
 IDE_INFO = {"name": "sublimetext", "displayName": "Sublime Text"}
@@ -31,17 +32,24 @@ MAX_SIZE = 65536
 
 @dataclass(frozen=True)
 class Advertisement:
-    """What the discovery files of one endpoint say. `folders` are absolute paths; `pid` is the
-    editor's; `token` is the endpoint's, from which each CLI has its own."""
+    """What the discovery files of one endpoint say. `folders` are absolute paths of the editor, and
+    `path_maps` say how CLIs know them; `pid` is the editor's; `token` is the endpoint's, from which
+    each CLI has its own."""
 
     pid: int
     port: int
     token: str
     folders: tuple[str, ...] = ()
+    path_maps: PathMaps = NO_MAPS
+
+    @property
+    def remote_folders(self) -> tuple[str, ...]:
+        """As CLIs know them."""
+        return self.path_maps.remote_folders(self.folders)
 
     @property
     def workspace_path(self) -> str:
-        return os.pathsep.join(self.folders)
+        return self.path_maps.separator.join(self.remote_folders)
 
     def encode(self, cli: Cli, form: DiscoveryForm) -> bytes:
         members: dict[str, Any] = {
@@ -172,10 +180,10 @@ class Publication:
         self._places: list[Place] = []
         self._write()
 
-    def change_folders(self, folders: tuple[str, ...]) -> None:
-        """Write the files anew where the folders differ."""
-        if folders != self.advertisement.folders:
-            self.advertisement = replace(self.advertisement, folders=folders)
+    def change(self, advertisement: Advertisement) -> None:
+        """Write the files anew where they are to say something else."""
+        if advertisement != self.advertisement:
+            self.advertisement = advertisement
             self._write()
 
     def write_again(self) -> None:

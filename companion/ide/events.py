@@ -107,6 +107,7 @@ class WindowSettingsChanged(_WindowEvent):
 
     def apply_to(self, workspace: Workspace) -> None:
         workspace.context.sharing = self.settings.sharing
+        workspace.map_paths(self.settings.path_maps)
         workspace.updates.trust(self.settings.is_trusted)
         workspace.updates.tell_now()
         workspace.diffs.offer(self.settings.diffs)
@@ -229,7 +230,7 @@ class ExaminationAsked(Event):
     def apply(self, windows: Windows) -> None:
         workspace = windows.of(self.window_id)
         others = (each for each in windows if each is not workspace)
-        folders = tuple(folder for each in others for folder in each.advertisement.folders)
+        folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
         if workspace is not None:
             asyncio.ensure_future(self._examine(self._question(workspace, folders)))
 
@@ -242,15 +243,26 @@ class ExaminationAsked(Event):
         window = Window(
             told.pid,
             status.port,
-            status.folders,
+            told.remote_folders,
             status.discovery_paths,
             status.connected,
             workspace.since,
             publication.problem if publication is not None else "",
             frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
+            told.path_maps.separator,
         )
-        command, environment = self.command, self.environment
-        return Question(self.cli, window, command, environment, self.home, told.token, elsewhere)
+        return Question(
+            self.cli,
+            window,
+            self.command,
+            self.environment,
+            self.home,
+            told.token,
+            elsewhere,
+            told.folders,
+            told.path_maps,
+            workspace.reach.folder,
+        )
 
     async def _examine(self, question: Question) -> None:
         from .doctor import gathering, processes, report

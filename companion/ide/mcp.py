@@ -70,6 +70,10 @@ class Desk:
 
     offers_diffs = True
 
+    def local_path(self, path: str) -> str:
+        """The editor's path of a file that a client names."""
+        return path
+
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         """Show the diff; `content` is a TruncatedString where it is too long to be edited
         here. Raises EditorError."""
@@ -109,7 +113,7 @@ _NOTHING_CLOSED = encode({"content": _text("{}")})
 
 
 async def _open_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
-    await desk.open_diff(session, _path(arguments), arguments["newContent"])
+    await desk.open_diff(session, _path(desk, arguments), arguments["newContent"])
     return _SHOWN
 
 
@@ -117,7 +121,7 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
     # Present after a decision in the terminal, absent from a CLI that leaves (docs/protocol.md
     # 1.9).
     decided = arguments.get("suppressNotification") is True
-    content = await desk.close_diff(session, _path(arguments), decided)
+    content = await desk.close_diff(session, _path(desk, arguments), decided)
     if content is None:
         return _NOTHING_CLOSED
     # The CLI parses this text as JSON and takes the member `content` (docs/protocol.md 1.1).
@@ -128,11 +132,12 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
     return b'{"content":[{"type":"text","text":%b}]}' % text.encode("ascii")
 
 
-def _path(arguments: Mapping[str, Any]) -> str:
+def _path(desk: Desk, arguments: Mapping[str, Any]) -> str:
+    """As the client sent it."""
     path: str = arguments["filePath"]
     if isinstance(path, TruncatedString):
         raise EditorError(f"Expected filePath to be a path; got {len(path)} characters and more.")
-    if "\0" in path or not os.path.isabs(path):
+    if "\0" in path or not os.path.isabs(desk.local_path(path)):
         raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
     return path
 

@@ -75,7 +75,8 @@ class RestoredDiffs:
         elif not self._book.of(OPEN, session_id, path):
             text = await self._editor.restore_text(self._window_id, session_id, path, None)
             if text is not None and not self._book.of(OPEN, session_id, path):
-                self._book.open(session_id, path, None)
+                sent_path = self._diffs.path_maps.to_remote(path)
+                self._book.open(session_id, path, None, sent_path=sent_path)
                 # From now on it outlives the next restart as every other one does.
                 self._diffs.edited(session_id, path, text)
 

@@ -344,6 +344,7 @@ def _entry(members: _Members) -> Entry:
         members.get("after_session", _natural, 0),
         members.get("comes_back", _flag, False),
         members.get("cli", _text, ""),
+        members.get("sent_path", _text, ""),
     )
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
+from .path_maps import NO_MAPS, PathMaps
+
 FLATPAK_INFO, MOUNTS = "/.flatpak-info", "/proc/self/mountinfo"
 FLATPAK_ID = "com.sublimehq.SublimeText"
 # Bytes of those files that are read.
@@ -25,13 +27,14 @@ GUIDE = "docs/remote.md tells more."
 @dataclass(frozen=True)
 class Place:
     """All that decides. `platform` is as `sys.platform`, `files` are the texts of those above that
-    are there, `folders` are the window's, `extra_folder` is that of the settings."""
+    are there, `folders` are the window's, `extra_folder` and `path_maps` those of the settings."""
 
     platform: str
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
     folders: Sequence[str] = ()
     extra_folder: str = ""
+    path_maps: PathMaps = NO_MAPS
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,15 @@ class Surrounding:
     remedy: str = ""
 
 
-def here(folders: Sequence[str], extra_folder: str = "") -> tuple[Surrounding, ...]:
+def here(
+    folders: Sequence[str], extra_folder: str = "", path_maps: PathMaps = NO_MAPS
+) -> tuple[Surrounding, ...]:
     """Those of this editor; reads two small files."""
     files = {}
     for path in (FLATPAK_INFO, MOUNTS) if sys.platform == "linux" else ():
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
             files[path] = file.read(MAX_SIZE)
-    return surroundings(Place(sys.platform, os.environ, files, folders, extra_folder))
+    return surroundings(Place(sys.platform, os.environ, files, folders, extra_folder, path_maps))
 
 
 def surroundings(place: Place) -> tuple[Surrounding, ...]:
@@ -104,13 +109,32 @@ def _wsl_outside(place: Place) -> Surrounding | None:
     if place.platform != "win32" or not inside:
         return None
     name = "The folder is in the Windows Subsystem for Linux"
+    if any(place.path_maps.to_remote(it) == it for it in inside):
+        return Surrounding(
+            name,
+            f"{name}, where a CLI knows it by another path, and Sublime Text runs on Windows: a CLI"
+            " there does not find it.",
+            'Run Sublime Text for Linux in the same distribution; or set "path_maps" and'
+            f' "extra_discovery_folder". {GUIDE}',
+        )
+    if place.extra_folder:
+        return Surrounding(name)
     return Surrounding(
         name,
-        f"{name}, where a CLI knows it by another path, and Sublime Text runs on Windows: a CLI"
-        " there does not find it.",
-        "Run Sublime Text for Linux in the same distribution; or have the project on a drive of"
-        f" Windows, and start the CLI there. {GUIDE}",
+        f"{name}, whose temp folder is not that of Windows: a CLI there does not see the discovery"
+        " file.",
+        'Set "extra_discovery_folder" to the temp folder of that Linux, such as'
+        f" {_share(inside[0])}\\tmp. {GUIDE}",
     )
+
+
+def _share(path: str) -> str:
+    """The part of the path of a Windows share that leads to the root of the Linux.
+
+    >>> _share("\\\\\\\\wsl.localhost\\\\Ubuntu\\\\home\\\\me")
+    '\\\\\\\\wsl.localhost\\\\Ubuntu'
+    """
+    return "\\".join(path.split("\\")[:4])
 
 
 def _wsl_inside(place: Place) -> Surrounding | None:

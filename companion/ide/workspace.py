@@ -22,6 +22,7 @@ from .diffs import Diffs
 from .discovery import Advertisement, Publication
 from .disk_check import DiskCheck
 from .editor import Editor
+from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
 from .saved_state import SavedWorkspace
@@ -52,9 +53,10 @@ class Workspace:
         reach: Reach = LOOPBACK,
     ) -> None:
         self.window_id = window_id
-        self.advertisement = Advertisement(0, 0, secrets.token_urlsafe(32), folders)
+        token = secrets.token_urlsafe(32)
+        self.advertisement = Advertisement(0, 0, token, folders, settings.path_maps)
         self.publication: Publication | None = None
-        self._editor, self._reach = editor, reach
+        self._editor, self.reach = editor, reach
         self._on_change = on_change
         self._wanted_port = 0
         # From when on a CLI could find it, in seconds since the epoch; 0.0 where it takes over from
@@ -65,7 +67,7 @@ class Workspace:
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context = ContextStore()
         self.context.folders = folders
-        self.context.sharing = settings.sharing
+        self.context.sharing, self.context.path_maps = settings.sharing, settings.path_maps
         self.book = book = Book()
         self.sessions = sessions = Sessions(
             self._session_ended,
@@ -78,6 +80,7 @@ class Workspace:
         self.delivery = Delivery(book, sessions, editor.tell, disk.watch, on_change, asking)
         self.diffs = Diffs(window_id, editor, book, sessions, self.delivery, disk, on_change)
         self.diffs.offers_diffs = settings.diffs
+        self.diffs.path_maps = settings.path_maps
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
@@ -150,7 +153,7 @@ class Workspace:
 
     def _endpoint(self) -> Endpoint:
         token = self.advertisement.token
-        address, tell = self._reach.address, self._editor.tell
+        address, tell = self.reach.address, self._editor.tell
         return Endpoint(token, self.sessions, self.diffs, self._stream_began, address, tell)
 
     def _end(self) -> None:
@@ -174,10 +177,19 @@ class Workspace:
         self._closed.set()
 
     def change_folders(self, folders: tuple[str, ...]) -> None:
-        advertisement = self.advertisement
-        if folders != advertisement.folders:
-            self.advertisement = replace(advertisement, folders=folders)
-            self.context.folders = folders
+        self.context.folders = folders
+        self._advertise(replace(self.advertisement, folders=folders))
+
+    def map_paths(self, path_maps: PathMaps) -> None:
+        """From now on CLIs know the files like this."""
+        if path_maps != self.advertisement.path_maps:
+            self.context.path_maps = self.diffs.path_maps = path_maps
+            self._advertise(replace(self.advertisement, path_maps=path_maps))
+            self._on_change()
+
+    def _advertise(self, advertisement: Advertisement) -> None:
+        if advertisement != self.advertisement:
+            self.advertisement = advertisement
             self.updates.tell_now()
             if advertisement.port:
                 self._publish()
@@ -217,9 +229,9 @@ class Workspace:
 
     def _publish(self) -> None:
         if self.publication is None:
-            self.publication = Publication(self.advertisement, self._reach.folder)
+            self.publication = Publication(self.advertisement, self.reach.folder)
         else:
-            self.publication.change_folders(self.advertisement.folders)
+            self.publication.change(self.advertisement)
         self._tell_problem()
 
     def _tell_problem(self) -> None:

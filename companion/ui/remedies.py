@@ -14,7 +14,7 @@ from ..ide.clis import Cli
 from ..ide.doctor import checks
 from ..ide.events import DiscoveryRepaired, WorkAsked
 from ..ide.service import Companion
-from . import queues, settings
+from . import queues, settings, sharing
 
 NOT_REMOVED = (
     "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
@@ -49,8 +49,9 @@ class Remedies:
         elif action == checks.ENABLE:
             self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
-            is_there = partial(os.path.isdir, argument)
-            self._work(is_there, partial(_add_folder, window, argument))
+            # The CLI's own name of it.
+            folder = sharing.path_maps(window).to_local(argument)
+            self._work(partial(os.path.isdir, folder), partial(_add_folder, window, folder))
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
             self._companion.post(self._repaired(window, argument))
 

@@ -10,18 +10,22 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 import sublime
 
+from ..ide.path_maps import PathMap
 from ..ide.sharing import SECRETS, UNREADABLE, problem_of
 from .review.layout import KINDS as LAYOUTS
 
 FILE = "GeminiCompanion.sublime-settings"
 PROJECT_KEY = "GeminiCompanion"
 LOG_LEVELS = ("debug", "info", "warning", "error")
+# How an absolute path begins, on any system.
+ROOTED = re.compile(r"/|[A-Za-z]:[/\\]|\\\\[^\\]")
 # Characters of a value that a sentence shows.
 SHOWN = 60
 
@@ -44,6 +48,7 @@ class Settings:
     is_trusted: bool | None = None
     exclude: tuple[str, ...] = SECRETS
     only_project_files: bool = False
+    path_maps: tuple[PathMap, ...] = ()
     extra_bind_address: str = ""
     extra_discovery_folder: str = ""
     api_port: int = 8080
@@ -89,6 +94,24 @@ def _is_interface(value: Any) -> bool:
 
 def _is_folder_path(value: Any) -> bool:
     return isinstance(value, str) and (not value or os.path.isabs(os.path.expanduser(value)))
+
+
+def _are_path_maps(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_path_map, value))
+
+
+def _is_path_map(value: Any) -> bool:
+    """Either side may be of another system than this."""
+    if not isinstance(value, Mapping) or set(value) != {"local", "remote"}:
+        return False
+    local, remote = value["local"], value["remote"]
+    if not isinstance(local, str) or not isinstance(remote, str):
+        return False
+    return all(ROOTED.match(path) for path in (os.path.expanduser(local), remote))
+
+
+def _path_map(value: Mapping[str, str]) -> PathMap:
+    return PathMap(os.path.expanduser(value["local"]), value["remote"])
 
 
 def _are_patterns(value: Any) -> bool:
@@ -139,6 +162,10 @@ KINDS: dict[str, Kind] = {
     "only_project_files": Kind(
         "true or false", _is_switch, instead=True, both=lambda user, project: user or project
     ),
+    "path_maps": Kind(
+        'a list of folders by two names, such as {"local": "C:\\\\", "remote": "/mnt/c/"}',
+        _are_path_maps,
+    ),
     "extra_bind_address": Kind(
         'the IP address of one interface, such as "172.17.0.1", or ""',
         _is_interface,
@@ -179,6 +206,7 @@ def parse(user: Mapping[str, Any], project: Any = None) -> tuple[Settings, tuple
             for good in _checked(name, "project", value, problems).values():
                 values[name] = KINDS[name].both(below, good)
     lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    lists["path_maps"] = tuple(map(_path_map, lists.get("path_maps", ())))
     return Settings(**{**values, **lists}), tuple(problems)
 
 

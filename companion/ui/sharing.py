@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sublime
 
+from ..ide.path_maps import PathMaps
 from ..ide.sharing import Sharing
 from ..ide.window_settings import WindowSettings
 from . import settings
@@ -23,10 +24,15 @@ def of(window: sublime.Window) -> Sharing:
     return window_settings(window, settings.of(window)).sharing
 
 
+def path_maps(window: sublime.Window) -> PathMaps:
+    """How the CLIs of the window know its files."""
+    return window_settings(window, settings.of(window)).path_maps
+
+
 def window_settings(window: sublime.Window, found: Settings) -> WindowSettings:
     """What the core has to know of the window's settings."""
     sharing = Sharing(is_paused(window), found.exclude, found.only_project_files)
-    return WindowSettings(found.is_trusted, found.diffs, sharing)
+    return WindowSettings(found.is_trusted, found.diffs, sharing, PathMaps(found.path_maps))
 
 
 def is_paused(window: sublime.Window) -> bool:

@@ -403,7 +403,7 @@ class OtherClis(DiscoveryTestCase):
 class ChangeAndRemoval(DiscoveryTestCase):
     def test_other_folders_are_written_under_the_same_name(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
-        publication.change_folders(("/b",))
+        publication.change(Advertisement(DEAD, 1, "t", ("/b",)))
         with open(publication.paths[0]) as file:
             self.assertEqual(json.load(file)["workspacePath"], "/b")
         self.assertEqual(len(os.listdir(self.folder)), 1)
@@ -411,7 +411,7 @@ class ChangeAndRemoval(DiscoveryTestCase):
     def test_the_same_folders_are_not_written_again(self) -> None:
         publication = Publication(Advertisement(DEAD, 1, "t", ("/a",)))
         os.unlink(publication.paths[0])
-        publication.change_folders(("/a",))
+        publication.change(Advertisement(DEAD, 1, "t", ("/a",)))
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_file_that_somebody_swept_away_comes_back(self) -> None:

@@ -10,9 +10,14 @@ import unittest
 from typing import Any
 
 import sublime
+from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ui import queues
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, terminals, variables
-from GeminiCompanion.companion.ui.prompt.references import NoReference, reference
+from GeminiCompanion.companion.ui.prompt.references import (
+    NoReference,
+    reference,
+    remote_reference,
+)
 
 from .reviewing import ReviewCase, Steps
 
@@ -53,6 +58,17 @@ class References(unittest.TestCase):
     def test_a_file_outside_of_the_folders_has_its_whole_path(self) -> None:
         self.assertEqual(reference("/other/a.py", ["/w", "/o"], None, False), "@/other/a.py")
         self.assertEqual(reference("/o/s/a.py", ["/w", "/o"], None, False), "@s/a.py")
+
+    def test_a_cli_elsewhere_is_told_its_own_path_as_its_system_writes_it(self) -> None:
+        wsl = PathMaps((PathMap("C:\\", "/mnt/c/"),))
+        windows = PathMaps((PathMap("/mnt/c/", "C:\\"),))
+        for path, folder, maps, told in (
+            ("C:\\w\\s\\a b.py", "C:\\w", wsl, "@s/a\\ b.py#L1"),
+            ("C:\\o\\a.py", "C:\\w", wsl, "@/mnt/c/o/a.py#L1"),
+            ("/mnt/c/w/s/a b.py", "/mnt/c/w", windows, '@"s/a b.py"#L1'),
+            ("/mnt/c/o/a.py", "/mnt/c/w", windows, "@C:/o/a.py#L1"),
+        ):
+            self.assertEqual(remote_reference(path, [folder], maps, (0, 0)), told)
 
     def test_a_name_with_a_line_break_cannot_be_told_and_that_is_said(self) -> None:
         with self.assertRaisesRegex(NoReference, "line break"):
@@ -154,6 +170,11 @@ class Where(SendCase):
         self.run_command("send_file")
         self.assertEqual(sublime.get_clipboard(), f"@{self.folder}/a.py ")
         yield lambda: any(terminals.COPIED.format("the file") in each for each in told)
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        maps = [{"local": self.folder, "remote": "/there"}]
+        self.window.set_project_data({"settings": {"GeminiCompanion": {"path_maps": maps}}})
+        self.run_command("send_file")
+        self.assertEqual(sublime.get_clipboard(), "@/there/a.py ")
 
     def test_of_several_clis_the_user_chooses_one(self) -> Steps:
         yield from self.open("a.py", "one\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import ntpath
 import os
 import re
 import unittest
@@ -86,6 +87,47 @@ class Parsing(unittest.TestCase):
             self.assertEqual(parse({"extra_discovery_folder": good})[1], ())
         for bad in ("seen", "./seen", 1, None):
             self.assertEqual(len(parse({"extra_discovery_folder": bad})[1]), 1)
+
+    def test_a_folder_by_two_names_may_be_of_two_systems(self) -> None:
+        maps = [
+            {"local": "C:\\", "remote": "/mnt/c/"},
+            {"local": "\\\\wsl.localhost\\Ubuntu", "remote": "/"},
+            {"local": "/work", "remote": "D:/work"},
+        ]
+        found, problems = parse({"path_maps": maps})
+        self.assertEqual(
+            [(it.local, it.remote) for it in found.path_maps], [(*it.values(),) for it in maps]
+        )
+        self.assertEqual(problems, ())
+        (home,) = parse({"path_maps": [{"local": "~/p", "remote": "/p"}]})[0].path_maps
+        self.assertEqual(home.local, os.path.expanduser("~/p"))
+
+    def test_a_projects_folders_by_two_names_take_the_place_of_the_users(self) -> None:
+        user, project = ([{"local": f"/{it}", "remote": "/r"}] for it in "up")
+        found, _ = parse({"path_maps": user}, {"path_maps": project})
+        self.assertEqual([it.local for it in found.path_maps], ["/p"])
+
+    def test_half_a_map_and_one_of_part_of_a_path_make_no_sense(self) -> None:
+        good = {"local": "/a", "remote": "/b"}
+        bad: Any
+        for bad in (
+            {"local": "/a"},
+            {**good, "more": 1},
+            {**good, "local": "a"},
+            {**good, "remote": "~/b"},
+            {**good, "remote": "C:b"},
+            {**good, "remote": None},
+            {**good, "local": ""},
+            ["/a", "/b"],
+        ):
+            found, problems = parse({"path_maps": [good, bad]})
+            self.assertEqual((found.path_maps, len(problems)), ((), 1), bad)
+            self.assertIn('"remote": "/mnt/c/"', problems[0])
+
+    def test_a_share_of_windows_is_a_discovery_folder_there(self) -> None:
+        with mock.patch.object(os, "path", ntpath):
+            for good in ("\\\\wsl.localhost\\Ubuntu\\tmp", "C:\\seen"):
+                self.assertEqual(parse({"extra_discovery_folder": good})[1], ())
 
     def test_a_project_cannot_set_what_counts_for_all_windows(self) -> None:
         found, problems = parse({}, {"api_port": 1, "log_level": "debug"})

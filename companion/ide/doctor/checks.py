@@ -137,11 +137,11 @@ def served(facts: Facts) -> Ok | Failed | None:
 
 
 def folder_open(facts: Facts) -> Ok | Failed | None:
-    separator = ";" if facts.platform == "windows" else ":"
+    separator = facts.separator
     if not facts.window.folders:
         return Failed("This window has no folder.", "Open the folder of your project.", ADD_FOLDER)
     named = [folder for folder in facts.window.folders if separator in folder]
-    if named and len(named) == len(facts.window.folders) and facts.platform != "windows":
+    if named and len(named) == len(facts.window.folders) and separator == ":":
         return Failed(
             f"{named[0]} has a colon in its name, at which {facts.cli.name} cuts it in two.",
             "Give the folder another name.",
@@ -260,7 +260,7 @@ def same_folder(facts: Facts) -> Ok | Failed | None:
         return Failed(
             "The CLI is told of no folder.", "Open the folder of your project.", ADD_FOLDER
         )
-    where = ", ".join(lookup.parts(facts.platform, found))
+    where = ", ".join(lookup.parts(facts, found))
     return Failed(
         f"The CLI runs in {facts.folder}; it is told of {where}.",
         "Add its folder to the window, or start it in one of these.",

@@ -53,10 +53,11 @@ class DiscoveryFile:
 
 @dataclass(frozen=True)
 class Window:
-    """The editor's window that the CLI should reach. `pid` is the editor's process; `port` 0 where
-    there is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0
-    for as long as the editor runs; `discovery_paths` are its files; `peers` are the ports at the
-    other end of its `connected` streams."""
+    """The editor's window that the CLI should reach. `pid` is the editor's process; `folders` are
+    the window's as CLIs know them, and `separator` stands between them in a list, empty for that of
+    the platform; `port` 0 where there is no server; `since` is from when on a CLI could find it, in
+    seconds since the epoch, 0 for as long as the editor runs; `discovery_paths` are its files;
+    `peers` are the ports at the other end of its `connected` streams."""
 
     pid: int
     port: int
@@ -66,6 +67,7 @@ class Window:
     since: float = 0.0
     problem: str = ""
     peers: frozenset[int] = frozenset()
+    separator: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,11 @@ class Facts:
     def name(self) -> str:
         """What the user calls it."""
         return self.cli.name if self.names_cli else self.wrapper
+
+    @property
+    def separator(self) -> str:
+        """What stands between the folders of a list."""
+        return self.window.separator or (";" if self.platform == WINDOWS else ":")
 
     @property
     def paths(self) -> ModuleType:

@@ -16,6 +16,7 @@ from typing import Any, Mapping
 from .. import cli_settings, surroundings
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
+from ..path_maps import NO_MAPS, PathMaps
 from . import logins, lookup, processes
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
 
@@ -53,7 +54,9 @@ SYSTEM_SETTINGS = {
 @dataclass(frozen=True)
 class Question:
     """Which CLI should reach which window. `command` has the words that start it, `environment` is
-    that of the editor, `token` the window's, `elsewhere` the folders of other windows."""
+    that of the editor, `token` the window's, `elsewhere` the folders of other windows, as CLIs know
+    them; `local_folders` are the window's as the editor does, `path_maps` how they differ, and
+    `extra_folder` is the one for discovery files of the settings."""
 
     cli: Cli
     window: Window
@@ -62,6 +65,9 @@ class Question:
     home: str
     token: str = field(repr=False, default="")
     elsewhere: tuple[str, ...] = ()
+    local_folders: tuple[str, ...] = ()
+    path_maps: PathMaps = NO_MAPS
+    extra_folder: str = ""
 
 
 def platform() -> str:
@@ -95,8 +101,8 @@ def _found(question: Question, known: Mapping[int, Process]) -> tuple[list[Proce
 
 def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
     """Whether it runs in one of them; one of which nobody knows where it runs does not."""
-    path = os.path.realpath(process.folder or os.sep)
-    real = (os.path.realpath(folder) for folder in folders)
+    path = _real(process.folder or os.sep)
+    real = map(_real, folders)
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
@@ -107,7 +113,7 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
     variable = "USERPROFILE" if platform() == WINDOWS else "HOME"
     home = (environment.get(variable) or question.home) if process is not None else question.home
     folder = process.folder if process is not None else None
-    folder = os.path.realpath(folder or (window.folders or (home,))[0])
+    folder = _real(folder or (window.folders or (home,))[0])
     facts = Facts(
         cli,
         platform(),
@@ -128,12 +134,12 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
     reaches = lookup.calls_container_host(facts) and _answers(
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
-    places = surroundings.here(window.folders)
+    where = (question.local_folders, question.extra_folder, question.path_maps)
     return replace(
         facts,
         real=_real_paths(facts),
         reaches_host=reaches,
-        surroundings=places,
+        surroundings=surroundings.here(*where),
         is_connected=_is_connected(process, window),
         # One that runs is known by what it is.
         wrapper=_wrapper(question.command) if process is None else "",
@@ -308,5 +314,10 @@ def _real_paths(facts: Facts) -> dict[str, str]:
     told = [file.workspace for file in facts.files] + [
         facts.environment.get(facts.cli.variables.workspace)
     ]
-    parts = {part for each in told if each for part in lookup.parts(facts.platform, each)}
-    return {part: os.path.realpath(part) for part in parts if part}
+    parts = {part for each in told if each for part in lookup.parts(facts, each)}
+    return {part: _real(part) for part in parts if part}
+
+
+def _real(path: str) -> str:
+    """With its links resolved; as it is where only the CLI sees it."""
+    return os.path.realpath(path) if os.path.exists(path) else path

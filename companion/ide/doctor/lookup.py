@@ -118,16 +118,16 @@ def workspace(facts: Facts) -> str | None:
     return facts.environment.get(facts.cli.variables.workspace)
 
 
-def parts(platform: str, workspace: str) -> list[str]:
+def parts(facts: Facts, workspace: str) -> list[str]:
     """The folders of a `workspacePath`, as the CLI takes it apart."""
-    return [unquote(part) for part in workspace.split(";" if platform == WINDOWS else ":")]
+    return [unquote(part) for part in workspace.split(facts.separator)]
 
 
 def holds(facts: Facts, workspace: str | None) -> bool:
     """Whether the CLI runs in one of the folders (docs/protocol.md 5.44)."""
     if not workspace:
         return False
-    folders = [facts.real.get(part, part) for part in parts(facts.platform, workspace)]
+    folders = [facts.real.get(part, part) for part in parts(facts, workspace)]
     return any(within(facts, facts.folder, folder) for folder in folders if folder)
 
 

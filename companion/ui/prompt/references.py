@@ -6,9 +6,13 @@ Windows a pair of quotes, takes them in (docs/protocol.md 8.53).
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
 import re
 from typing import Sequence
+
+from ...ide.path_maps import PathMaps
 
 SPECIAL = re.compile(r"""[ \t,;!?()\[\]{}|*$`'"#&<>~\\]""")
 SPECIAL_ON_WINDOWS = re.compile(r"[\s,;!?()\[\]{}&^='+`~%$@#]")
@@ -35,10 +39,18 @@ def reference(
         raise NoReference(
             f"A prompt cannot name {path!r}: there is a line break or the like in it."
         )
-    name = relative(path, folders)
+    name = relative(path, folders, windows)
     return (
         "@" + (_quoted(name) if windows else _escaped(name)) + (f"#{lines(*rows)}" if rows else "")
     )
+
+
+def remote_reference(
+    path: str, folders: Sequence[str], maps: PathMaps, rows: tuple[int, int] | None = None
+) -> str:
+    """The same for CLIs that know the editor's paths by these maps. Raises NoReference."""
+    remote = [maps.to_remote(folder) for folder in folders]
+    return reference(maps.to_remote(path), remote, rows, maps.is_remote_windows)
 
 
 def lines(first: int, last: int) -> str:
@@ -50,10 +62,11 @@ def lines(first: int, last: int) -> str:
     return f"L{first + 1}" if first == last else f"L{first + 1}-{last + 1}"
 
 
-def relative(path: str, folders: Sequence[str]) -> str:
+def relative(path: str, folders: Sequence[str], windows: bool = os.name == "nt") -> str:
+    paths = ntpath if windows else posixpath
     for folder in folders:
-        top = os.path.join(folder, "")
-        if os.path.normcase(path).startswith(os.path.normcase(top)):
+        top = paths.join(folder, "")
+        if paths.normcase(path).startswith(paths.normcase(top)):
             return path[len(top) :]
     return path
 

@@ -9,9 +9,9 @@ from typing import Callable, Mapping, Sequence
 
 import sublime
 
-from .. import queues
+from .. import queues, sharing
 from . import diagnostics, excerpts, variables
-from .references import NoReference, reference
+from .references import NoReference, remote_reference
 from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
 
 NO_TEXT = "There is no text to send: open a file."
@@ -224,4 +224,4 @@ class Text:
         view = self._window.find_open_file(path)
         if view is not None and view.is_dirty() and UNSAVED not in self.remarks:
             self.remarks.append(UNSAVED)
-        return reference(path, self._folders, rows)
+        return remote_reference(path, self._folders, sharing.path_maps(self._window), rows)

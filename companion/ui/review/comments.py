@@ -10,8 +10,8 @@ from typing import Iterable, Iterator, Sequence, Tuple
 
 import sublime
 
-from .. import texts
-from ..prompt.references import NoReference, lines, reference
+from .. import sharing, texts
+from ..prompt.references import NoReference, lines, reference, remote_reference
 from .lookup import path_of
 from .marks import comment_key, erase_comments
 from .record import Comment, comments, waiting, write_comments
@@ -170,6 +170,8 @@ def _name(right: sublime.View) -> str:
     """The diff's file, as the CLI's prompt names it."""
     window, path = right.window(), path_of(right)
     try:
-        return reference(path, window.folders() if window is not None else [])
+        if window is None:
+            return reference(path, [])
+        return remote_reference(path, window.folders(), sharing.path_maps(window))
     except NoReference:
         return path

@@ -31,7 +31,7 @@ class _Publication:
         self.paths: tuple[str, ...] = ()
         self.problem = ""
 
-    def change_folders(self, folders: tuple[str, ...]) -> None:
+    def change(self, advertisement: Any) -> None:
         pass
 
     def renew(self) -> None:

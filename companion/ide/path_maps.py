@@ -1,0 +1,100 @@
+"""Paths of the editor as CLIs know them that see the same files elsewhere, and back; pure.
+
+Each side writes paths as its own prefixes are written: with slashes, or as Windows does.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Iterable, Sequence
+
+
+@dataclass(frozen=True)
+class PathMap:
+    """A folder as the editor knows it (`local`) and as the CLIs do (`remote`), both absolute."""
+
+    local: str
+    remote: str
+
+
+@dataclass(frozen=True)
+class PathMaps:
+    """All of a window. Of several that have a path, the one with the longest prefix counts, and of
+    equal ones the first; a path that none has stays as it is.
+
+    >>> maps = PathMaps((PathMap("C:\\\\", "/mnt/c/"),))
+    >>> maps.to_remote("C:\\\\work\\\\a.py"), maps.to_local("/mnt/c/work/a.py")
+    ('/mnt/c/work/a.py', 'C:\\\\work\\\\a.py')
+    """
+
+    maps: tuple[PathMap, ...] = ()
+
+    def to_remote(self, path: str) -> str:
+        """`path` is absolute, one of the editor's."""
+        return _moved(path, [(each.local, each.remote) for each in self.maps])
+
+    def to_local(self, path: str) -> str:
+        """`path` is absolute, one of a CLI's."""
+        return _moved(path, [(each.remote, each.local) for each in self.maps])
+
+    @property
+    def is_remote_windows(self) -> bool:
+        """Whether the CLIs write paths as Windows does."""
+        return is_of_windows(self.maps[0].remote) if self.maps else os.name == "nt"
+
+    @property
+    def separator(self) -> str:
+        """What stands between the folders of a list, where the CLIs are."""
+        return ";" if self.is_remote_windows else ":"
+
+    def remote_folders(self, folders: Iterable[str]) -> tuple[str, ...]:
+        """The editor's folders as the CLIs know them, without those that no CLI could: they are
+        written as on the other system."""
+        moved = tuple(map(self.to_remote, folders))
+        if not self.maps:
+            return moved
+        return tuple(each for each in moved if is_of_windows(each) == self.is_remote_windows)
+
+
+NO_MAPS = PathMaps()
+
+
+def is_of_windows(path: str) -> bool:
+    """How an absolute path is written.
+
+    >>> is_of_windows("//server/share"), is_of_windows("\\\\\\\\server\\\\share")
+    (False, True)
+    """
+    return not path.startswith("/")
+
+
+def _moved(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    found = [pair for pair in pairs if _is_in(path, pair[0])]
+    if not found:
+        return path
+    source, target = max(found, key=lambda pair: len(_stem(pair[0])))
+    rest = path[len(_stem(source)) :]
+    if is_of_windows(source) != is_of_windows(target):
+        rest = rest.replace("\\", "/") if is_of_windows(source) else rest.replace("/", "\\")
+    # The root of a system or of a drive does not go without its separator.
+    return _stem(target) + rest if rest else target
+
+
+def _is_in(path: str, folder: str) -> bool:
+    stem = _stem(folder)
+    start, rest = path[: len(stem)], path[len(stem) :]
+    is_there = _comparable(start, folder) == _comparable(stem, folder)
+    return is_there and rest[:1] in ("", *_separators(folder))
+
+
+def _stem(folder: str) -> str:
+    return folder.rstrip(_separators(folder))
+
+
+def _separators(folder: str) -> str:
+    return "/\\" if is_of_windows(folder) else "/"
+
+
+def _comparable(path: str, folder: str) -> str:
+    return path.replace("/", "\\").lower() if is_of_windows(folder) else path
