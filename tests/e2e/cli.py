@@ -148,7 +148,7 @@ class GeminiCli:
         """Wait until nothing runs and the next prompt can be typed."""
 
         def is_ready(screen: str) -> bool:
-            return EMPTY_INPUT in self.input_area(screen) and "esc to cancel" not in screen
+            return self._is_empty(screen) and "esc to cancel" not in screen
 
         end = time.monotonic() + timeout
         while time.monotonic() < end - STUCK:
@@ -212,16 +212,27 @@ class GeminiCli:
                     return
         raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
 
-    def agree(self, question: str, then: str) -> None:
-        """Take the answer that it offers; `then` is what it says of that."""
-        self.wait_for(question)
-        self._wait_quiet()
-        self._insist("\r", lambda screen: then in screen)
+    def take_offers(self, *questions: str) -> None:
+        """Take what it offers wherever it asks one of these, until it waits for a prompt. What it
+        says in between may stand there too shortly to be seen, and it may start itself anew."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with suppress(TimeoutError):
+                self.wait_until(self._is_empty, "waiting for a prompt", TAKEN)
+                self._wait_quiet()
+                if self._is_empty(self.screen()):
+                    return
+            if any(question in self.screen() for question in questions):
+                self.press("\r")
+        raise TimeoutError(f"{questions} do not end:\n{self.screen()}")
+
+    def _is_empty(self, screen: str) -> bool:
+        return EMPTY_INPUT in self.input_area(screen)
 
     def enter(self) -> None:
         """Send the line that stands there, even while the CLI is at work."""
         self._wait_quiet()
-        self._insist("\r", lambda screen: EMPTY_INPUT in self.input_area(screen))
+        self._insist("\r", self._is_empty)
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())

@@ -15,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cli import BINARY, EMPTY_INPUT, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
+from cli import BINARY, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 
@@ -254,9 +254,11 @@ class Welcome(unittest.TestCase):
             cli = FirstStart(home, work, model.url, {"TMPDIR": temp})
             self.addCleanup(cli.close)
             # Its own questions of a first start; that for the editor is not among them.
-            cli.agree("Do you trust the files in this folder?", "is restarting")
-            # Whether it says by what it is logged in depends on what it draws first.
-            cli.agree("How would you like to authenticate", EMPTY_INPUT)
+            cli.take_offers(
+                "Do you trust the files in this folder?",
+                "How would you like to authenticate",
+                "Enter Gemini API Key",
+            )
             cli.wait_connected()
             editor.do("wait_for", "page_says", True, "Connected. Ask Gemini CLI to change a file")
             self.assertNotIn("Do you want to connect", cli.screen())
