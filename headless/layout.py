@@ -107,7 +107,6 @@ class Layout:
     def _place_phantoms(self, view: Any) -> None:
         """Sum up what phantoms add below rows; inline ones make room within their line."""
         added: Dict[int, float] = {}
-        starts = self.text.starts
         # Most of them have the same few contents.
         sizes: Dict[str, minihtml.Size] = {}
         for phantom in view.phantoms:
@@ -115,7 +114,7 @@ class Layout:
             if size is None:
                 size = sizes[phantom.content] = minihtml.measure(phantom.content, self.font)
             point = min(phantom.region)
-            row = max(0, bisect_right(starts, point) - 1)
+            row = self.text.rowcol(point)[0]
             more = size.height
             if phantom.layout == INLINE:
                 self.inline.append((point, size))
@@ -222,14 +221,8 @@ class Layout:
         """Of the longest row, by its characters; 0 where rows wrap."""
         if self.columns:
             return 0.0
-        starts = self.text.starts
-        longest = max(
-            range(len(starts)),
-            key=lambda row: (
-                (starts[row + 1] if row + 1 < len(starts) else len(self.text)) - starts[row]
-            ),
-        )
-        return self.cells(self.text.slice(*self.text.row_span(longest))) * self.font.em_width
+        longest = max(self.text.characters.split("\n"), key=len)
+        return self.cells(longest) * self.font.em_width
 
     # Points
 

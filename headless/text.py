@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import bisect_right
 from itertools import accumulate, count
 from operator import add
 from typing import List, Optional, Tuple
 
-# Code points of an edit after which the line index is made anew.
+from .lines import Lines
+
+# Code points of an edit after which nothing is counted before somebody asks.
 _LARGE_EDIT = 0x10000
-_BREAK = re.compile("\n")
+# Code points before a point among which its row mostly begins.
+_NEAR = 1000
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Text:
-    """Text with a cached line index, so that a row is found in a 100 MB buffer at once."""
+    """Text with an index of its lines, made when somebody asks for a row."""
 
     def __init__(self, characters: str = "") -> None:
         self.characters = characters
-        self._starts: Optional[List[int]] = None
+        self._lines: Optional[Lines] = None
         self._astral: Optional[bool] = None
         # Plugins read from any thread while the UI thread writes.
         self._lock = threading.RLock()
@@ -39,57 +41,52 @@ class Text:
         with self._lock:
             removed = self.characters[begin:end]
             self.characters = self.characters[:begin] + inserted + self.characters[end:]
-            self._reindex(begin, end, inserted)
+            if len(inserted) > _LARGE_EDIT:
+                self._lines = None
+            if self._lines is not None:
+                self._lines.replaced(self.characters, begin, end)
             # Text without astral characters stays so unless some come; else it is asked again.
             if self._astral or (self._astral is False and _ASTRAL.search(inserted)):
                 self._astral = None
             return removed
 
-    def _reindex(self, begin: int, end: int, inserted: str) -> None:
-        if self._starts is None:
-            return
-        if len(inserted) + end - begin > _LARGE_EDIT:
-            # Until somebody asks: an index costs more than the edit itself.
-            self._starts = None
-            return
-        low = bisect_right(self._starts, begin)
-        high = bisect_right(self._starts, end)
-        shift = len(inserted) - (end - begin)
-        fresh = [begin + match.end() for match in _BREAK.finditer(inserted)]
-        tail = self._starts[high:]
-        if shift:
-            tail = [start + shift for start in tail]
-        self._starts[low:] = fresh + tail
-
     @property
     def starts(self) -> List[int]:
-        """The point where each row starts."""
-        with self._lock:
-            if self._starts is None:
-                # By what is written in C alone: the editor has such an index at once.
-                lengths = map(len, self.characters.split("\n")[:-1])
-                self._starts = list(map(add, accumulate(lengths, initial=0), count()))
-            return self._starts
+        """The point where each row starts: of all rows, which takes its time in a large text."""
+        # By what is written in C alone.
+        lengths = map(len, self.characters.split("\n")[:-1])
+        return list(map(add, accumulate(lengths, initial=0), count()))
+
+    def _indexed(self) -> Lines:
+        if self._lines is None:
+            self._lines = Lines(self.characters)
+        return self._lines
 
     def row_count(self) -> int:
-        return len(self.starts)
+        with self._lock:
+            return self._indexed().row_count()
+
+    def _start(self, row: int) -> int:
+        return self._indexed().start(self.characters, row)
 
     def rowcol(self, point: int) -> Tuple[int, int]:
         with self._lock:
             point = self.clamp(point)
-            row = bisect_right(self.starts, point) - 1
-            return row, point - self.starts[row]
+            row = self._indexed().row(self.characters, point)
+            # Mostly it begins a little before; a long way back is faster by the index.
+            begin = self.characters.rfind("\n", max(0, point - _NEAR), point) + 1
+            return row, point - (begin or self._start(row))
 
     def rowcol_utf16(self, point: int) -> Tuple[int, int]:
         with self._lock:
             row, column = self.rowcol(point)
-            start = self.starts[row]
+            start = self.clamp(point) - column
             return row, self.utf16_units(start, start + column)
 
     def rowcol_utf8(self, point: int) -> Tuple[int, int]:
         with self._lock:
             row, column = self.rowcol(point)
-            start = self.starts[row]
+            start = self.clamp(point) - column
             return row, self.utf8_units(start, start + column)
 
     def utf16_units(self, begin: int, end: int) -> int:
@@ -112,10 +109,9 @@ class Text:
     def row_span(self, row: int) -> Tuple[int, int]:
         """Begin and end of a row that exists, without its line break."""
         with self._lock:
-            begin = self.starts[row]
-            if row + 1 < len(self.starts):
-                return begin, self.starts[row + 1] - 1
-            return begin, len(self.characters)
+            begin = self._start(row)
+            end = self.characters.find("\n", begin)
+            return begin, len(self.characters) if end < 0 else end
 
     def line(self, point: int) -> Tuple[int, int]:
         """Begin and end of the line around a point, without its line break."""
@@ -127,7 +123,7 @@ class Text:
         with self._lock:
             if row < 0:
                 return 0
-            if row >= len(self.starts):
+            if row >= self.row_count():
                 return len(self.characters)
             begin, end = self.row_span(row)
             limit = end if clamp_column else len(self.characters)
@@ -136,7 +132,7 @@ class Text:
     def point_in_units(self, row: int, column: int, clamp_column: bool, utf: int) -> int:
         """Like `point`, `column` in UTF-8 or UTF-16 units (`utf` is 8 or 16)."""
         with self._lock:
-            if row < 0 or row >= len(self.starts):
+            if row < 0 or row >= self.row_count():
                 return self.point(row, 0)
             begin, end = self.row_span(row)
             limit = end if clamp_column else len(self.characters)

@@ -44,12 +44,32 @@ class Texts(unittest.TestCase):
         for _round in range(500):
             low = dice.randrange(len(text) + 1)
             high = min(len(text), low + dice.randrange(6))
-            self.assertEqual(text.starts[0], 0)  # the index exists before the edit
+            self.assertEqual(text.point(0, 0), 0)  # the index exists before the edit
             inserted = "".join(dice.choice("x\n\U0001f600") for _ in range(dice.randrange(5)))
             text.replace(low, high, inserted)
-            self.assertEqual(text.starts, Text(text.characters).starts)
+            self.assertEqual(_starts(text), Text(text.characters).starts)
             last = len(text)
             self.assertEqual(text.utf16_units(0, last), utf16_length(text.characters))
 
+    def test_rows_are_found_all_over_a_large_text_and_after_edits_of_any_length(self) -> None:
+        dice = random.Random(7)
+        text = Text("".join(dice.choice(("x" * 300, "\n" * 40, "ab\n")) for _ in range(300)))
+        for _round in range(60):
+            low = dice.randrange(len(text) + 1)
+            high = min(len(text), low + dice.choice((0, 1, 5000, 20_000)))
+            inserted = dice.choice(("", "\n", "ab\n" * 4000, "\n" * 9000, "y" * 70_000))
+            text.replace(low, high, inserted)
+            starts = Text(text.characters).starts
+            self.assertEqual(text.row_count(), len(starts))
+            for row in {0, len(starts) - 1, *(dice.randrange(len(starts)) for _ in range(20))}:
+                self.assertEqual(text.point(row, 0), starts[row])
+                self.assertEqual(text.rowcol(starts[row]), (row, 0))
+                self.assertEqual(text.rowcol(max(0, starts[row] - 1))[0], max(0, row - 1))
+
     def test_a_length_in_utf_16_counts_pairs_twice(self) -> None:
         self.assertEqual(utf16_length("a\U0001f600\u00e9"), 4)
+
+
+def _starts(text: Text) -> list[int]:
+    """Where its rows start, one by one."""
+    return [text.point(row, 0) for row in range(text.row_count())]
