@@ -264,7 +264,8 @@ class Editor:
         return sheet
 
     def new_file(self, window: Window, flags: int = 0, syntax: str = "") -> View:
-        view = self.make_view(self.new_buffer(), self.syntaxes.by_path(syntax) or syntaxes.PLAIN)
+        found = self.syntaxes.by_path(syntax) if syntax else None
+        view = self.make_view(self.new_buffer(), found or syntaxes.PLAIN)
         view.buffer.line_endings = self._default_line_ending()
         sheet = self.place(window.group, view, flags)
         self._introduce(view)

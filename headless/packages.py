@@ -6,9 +6,11 @@ import fnmatch
 import importlib.machinery
 import json
 import os
+import re
 import sys
+import time
 import zipfile
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from . import files, values
 
@@ -26,12 +28,78 @@ _DEFAULT_FILES = {
     },
 }
 _NEVER_RESOURCES = ("__pycache__", "node_modules")
+# Nanoseconds after which what is written into a folder or file gets another time of writing.
+_TICK = 3_000_000_000
 
 
 def has(data: str, name: str) -> bool:
     """Whether a package of that name lies in the data folder, zipped or not."""
     zipped = os.path.join(data, "Installed Packages", name + EXTENSION)
     return os.path.isfile(zipped) or os.path.isdir(os.path.join(data, "Packages", name))
+
+
+class Listings:
+    """What folders and archives hold; read anew where they were written since, for it is asked on
+    the UI thread all the time."""
+
+    def __init__(self) -> None:
+        self._known: Dict[str, Tuple[int, Tuple[Sequence[str], ...]]] = {}
+
+    def of_folder(self, path: str) -> Sequence[Sequence[str]]:
+        """The names of files and of the folders that may hold resources; none where it is gone."""
+        return self._listed(path, _names) or ((), ())
+
+    def of_archive(self, path: str) -> Sequence[str]:
+        """The paths of its files; none where it goes, or is written right now."""
+        found = self._listed(path, _archived)
+        return found[0] if found else ()
+
+    def _listed(
+        self, path: str, read: Callable[[str], Tuple[Sequence[str], ...]]
+    ) -> Optional[Tuple[Sequence[str], ...]]:
+        try:
+            written = os.stat(path).st_mtime_ns
+            known = self._known.get(path)
+            if known is not None and known[0] == written:
+                return known[1]
+            found = read(path)
+        except (OSError, zipfile.BadZipFile):
+            return None
+        # What was written just now may be written once more within the same tick of the clock.
+        if time.time_ns() - written > _TICK:
+            self._known[path] = written, found
+        return found
+
+
+def _names(folder: str) -> Tuple[Sequence[str], ...]:
+    with os.scandir(folder) as entries:
+        is_folder = {entry.name: _is_folder(entry) for entry in entries}
+    # As in Sublime, capitals do not come first.
+    names = sorted(is_folder, key=lambda name: (name.lower(), name))
+    return (
+        [name for name in names if not is_folder[name]],
+        # A link to a folder is none of both.
+        sorted(
+            name
+            for name in is_folder
+            if is_folder[name]
+            and not name.startswith(".")
+            and name not in _NEVER_RESOURCES
+            and not os.path.islink(os.path.join(folder, name))
+        ),
+    )
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link to itself
+
+
+def _archived(path: str) -> Tuple[Sequence[str], ...]:
+    with zipfile.ZipFile(path) as archive:
+        return ([name for name in archive.namelist() if not name.endswith("/")],)
 
 
 class Package:
@@ -42,6 +110,7 @@ class Package:
         self.folder = folder
         self.archive = archive
         self.modules: List[str] = []
+        self._listings = Listings()
 
     @property
     def places(self) -> List[str]:
@@ -70,32 +139,19 @@ class Package:
         names = os.listdir(self.folder) if self.folder and os.path.isdir(self.folder) else []
         return names + [name for name in self._members() if "/" not in name]
 
-    def _members(self) -> List[str]:
-        if not self.archive:
-            return []
-        try:
-            with zipfile.ZipFile(self.archive) as archive:
-                return [name for name in archive.namelist() if not name.endswith("/")]
-        except (OSError, zipfile.BadZipFile):
-            return []  # it goes, or is written right now
+    def _members(self) -> Sequence[str]:
+        return self._listings.of_archive(self.archive) if self.archive else ()
 
     def resources(self) -> List[str]:
         """Paths inside the package, with forward slashes."""
-        return list(dict.fromkeys(list(self._files()) + self._members()))
+        return list(dict.fromkeys([*self._files(self.folder or os.devnull, ""), *self._members()]))
 
-    def _files(self) -> Iterator[str]:
-        top = self.folder or os.devnull
-        for root, folders, names in os.walk(top):
-            folders[:] = sorted(
-                name
-                for name in folders
-                if not name.startswith(".") and name not in _NEVER_RESOURCES
-            )
-            # Not by relpath, which takes far longer: this is asked on the UI thread.
-            inside = root[len(top) :].replace(os.sep, "/").strip("/")
-            # As in Sublime, capitals do not come first.
-            for name in sorted(names, key=lambda name: (name.lower(), name)):
-                yield f"{inside}/{name}" if inside else name
+    def _files(self, folder: str, inside: str) -> Iterator[str]:
+        names, folders = self._listings.of_folder(folder)
+        for name in names:
+            yield inside + name
+        for name in folders:
+            yield from self._files(os.path.join(folder, name), f"{inside}{name}/")
 
     def has_root(self, name: str) -> bool:
         return name in self._root_names()
@@ -273,11 +329,12 @@ class Packages:
     def find_resources(self, pattern: str) -> List[str]:
         """Those whose file names match; without a pattern, as in Sublime, all."""
         self.refresh()
+        matches = re.compile(fnmatch.translate(pattern or "*")).match
         return [
             "Packages/%s/%s" % (package.name, path)
             for package in self.ordered()
             for path in package.resources()
-            if fnmatch.fnmatchcase(path.rsplit("/", 1)[-1], pattern or "*")
+            if matches(path.rsplit("/", 1)[-1])
         ]
 
     def load(self, name: str) -> bytes:

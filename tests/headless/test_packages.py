@@ -150,6 +150,19 @@ class Packages(EngineTestCase):
         self.assertEqual(self.sublime.load_resource("Packages/Later/sub/more.txt"), "2")
         self.assertEqual(self.sublime.find_resources("more.txt"), ["Packages/Later/sub/more.txt"])
 
+    def test_a_file_that_comes_into_a_folder_nobody_wrote_to_for_long_is_found(self) -> None:
+        self.write_package("Old", {"deep/one.txt": "one"})
+        deep = os.path.join(self.data, "Packages", "Old", "deep")
+        os.utime(deep, (1, 1))
+        found = [self.sublime.find_resources("*.txt") for _twice in range(2)]
+        self.assertEqual(found, [["Packages/Old/deep/one.txt"]] * 2)
+        for name in ("two.txt", "three.txt"):
+            with open(os.path.join(deep, name), "w"):
+                pass
+            self.assertIn("Packages/Old/deep/" + name, self.sublime.find_resources("*.txt"))
+        os.remove(os.path.join(deep, "one.txt"))
+        self.assertNotIn("Packages/Old/deep/one.txt", self.sublime.find_resources("*.txt"))
+
     def test_a_package_that_comes_is_loaded_and_one_that_goes_is_unloaded(self) -> None:
         self.watch()
         source = self.head() + "def plugin_loaded():\n    LOG.append('came')\n"
