@@ -8,6 +8,7 @@ text, the second one being behind the last.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -200,10 +201,11 @@ def _add_rows(digest: Any, rows: Sequence[str], start: int, end: int) -> None:
 
 
 def _starts(rows: Sequence[str]) -> Sequence[int]:
-    starts = [0]
+    # Not a list: a collection of garbage would go through all of it, in whatever thread.
+    starts = array("q", [0])
     for at in range(0, len(rows), ROWS):
         lengths = map(len, rows[at : at + ROWS])
-        starts += list(accumulate(lengths, initial=starts.pop()))
+        starts.extend(accumulate(lengths, initial=starts.pop()))
     return starts
 
 

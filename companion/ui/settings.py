@@ -232,8 +232,9 @@ def of(window: sublime.Window | None = None) -> Settings:
 
 def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
     """The same, and a sentence for each value that makes no sense."""
-    stored = sublime.load_settings(FILE)
-    user = {name: stored.get(name) for name in KINDS if stored.has(name)}
+    # All at once: each call to Sublime is one to another process.
+    stored = sublime.load_settings(FILE).to_dict()
+    user = {name: stored[name] for name in KINDS if name in stored}
     project: Any = window.project_data() if window is not None else None
     ours = project.get("settings") if isinstance(project, Mapping) else None
     return parse(user, ours.get(PROJECT_KEY) if isinstance(ours, Mapping) else None)
