@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
+.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 
@@ -52,6 +52,10 @@ setup-clients: setup-python
 setup-deploy: setup-python
 	@$(PY) tools/setup.py deploy
 
+# For the tests that build the packages.
+setup-carried: setup-python
+	@$(PY) tools/setup.py carried
+
 run: setup-python
 	@$(PY) -m headless "$(FOLDER)"
 
@@ -61,7 +65,7 @@ CLI := $(shell command -v gemini 2>/dev/null)
 api: $(if $(CLI),setup-python,setup)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
 
-test: setup setup-browser setup-schema setup-clients setup-deploy
+test: setup setup-browser setup-schema setup-clients setup-deploy setup-carried
 	@$(PY) tools/run_tests.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; below half an hour.

@@ -38,21 +38,38 @@ def download(requirements: List[str], host: str, machine: Machine, target: str) 
     """Unpack wheels for that host and machine into `target`. A requirement is "name==version", with
     " --hash=sha256:..." where only that wheel will do: then all have one. Raises Unavailable."""
     with tempfile.TemporaryDirectory() as folder:
-        command = pip_install(requirements, host, machine, folder)
-        done = subprocess.run([*command, "--target", target], stderr=subprocess.PIPE)
+        _run([*pip_install(requirements, host, machine, folder), "--target", target])
+
+
+def download_wheels(requirements: List[str], host: str, machine: Machine, target: str) -> None:
+    """The same, but the wheels as they are. Raises Unavailable."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = _command("download", requirements, host, machine, folder)
+        _run([*command, "--dest", target])
+
+
+def _run(command: List[str]) -> None:
+    done = subprocess.run(command, stderr=subprocess.PIPE)
     if done.returncode:
         raise Unavailable("pip could not get them: " + reason(done.stderr))
 
 
 def pip_install(requirements: List[str], host: str, machine: Machine, folder: str) -> List[str]:
     """The command, but for where to; `folder` is for its own files. Raises Unavailable."""
+    command = _command("install", requirements, host, machine, folder)
+    return [*command, "--no-compile", "--ignore-installed"]
+
+
+def _command(
+    verb: str, requirements: List[str], host: str, machine: Machine, folder: str
+) -> List[str]:
     # Only a file of requirements can have digests.
     listed = os.path.join(folder, "requirements.txt")
     with open(listed, "w", encoding="utf-8") as file:
         file.write("\n".join(requirements) + "\n")
-    command = _pip(folder) + ["install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--no-compile", "--only-binary=:all:", "--ignore-installed"]
-    command += ["--implementation", "cp", "--python-version", host, "--requirement", listed]
+    command = _pip(folder) + [verb, "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--only-binary=:all:", "--implementation", "cp"]
+    command += ["--python-version", host, "--requirement", listed]
     for tag in _platforms(machine):
         command += ["--platform", tag]
     return command

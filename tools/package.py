@@ -139,6 +139,12 @@ def downloaded() -> Dict[str, Dict[str, bytes]]:
     return {host: _unpacked(pinned(closure.carried(host)), host) for host in SETS}
 
 
+def download_wheels(folder: str) -> None:
+    """Put the wheels of the carried libraries there. Raises libraries.Unavailable."""
+    for host in SETS:
+        libraries.download_wheels(pinned(closure.carried(host)), host, MACHINE, folder)
+
+
 def pinned(requirements: Iterable[str]) -> List[str]:
     """Each with the digest of its one wheel. Raises libraries.Unavailable."""
     with open(PINS, encoding="utf-8") as file:

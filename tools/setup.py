@@ -1,5 +1,5 @@
 """Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `browser`,
-`schema`, `clients`, `deploy`).
+`schema`, `clients`, `deploy`, `carried`).
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -26,6 +26,7 @@ NODE_FOLDERS = [
     os.path.join(ROOT, *path)
     for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
 ]
+CARRIED = os.path.join(VENV, "carried")
 # The oldest Python for tools that have a virtual environment of their own.
 OLDEST_APART = (3, 11)
 # Unpacks the browser that comes as an npm package into the temp folder, and the libraries that a
@@ -104,6 +105,28 @@ def set_up_apart(name: str) -> None:
         set_done(stamp, value)
 
 
+def set_up_carried() -> None:
+    """The wheels of the libraries that the packages carry, so that the tests can build these
+    without asking an index; pip compares their digests at each build."""
+    lists = [os.path.join(ROOT, "requirements", "carried.txt")]
+    lists.append(os.path.join(ROOT, "tools", "closure.py"))
+    stamp, value = os.path.join(CARRIED, "stamp"), digest(lists)
+    if not is_done(stamp, value):
+        print("Downloading .venv/carried ...", flush=True)
+        shutil.rmtree(CARRIED, ignore_errors=True)
+        code = "import sys; from tools import package; package.download_wheels(sys.argv[1])"
+        subprocess.check_call([python_of(VENV), "-c", code, CARRIED], cwd=ROOT)
+        set_done(stamp, value)
+
+
+def from_carried() -> Dict[str, str]:
+    """The variables with which pip takes these wheels and asks no index; none where they are not
+    there."""
+    if not os.path.exists(os.path.join(CARRIED, "stamp")):
+        return {}
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": CARRIED, "PIP_CONFIG_FILE": os.devnull}
+
+
 def set_up_node() -> None:
     """`npm install` where a package.json stands; without a fit Node, says what will not run."""
     folders = [folder for folder in NODE_FOLDERS if os.path.exists(folder + "/package.json")]
@@ -155,6 +178,7 @@ PARTS: Dict[str, Callable[[], None]] = {
     "schema": partial(set_up_apart, "schema"),
     "clients": partial(set_up_apart, "clients"),
     "deploy": partial(set_up_apart, "deploy"),
+    "carried": set_up_carried,
 }
 
 if __name__ == "__main__":

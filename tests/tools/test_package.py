@@ -19,7 +19,7 @@ from contextlib import redirect_stdout
 from typing import Any, Iterator
 from unittest import mock
 
-from GeminiCompanion.tools import check_pythons, closure, libraries, package, vendor
+from GeminiCompanion.tools import check_pythons, closure, libraries, package, setup, vendor
 from packaging.requirements import Requirement
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -144,7 +144,7 @@ class Builds:
         return subprocess.Popen(
             [sys.executable, "-c", BUILD, checkout, mask],
             cwd=cwd,
-            env={**os.environ, **environment},
+            env={**os.environ, **setup.from_carried(), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )

@@ -20,7 +20,7 @@ import unittest
 import zipfile
 from typing import Any
 
-from tools import package
+from tools import package, setup
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INSIDE = os.path.join(ROOT, "tests", "tools", "package_control_inside.py")
@@ -101,7 +101,8 @@ class PackageControl(unittest.TestCase):
 
     def built(self) -> str:
         command = [sys.executable, "-m", "tools.package", self.folder]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+        environment = {**os.environ, **setup.from_carried()}
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
         return os.path.join(self.folder, package.WHOLE)
 
     def newer(self, built: str) -> str:
