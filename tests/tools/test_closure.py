@@ -16,6 +16,7 @@ import tempfile
 import unittest
 import unittest.mock
 import zipfile
+from functools import lru_cache
 from typing import Any, Mapping
 
 from GeminiCompanion import companion
@@ -93,7 +94,8 @@ def real_names() -> list[str]:
     return found
 
 
-def fitting(name: str, version: str, host: str, platform: str) -> list[str]:
+@lru_cache(maxsize=None)
+def fitting(name: str, version: str, host: str, platform: str) -> tuple[str, ...]:
     """The names of the wheels that run there, those of the best tag first."""
     python = tuple(map(int, host.split(".")))
     tag, platforms = "cp" + host.replace(".", ""), TAGS[platform]
@@ -105,7 +107,7 @@ def fitting(name: str, version: str, host: str, platform: str) -> list[str]:
         of, number, _build, its = parse_wheel_filename(file)
         if (of, str(number)) == (canonicalize_name(name), version) and its & set(order):
             found.append((min(order[it] for it in its if it in order), file))
-    return [file for _, file in sorted(found)]
+    return tuple(file for _, file in sorted(found))
 
 
 def choose(versions: Mapping[str, str], host: str, platform: str) -> dict[str, wheels.Wheel]:
