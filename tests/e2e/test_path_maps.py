@@ -77,6 +77,9 @@ class Elsewhere(session.Session):
         self.editor.do("command", ACCEPT)
         self.finish(path)
         self.assertEqual(self.read(path), b"new\nmine\n")
+        report = str(self.editor.do("report"))
+        self.assertIn(f", in {THERE}:", report)
+        self.assertNotIn("FAILED", report)
 
 
 if __name__ == "__main__":

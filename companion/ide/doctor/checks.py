@@ -263,7 +263,8 @@ def same_folder(facts: Facts) -> Ok | Failed | None:
     where = ", ".join(lookup.parts(facts, found))
     return Failed(
         f"The CLI runs in {facts.folder}; it is told of {where}.",
-        "Add its folder to the window, or start it in one of these.",
+        "Add its folder to the window, or start it in one of these. Where it is one of these by"
+        ' another path, as in a container, set "path_maps".',
         ADD_FOLDER,
         facts.folder,
     )
