@@ -116,12 +116,16 @@ class Diffs(Desk):
         live, make way for it."""
         self._delivery.supersede(session, proposal.path)
         older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
+        sent_path = self.path_maps.to_remote(proposal.path)
         try:
             await self._editor.open_diff(self._window_id, proposal)
-        except (EditorError, asyncio.CancelledError):
+        except (EditorError, asyncio.CancelledError) as error:
             # Where there was an older one, it is open still.
             if self._book.is_open(number):
                 self._book.forget(number)
+            if isinstance(error, EditorError):
+                # Its sentence goes to the CLI and may name the file.
+                raise EditorError(str(error).replace(proposal.path, sent_path)) from error
             raise
         if all(map(self._book.is_open, older)):
             for it in older:

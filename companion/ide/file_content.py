@@ -87,7 +87,7 @@ def read(path: str) -> Original:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "a device"
-            raise EditorError(f"Expected filePath to name a file; it is {kind}.")
+            raise EditorError(f"Expected filePath to name a file; {path} is {kind}.")
         with open(path, "rb") as file:
             original = _read(file)
     except FileNotFoundError:

@@ -192,6 +192,14 @@ class Mapped(WithoutServer):
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
     @in_loop
+    async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.editor.refusal = f"{self.temp}/a is a folder."
+        answer = await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        self.assertEqual(answer["content"][0]["text"], "/work/a is a folder.")
+
+    @in_loop
     async def test_a_relative_path_is_refused_as_ever(self) -> None:
         await self.begin()
         session, _ = self.connect()
