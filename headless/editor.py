@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any, Callable, Dict, List, Optional, TypeVar
 
 from . import files, switches, syntaxes, windows
@@ -624,10 +625,16 @@ class Editor:
             self._watching.wait(self.switches.watch_seconds)
             if not self.alive:
                 return
-            if any(_changed_on_disk(buffer) for buffer in list(self.buffers.values())):
-                self.queues.ui.post(self.check_files)
-            if self.packages.differ() or self._edited_settings() or self.plugins.are_edited():
-                self.queues.ui.post(self.check_packages)
+            # A folder that cannot be read now may be so the next time.
+            with suppress(OSError):
+                self._look_at_disk()
+
+    def _look_at_disk(self) -> None:
+        """Raises OSError."""
+        if any(_changed_on_disk(buffer) for buffer in list(self.buffers.values())):
+            self.queues.ui.post(self.check_files)
+        if self.packages.differ() or self._edited_settings() or self.plugins.are_edited():
+            self.queues.ui.post(self.check_packages)
 
     def stop_watching(self) -> None:
         self.alive = False
