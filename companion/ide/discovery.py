@@ -168,7 +168,8 @@ def places(extra: str = "") -> list[Place]:
 class Publication:
     """The discovery files of one endpoint, from their making to `remove`.
 
-    `paths` are those that could be written; `problem` is a sentence for the user where a CLI may
+    `paths` are those that could be written; `unwritten` says in a sentence what is wrong, by the
+    folder that has none; `problem` is the first of these that matters, where a CLI is likely to
     look in vain, else empty. `extra` is as that of `places`.
     """
 
@@ -177,6 +178,7 @@ class Publication:
         self._extra = extra
         self.paths: tuple[str, ...] = ()
         self.problem = ""
+        self.unwritten: dict[str, str] = {}
         self._places: list[Place] = []
         self._write()
 
@@ -199,10 +201,13 @@ class Publication:
 
     def _write(self) -> None:
         before, self.paths, self.problem = self.paths, (), ""
+        self.unwritten = {}
         self._places = places(self._extra)
         tried: set[str] = set()
         for place in self._places:
             problem = self._write_into(place)
+            if problem:
+                self.unwritten[place.folder] = problem
             # The likeliest place of a CLI is the one that matters.
             if place.cli.id not in tried:
                 self.problem = self.problem or problem

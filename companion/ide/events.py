@@ -231,7 +231,10 @@ class ExaminationAsked(Event):
         workspace = windows.of(self.window_id)
         others = (each for each in windows if each is not workspace)
         folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
-        if workspace is not None:
+        if workspace is None:
+            # One that is that new, or gone: whoever asked is not to wait for ever.
+            self.reply(())
+        else:
             asyncio.ensure_future(self._examine(self._question(workspace, folders)))
 
     def _question(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> Question:
@@ -247,7 +250,8 @@ class ExaminationAsked(Event):
             status.discovery_paths,
             status.connected,
             workspace.since,
-            publication.problem if publication is not None else "",
+            workspace.problem,
+            dict(publication.unwritten) if publication is not None else {},
             frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
             told.path_maps.separator,
         )
@@ -265,11 +269,9 @@ class ExaminationAsked(Event):
         )
 
     async def _examine(self, question: Question) -> None:
-        from .doctor import gathering, processes, report
+        from .doctor import gathering
 
-        def work() -> tuple[Examination, ...]:
-            return tuple(map(report.examine, gathering.gather(question, processes.running())))
-
+        work = partial(gathering.examine, question)
         self.reply(await _done(in_thread(work, EXAMINATION), ()))
 
 

@@ -192,6 +192,7 @@ class Windows:
             workspace.adopt(self._unclaimed.texts_that_come_back())
 
     def _serve(self, workspace: Workspace) -> None:
+        workspace.problem = ""
         task = asyncio.ensure_future(workspace.run(self._pid))
         self._tasks[workspace] = task
         task.add_done_callback(partial(self._served, workspace))
@@ -203,6 +204,7 @@ class Windows:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a window's server ended", exc_info=error)
+            workspace.problem = f"No server could be started ({error})."
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart" from the command palette.'

@@ -42,6 +42,9 @@ class Workspace:
     something has changed that outlives the companion; `asking` is that of `Delivery`.
     """
 
+    # Why there is no server, as a sentence; empty while there is one.
+    problem = ""
+
     def __init__(
         self,
         window_id: int,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any, Callable, Mapping, Tuple, cast
+from typing import Any, Callable, Mapping, Tuple
 
 import sublime
 
 from ..ide.clis import GEMINI_CLI, by_command
-from ..ide.doctor import checks
+from ..ide.doctor import checks, gathering
 from ..ide.doctor.checks import Failed
-from ..ide.doctor.facts import Facts
+from ..ide.doctor.facts import Facts, Window
+from ..ide.doctor.gathering import Question
 from ..ide.doctor.report import Examination, shortened
 from ..ide.events import ExaminationAsked
 from ..ide.service import Companion
@@ -61,8 +64,7 @@ class Checkups:
         sheet = self._sheets.get(window.id())
         if sheet is None or sheet.window() is None:
             contents = page.html("<p>Looking...</p>")
-            new = window.new_html_sheet(self._name, contents)
-            self._sheets[window.id()] = cast(sublime.HtmlSheet, new)
+            self._sheets[window.id()] = page.new_sheet(window, self._name, contents)
             self._contents[window.id()] = contents
         else:
             window.focus_sheet(sheet)
@@ -116,14 +118,35 @@ def examine(
     """Show the ways of the CLIs to the window; none where the examination failed."""
 
     def reply(found: Examinations) -> None:
-        """On the companion's thread."""
+        """On a thread of the companion's."""
         queues.on_ui_thread(partial(show, found))
 
     command = settings.of(window).cli_command
     home = os.path.expanduser("~")
     # A command that names no CLI is taken for one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
-    companion.post(ExaminationAsked(window.id(), cli, command, dict(os.environ), home, reply))
+    environment = dict(os.environ)
+    if companion.problem:
+        # Nobody would answer.
+        folders, extra = tuple(window.folders()), settings.of(window).extra_discovery_folder
+        ended = Window(os.getppid(), 0, folders, problem=companion.problem)
+        question = Question(cli, ended, command, environment, home)
+        _examine_alone(replace(question, local_folders=folders, extra_folder=extra), reply)
+    else:
+        companion.post(ExaminationAsked(window.id(), cli, command, environment, home, reply))
+
+
+def _examine_alone(question: Question, reply: Callable[[Examinations], object]) -> None:
+    """In a thread: it may take seconds."""
+
+    def work() -> None:
+        found: Examinations = ()
+        try:
+            found = gathering.examine(question)
+        finally:
+            reply(found)
+
+    threading.Thread(target=work, name="GeminiCompanion work", daemon=True).start()
 
 
 def button(failed: Failed, facts: Facts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from html import escape
-from typing import Iterable, cast
+from typing import Iterable
 
 import sublime
 
@@ -38,8 +38,7 @@ class SharedSheets:
         sheet = self._sheets.get(window.id())
         if sheet is None or sheet.window() is None:
             self._contents.pop(window.id(), None)
-            new = window.new_html_sheet(NAME, "")
-            self._sheets[window.id()] = cast(sublime.HtmlSheet, new)
+            self._sheets[window.id()] = page.new_sheet(window, NAME, "")
         else:
             window.focus_sheet(sheet)
         self._ask(window.id())

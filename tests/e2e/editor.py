@@ -60,6 +60,11 @@ class Editor:
             raise RuntimeError(answer["error"])
         return answer["value"]
 
+    @property
+    def pid(self) -> int:
+        """The editor's process; that of the packages is below it."""
+        return self._process.pid
+
     def discovery_files(self) -> list[str]:
         folder = os.path.join(self._temp, "gemini", "ide")
         return sorted(os.listdir(folder)) if os.path.isdir(folder) else []

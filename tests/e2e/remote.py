@@ -179,6 +179,11 @@ def remedy(action: str, argument: str = "") -> None:
     window().run_command("gemini_companion_remedy", {"action": action, "argument": argument})
 
 
+def setting(name: str, value: Any) -> None:
+    """Change one of the user's settings of the package."""
+    sublime.load_settings("GeminiCompanion.sublime-settings").set(name, value)
+
+
 def set_folders(*folders: str) -> None:
     """Have these folders in the window, and the CLIs told of them."""
     window().set_project_data({"folders": [{"path": folder} for folder in folders]})

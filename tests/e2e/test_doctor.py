@@ -1,27 +1,55 @@
-"""What the doctor says is what the real Gemini CLI runs into: each step made to fail once."""
+"""What the doctor says is what the real Gemini CLI runs into: each step made to fail once.
+
+But for the step "Proxy": all CLIs that can be had go past proxies to 127.0.0.1, and nothing is in
+their way (here, and tests/e2e/test_qwen_code.py).
+"""
 
 from __future__ import annotations
 
 import glob
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from cli import BINARY, PATIENCE, PROGRAMS, GeminiCli, environment  # noqa: E402
-from editor import Editor  # noqa: E402
+from cli import BINARY, PATIENCE, GeminiCli, environment  # noqa: E402
+from editor import ROOT, Editor  # noqa: E402
 from model_server import ModelServer  # noqa: E402
 
 NOT_SUPPORTED = "IDE integration is not supported in your current environment"
 FAILED_TO_CONNECT = "Failed to connect to IDE companion extension"
-DISCOVERY = "gemini-ide-server-*.json"
+# As a container or a sandbox has it: something of its own for one program.
+UNSHARE = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+
+def can_unshare(what: str) -> bool:
+    """Whether this machine lets us have a network or mounts of our own."""
+    with suppress(OSError):
+        done = subprocess.run([*UNSHARE, what, "true"], stderr=subprocess.DEVNULL)
+        return done.returncode == 0
+    return False
+
+
+def failure_in(section: str) -> str:
+    """The step that the doctor says fails, in its words on one CLI; empty where none does."""
+    lines = [line for line in section.split("\n") if "FAILED" in line]
+    return lines[0].split("FAILED")[1].strip() if lines else ""
+
+
+def of_new(editor: Editor) -> str:
+    """The step at which a CLI would fail that is started now."""
+    report = str(editor.do("report"))
+    return failure_in(report.partition("Gemini CLI, if you start it in ")[2].split("\nGemini")[0])
 
 
 @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
@@ -39,6 +67,7 @@ class Doctor(unittest.TestCase):
     early: GeminiCli
     astray: GeminiCli
     inside: GeminiCli
+    apart: GeminiCli | None
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -48,8 +77,10 @@ class Doctor(unittest.TestCase):
         cls.model = ModelServer()
         cls.model.__enter__()
         cls.addClassCleanup(cls.model.__exit__, None, None, None)
-        # A proxy that does not answer: the CLI goes past it.
+        # A proxy that does not answer: the CLI goes past it, though only the model's is named.
         proxy = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
+        model = cls.model.url.replace("127.0.0.1", "localhost")
+        proxy.update(NO_PROXY="localhost", GOOGLE_GEMINI_BASE_URL=model)
         cls.early = cls.new_cli("early")
         cls.empty = cls.new_folder("empty")
         cls.astray = cls.new_cli("astray", TMPDIR=cls.empty)
@@ -61,6 +92,7 @@ class Doctor(unittest.TestCase):
         cls.editor.do("wait_until_served")
         cls.cli = cls.new_cli("home", **proxy)
         cls.inside = cls.new_cli("inside", SSH_CONNECTION="")
+        cls.apart = cls.new_apart() if can_unshare("--net") else None
         cls.cli.wait_connected()
 
     @classmethod
@@ -76,6 +108,16 @@ class Doctor(unittest.TestCase):
         cls.addClassCleanup(cli.close)
         return cli
 
+    @classmethod
+    def new_apart(cls) -> GeminiCli:
+        """A CLI with a network of its own."""
+        path = os.path.join(cls.root, "apart.sh")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nexec {' '.join(UNSHARE)} --net {BINARY}\n")
+        os.chmod(path, 0o755)
+        with mock.patch.object(GeminiCli, "program", path):
+            return cls.new_cli("apart")
+
     def of(self, cli: GeminiCli) -> str:
         """The doctor's words on one CLI."""
         report = str(self.editor.do("report"))
@@ -87,8 +129,7 @@ class Doctor(unittest.TestCase):
 
     def failure(self, cli: GeminiCli) -> str:
         """The step that it says fails; empty where none does."""
-        lines = [line for line in self.of(cli).split("\n") if "FAILED" in line]
-        return lines[0].split("FAILED")[1].strip() if lines else ""
+        return failure_in(self.of(cli))
 
     def reconnect(self, words: str) -> None:
         """Until the CLI, connected now, has tried once more, and says this."""
@@ -141,7 +182,68 @@ class Doctor(unittest.TestCase):
         self.assertRegex(self.failure(self.cli), "^Which file it reads: .* token")
         self.editor.do("remedy", "write_again")
         self.editor.do("wait_for", "holds", True, self.own_file(), content["authToken"])
+        # Nothing is in the way any more, and the CLI does not try again by itself.
+        self.cli.wait_status("Disconnected")
+        self.assertRegex(self.failure(self.cli), "^Connected: Nothing is in the way")
         self.enable("Connected to Sublime Text")
+        self.assertEqual(self.failure(self.cli), "")
+
+    def test_a_file_that_leads_to_a_port_at_which_no_editor_answers(self) -> None:
+        server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        with open(self.own_file(), encoding="utf-8") as file:
+            content = json.load(file)
+        port = server.server_address[1]
+        name = f"gemini-ide-server-{self.cli.pid}-{port}.json"
+        path = os.path.join(os.path.dirname(self.own_file()), name)
+        self.write(path, json.dumps({**content, "port": port}))
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        self.reconnect(FAILED_TO_CONNECT)
+        self.assertIn(name, self.failure(self.cli))
+        self.assertRegex(self.failure(self.cli), "^Which file it reads: .* no editor answers")
+        os.unlink(path)
+        self.enable("Connected to Sublime Text")
+
+    def test_a_folder_for_the_file_that_is_none(self) -> None:
+        folder = os.path.dirname(self.own_file())
+        os.rename(folder, folder + ".aside")
+        self.write(folder, "")
+        self.editor.do("remedy", "write_again")
+        self.reconnect(FAILED_TO_CONNECT)
+        self.assertRegex(self.failure(self.cli), "^Discovery file: .* should be a folder")
+        os.unlink(folder)
+        self.editor.do("remedy", "write_again")
+        self.editor.do("wait_for", "exists", True, folder)
+        self.enable("Connected to Sublime Text")
+        self.assertEqual(self.failure(self.cli), "")
+
+    def test_a_window_without_a_server(self) -> None:
+        (host,) = children(self.editor.pid)[:1]
+        limits = resource.prlimit(host, resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.prlimit, host, resource.RLIMIT_NOFILE, limits)
+        # One that is connected would have to notice first.
+        self.cli.say_until("/ide disable", "Disconnected")
+        # What the companion has open, it gives back; it gets nothing of that again.
+        of_server = [fd for fd, opened in open_files(host) if opened.startswith(("anon", "socket"))]
+        resource.prlimit(host, resource.RLIMIT_NOFILE, (min(of_server), limits[1]))
+        self.editor.do("remedy", "restart")
+        self.editor.do("wait_for", "is_told", True, "It stopped working")
+        resource.prlimit(host, resource.RLIMIT_NOFILE, limits)
+        self.enable(FAILED_TO_CONNECT)
+        self.assertRegex(self.failure(self.cli), "^Server of this window: It stopped working")
+        self.editor.do("remedy", "restart")
+        self.editor.do("wait_until_served")
+        self.enable("Connected to Sublime Text")
+        self.assertEqual(self.failure(self.cli), "")
+
+    def test_one_in_a_network_of_its_own(self) -> None:
+        """What it has to do, the CLI of the other tests does: run in the editor's."""
+        if self.apart is None:
+            self.skipTest("this machine lets nobody have a network of their own (unshare --net)")
+        self.apart.wait_status(FAILED_TO_CONNECT)
+        self.assertRegex(self.failure(self.apart), "^Port: The CLI runs in a network of its own")
 
     def test_another_folder_and_none(self) -> None:
         self.editor.do("set_folders", self.new_folder("elsewhere"))
@@ -213,6 +315,16 @@ class Doctor(unittest.TestCase):
             file.write(text)
 
 
+# To what it asks at a first start: the folder is trusted, and it is logged in by a key.
+FIRST_ANSWERS = {
+    "Do you trust the files in this folder?": "\r",
+    "2. Use Gemini API Key": "2",
+    "\u25cf 2. Use Gemini API Key": "\r",
+    "Enter Gemini API Key": "a-key",
+    "a-key": "\r",
+}
+
+
 class FirstStart(GeminiCli):
     """Of a user who has never used it."""
 
@@ -220,6 +332,60 @@ class FirstStart(GeminiCli):
 
 
 @unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
+@unittest.skipUnless(can_unshare("--mount"), "this machine lets nobody mount (unshare --mount)")
+@unittest.skipIf(f"{ROOT}{sys.executable}{BINARY}".count("/tmp/"), "/tmp is what is hidden here")
+class Sandbox(unittest.TestCase):
+    """The machine's /tmp, and that of the editor, are two folders of the test."""
+
+    def test_an_editor_with_a_tmp_of_its_own_is_found_by_a_folder_that_both_see(self) -> None:
+        root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-", dir="/var/tmp"))
+        self.addCleanup(shutil.rmtree, root, True)
+        private, outside = os.path.join(root, "snap.sublime-text"), os.path.join(root, "outside")
+        work, home, user = (os.path.join(root, name) for name in ("work", "home", "user"))
+        for folder in (private, outside, work, user):
+            os.mkdir(folder)
+        with mock.patch.dict(os.environ, {"SNAP_NAME": "sublime-text", "GEMINI_API_KEY": "none"}):
+            path = os.path.dirname(BINARY) + os.pathsep + os.environ["PATH"]
+            with mock.patch.dict(os.environ, {"PATH": path}):
+                python = self.with_tmp(private, sys.executable)
+                editor = Editor(work, os.path.join(root, "data"), "/tmp", python=python, home=user)
+        self.addCleanup(editor.close)
+        editor.do("wait_until_served")
+        model = ModelServer()
+        model.__enter__()
+        self.addCleanup(model.__exit__, None, None, None)
+        with mock.patch.object(GeminiCli, "program", self.with_tmp(outside, BINARY)):
+            # It knows of an editor by its terminal, and goes on looking for it.
+            variables = {"TMPDIR": "/tmp", "TERM_PROGRAM": "sublime"}
+            cli = GeminiCli(home, work, model.url, variables)
+        self.addCleanup(cli.close)
+        cli.wait_status(FAILED_TO_CONNECT)
+        self.assertRegex(
+            failure_in(editor.do("report")), "^Where Sublime Text runs: .* a /tmp of its own"
+        )
+        editor.do("setting", "extra_discovery_folder", outside)
+        editor.do("remedy", "restart")
+        editor.do("wait_for", "exists", True, os.path.join(outside, "gemini", "ide"))
+        cli.say_until("/ide enable", "Connected to Sublime Text")
+        self.assertEqual(failure_in(editor.do("report")), "")
+
+    def with_tmp(self, folder: str, program: str) -> str:
+        """A program that starts this one with the folder in the place of /tmp."""
+        path = f"{folder}.sh"
+        mount = 'mount --bind "$0" /tmp && exec "$@"'
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nexec {' '.join(UNSHARE)} --mount ")
+            file.write(f"sh -c '{mount}' {folder} {program} \"$@\"\n")
+        os.chmod(path, 0o755)
+        return path
+
+
+# Where the editor looks, whatever the home folder is.
+OTHERS = ("/usr/local/bin/gemini", "/opt/homebrew/bin/gemini")
+
+
+@unittest.skipUnless(os.path.exists(BINARY), "the CLI is not installed: make setup")
+@unittest.skipIf(any(map(os.path.exists, OTHERS)), "a CLI of this machine would be found")
 class Welcome(unittest.TestCase):
     def test_from_an_empty_home_to_the_first_accepted_edit_by_following_the_page(self) -> None:
         root = os.path.realpath(tempfile.mkdtemp(prefix="e2e-"))
@@ -234,14 +400,28 @@ class Welcome(unittest.TestCase):
         user = os.path.join(data, "Packages", "User", "GeminiCompanion.sublime-settings")
         with open(user, "w", encoding="utf-8") as file:
             json.dump({"terminal_command": terminal}, file)
-        path = PROGRAMS + os.pathsep + os.environ["PATH"]
-        variables = {"PATH": path, "HOME": home, "GEMINI_API_KEY": "none", "NO_PROXY": ""}
+        programs, path = os.path.join(root, "bin"), os.environ["PATH"]
+        os.mkdir(programs)
+        os.symlink(shutil.which("node") or "", os.path.join(programs, "node"))
+        variables = {"PATH": programs, "HOME": home, "GEMINI_API_KEY": "", "NO_PROXY": ""}
         model = ModelServer()
         with model, mock.patch.dict(os.environ, variables):
             editor = Editor(work, data, temp)
             self.addCleanup(editor.close)
             editor.do("wait_until_served")
             editor.do("command", "gemini_companion_welcome")
+            editor.do("wait_for", "page_says", True, "Gemini CLI was not found")
+            self.assertRegex(of_new(editor), "^CLI: Gemini CLI was not found")
+            shell = subprocess.run(["/bin/sh", "-c", "gemini"], stderr=subprocess.DEVNULL)
+            self.assertEqual(shell.returncode, 127)
+            # What the command that the page names does with a prefix in the home folder.
+            os.makedirs(os.path.join(home, ".npm-global", "bin"))
+            os.symlink(BINARY, os.path.join(home, ".npm-global", "bin", "gemini"))
+            editor.do("wait_for", "page_says", True, "PATH does not lead to it")
+            self.assertRegex(of_new(editor), "^CLI: .* PATH does not lead to it")
+            editor.do("click_page", "Use it")
+            editor.do("wait_for", "page_says", False, "PATH does not lead to it")
+            self.assertRegex(of_new(editor), "^Login: No way to log in was found")
             editor.do("wait_for", "page_says", True, "ide.enabled is not set")
             editor.do("click_page", "Enable")
             editor.do("choose", 0)
@@ -251,15 +431,13 @@ class Welcome(unittest.TestCase):
             editor.do("wait_for", "is_json", True, started)
             with open(started, encoding="utf-8") as file:
                 (FirstStart.program,) = json.load(file)
-            cli = FirstStart(home, work, model.url, {"TMPDIR": temp})
+            nothing = {"GEMINI_API_KEY": "", "PATH": path}
+            cli = FirstStart(home, work, model.url, {"TMPDIR": temp, **nothing})
             self.addCleanup(cli.close)
             # Its own questions of a first start; that for the editor is not among them.
-            cli.take_offers(
-                "Do you trust the files in this folder?",
-                "How would you like to authenticate",
-                "Enter Gemini API Key",
-            )
+            cli.answer(FIRST_ANSWERS)
             cli.wait_connected()
+            editor.do("wait_for", "page_says", False, "No way to log in was found")
             editor.do("wait_for", "page_says", True, "Connected. Ask Gemini CLI to change a file")
             self.assertNotIn("Do you want to connect", cli.screen())
             path = os.path.join(work, "first.py")
@@ -270,6 +448,15 @@ class Welcome(unittest.TestCase):
             editor.do("review", "accept_diff", path)
             editor.do("wait_for", "exists", True, path)
             editor.do("wait_for", "holds", True, path, arguments["content"])
+
+
+def open_files(pid: int) -> list[tuple[int, str]]:
+    """The numbers of what the process has open, and what it is."""
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):
+            found.append((int(name), os.readlink(f"/proc/{pid}/fd/{name}")))
+    return found
 
 
 def children(pid: int) -> list[int]:

@@ -49,7 +49,11 @@ class Qwen(unittest.TestCase):
         cls.editor = Editor(cls.folder, os.path.join(cls.root, "data"), cls.temp, home=cls.home)
         cls.addClassCleanup(cls.editor.close)
         cls.editor.do("wait_until_served")
-        cls.cli = QwenCode(cls.home, cls.folder, cls.model.url, {"TMPDIR": cls.temp})
+        # A proxy that does not answer, which may be asked for all but the model.
+        proxy = dict.fromkeys(("HTTP_PROXY", "http_proxy"), "http://127.0.0.1:9")
+        url = cls.model.url.replace("127.0.0.1", "localhost")
+        variables = {"TMPDIR": cls.temp, **proxy, "NO_PROXY": "localhost"}
+        cls.cli = QwenCode(cls.home, cls.folder, url, variables)
         cls.addClassCleanup(cls.cli.close)
         cls.editor.do("wait_for", "connected", 1)
 
@@ -80,6 +84,11 @@ class Qwen(unittest.TestCase):
     def read(self, path: str) -> str:
         with open(path) as file:
             return file.read()
+
+    def test_it_goes_past_a_proxy_to_the_editor_and_nothing_is_in_the_way(self) -> None:
+        way = str(self.editor.do("report")).partition("\nQwen Code, process ")[2]
+        self.assertIn("Connected: to this window", way)
+        self.assertNotIn("FAILED", way.split("\nGemini")[0])
 
     def test_file_cursor_and_selection_of_the_editor_reach_the_model(self) -> None:
         path = self.write("seen.py", "first\nsecond line\n")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from GeminiCompanion.companion.ide.cli_settings import parsed
-from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, QWEN_CODE
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import checks, logins, lookup, report
 from GeminiCompanion.companion.ide.doctor.checks import CHECKS, Failed, Ok
 from GeminiCompanion.companion.ide.doctor.facts import (
@@ -139,7 +139,7 @@ class Way(unittest.TestCase):
     def test_no_server_no_folder_no_file(self) -> None:
         self.assertFails("served", checks.RESTART, "no server", window=replace(OURS, port=0))
         self.assertFails("folder", checks.ADD_FOLDER, "no folder", window=replace(OURS, folders=()))
-        nothing = replace(OURS, discovery_paths=(), problem="The disk is full.")
+        nothing = replace(OURS, discovery_paths=(), unwritten={"/x": "The disk is full."})
         self.assertFails("published", checks.WRITE_AGAIN, "The disk is full.", window=nothing)
 
     def test_a_folder_that_no_variable_can_hold(self) -> None:
@@ -157,6 +157,28 @@ class Way(unittest.TestCase):
             discovery_folder="/other/gemini/ide",
             files=(),
         )
+        astray: dict[str, Any] = {"discovery_folder": "/other/gemini/ide", "files": ()}
+        self.assertEqual(
+            self.failure(**astray)[1].remedy, "Start it with TMPDIR=/tmp, or with Run Gemini CLI."
+        )
+        # The folder of the settings, which CLIs outside of a sandbox see, comes last.
+        paths = (FILE.path, "/shared/gemini/ide/gemini-ide-server-100-5000.json", "/q/ide/1.lock")
+        shared = replace(OURS, discovery_paths=paths)
+        self.assertIn("TMPDIR=/shared,", self.failure(**astray, window=shared)[1].remedy)
+        of_home = checks.in_its_folder(facts(cli=QWEN_CODE, **astray))
+        self.assertEqual(
+            of_home.remedy if isinstance(of_home, Failed) else "", "Start it with Run Qwen Code."
+        )
+
+    def test_a_place_that_cannot_be_written_though_another_can(self) -> None:
+        blocked = replace(OURS, unwritten={PLACE: "/tmp/gemini should be a folder and is not."})
+        self.assertFails("published", checks.WRITE_AGAIN, "should be a folder", window=blocked)
+        elsewhere = replace(OURS, unwritten={"/home/ann/.qwen/ide": "The disk is full."})
+        self.assertIsNone(report.examine(facts(window=elsewhere)).failure)
+
+    def test_why_there_is_no_server_is_said_where_it_is_known(self) -> None:
+        ended = replace(OURS, port=0, problem="No server could be started (too many open files).")
+        self.assertFails("served", checks.RESTART, "too many open files", window=ended)
 
     def test_a_file_that_somebody_swept_away(self) -> None:
         self.assertFails("place", checks.WRITE_AGAIN, "is gone", files=())
@@ -173,6 +195,10 @@ class Way(unittest.TestCase):
     def test_a_dead_file_in_the_way(self) -> None:
         dead = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", answers=False)
         self.assertFails("file", checks.SWEEP, "an editor that is gone", files=(dead, FILE))
+
+    def test_a_file_that_leads_to_what_is_no_editor(self) -> None:
+        astray = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", is_editor=False)
+        self.assertFails("file", checks.RUN_CLI, "no editor answers", files=(astray, FILE))
 
     def test_another_window_in_the_way(self) -> None:
         other = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work")
@@ -213,16 +239,26 @@ class Way(unittest.TestCase):
             self.assertIsNone(report.examine(free).failure)
         self.assertIsNone(report.examine(facts(exists=marks, reaches_host=True)).failure)
 
-    def test_a_proxy_in_the_way_of_clis_that_ask_it(self) -> None:
+    def test_a_proxy_in_the_way_of_the_one_that_asks_it_for_the_host_of_its_container(self) -> None:
         proxies = {"HTTP_PROXY": "http://ann:secret@proxy:3128"}
-        found = checks.proxy(facts(cli=QWEN_CODE, environment=proxies))
+        inside: dict[str, Any] = {"cli": LLXPRT, "exists": frozenset(["/.dockerenv"])}
+        found = checks.proxy(facts(**inside, environment=proxies))
         self.assertEqual(
             found.what if isinstance(found, Failed) else "",
-            "The CLI would ask the proxy http://proxy:3128 for 127.0.0.1.",
+            "The CLI would ask the proxy http://proxy:3128 for host.docker.internal.",
         )
-        free = {**proxies, "no_proxy": "example.org, 127.0.0.1"}
-        for fine in (facts(environment=proxies), facts(cli=QWEN_CODE, environment=free)):
-            self.assertIsInstance(checks.proxy(fine), checks.Ok)
+        for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT):
+            outside = checks.proxy(facts(cli=cli, environment=proxies))
+            self.assertEqual(outside, Ok("the CLI goes past http://proxy:3128"))
+        free = {**proxies, "NO_PROXY": "example.org, host.docker.internal"}
+        self.assertIsInstance(checks.proxy(facts(**inside, environment=free)), Ok)
+        self.assertEqual(checks.proxy(facts(**inside)), Ok("none in the way"))
+
+    def test_a_network_of_its_own(self) -> None:
+        self.assertFails("answers", "", "a network of its own", has_own_network=True)
+        marks = frozenset(["/.dockerenv"])
+        reached = facts(has_own_network=True, exists=marks, reaches_host=True)
+        self.assertIsNone(report.examine(reached).failure)
 
     def test_variables_of_another_window(self) -> None:
         bob = facts(cli=IBM_BOB, environment={"BOB_SHELL_CLI_IDE_SERVER_PORT": "4000"})

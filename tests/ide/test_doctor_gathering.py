@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import gathering, processes
@@ -77,6 +79,41 @@ class Gathering(unittest.TestCase):
         node = self.gather(replace(self.question, environment=environment)).program.node_version
         self.assertRegex(node, r"^\d+\.\d+\.\d+$")
 
+    def test_what_answers_as_no_companion_does_is_no_editor(self) -> None:
+        answers = {b"HTTP/1.1 401 Unauthorized\r\n\r\n": True, b"HTTP/1.1 404 Not Found": False}
+        for answer, is_editor in {**answers, b"SSH-2.0-OpenSSH": False, b"": False}.items():
+            with self.subTest(answer), socket.create_server(("127.0.0.1", 0)) as server:
+                port = server.getsockname()[1]
+                answering = threading.Thread(target=self.answer, args=(server, answer))
+                answering.start()
+                self.write(f"gemini/ide/gemini-ide-server-7-{port}.json", {"port": port})
+                (file,) = (it for it in self.gather().files if it.port == port)
+                self.assertEqual((file.answers, file.is_editor), (True, is_editor))
+                answering.join()
+
+    def answer(self, server: socket.socket, answer: bytes) -> None:
+        """One that only looks whether somebody listens, and one that asks."""
+        server.accept()[0].close()
+        connection = server.accept()[0]
+        connection.recv(1000)
+        connection.sendall(answer)
+        connection.close()
+
+    def test_what_hangs_is_no_editor(self) -> None:
+        port = self.listener()
+        self.write(f"gemini/ide/gemini-ide-server-7-{port}.json", {"port": port})
+        with mock.patch.object(gathering, "FAR_PROBE", 0.05):
+            (file,) = self.gather().files
+        self.assertEqual((file.answers, file.is_editor), (True, False))
+
+    @unittest.skipUnless(os.path.isdir("/proc/self"), "this system does not tell of networks")
+    def test_a_process_beside_the_editor_has_its_network_and_its_files(self) -> None:
+        self.assertFalse(processes.has_own_network(os.getpid()))
+        self.assertFalse(processes.has_own_network(0))
+        root = processes.root_of(Process(os.getpid(), 1))
+        self.assertTrue(os.path.samefile(root, "/"))
+        self.assertEqual((processes.root_of(Process(0, 0)), processes.root_of(None)), ("", ""))
+
     def test_discovery_files_are_read_as_the_cli_reads_them(self) -> None:
         port = self.listener()
         content = {
@@ -89,7 +126,8 @@ class Gathering(unittest.TestCase):
         self.write("gemini/ide/gemini-ide-server-8.json", {**content, "port": "1", "authToken": 1})
         self.write("gemini/ide/gemini-ide-server-9-9.json", "{")
         self.write("gemini/ide/something.json", content)
-        files = {file.pid: file for file in self.gather().files}
+        question = replace(self.question, window=replace(self.window, port=port))
+        files = {file.pid: file for file in self.gather(question).files}
         self.assertEqual(sorted(files), [7, 8, 9])
         ours = files[7]
         found = (ours.port, ours.points_to, ours.workspace, ours.names_editor)

@@ -11,8 +11,10 @@ from unittest import mock
 
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide import events, file_content
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.events import (
     Event,
+    ExaminationAsked,
     FilePutBack,
     StampsAsked,
     WorkAsked,
@@ -61,6 +63,16 @@ class Failing(EventsTestCase):
             found: object = await self.reply_to(lambda reply: WorkAsked(fails, reply))
         self.assertIsNone(found)
         self.assertIn("a bug", logs.output[0])
+
+    @in_loop
+    async def test_a_window_that_nobody_knows_has_no_examination_and_nobody_waits_for_it(
+        self,
+    ) -> None:
+        await self.begin()
+        found = await self.reply_to(
+            lambda reply: ExaminationAsked(7, GEMINI_CLI, ("gemini",), {}, self.folder, reply)
+        )
+        self.assertEqual(found, ())
 
     @in_loop
     async def test_stamps_that_fail_are_logged_and_none_come(self) -> None:

@@ -18,7 +18,9 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.doctor import checks, gathering
 from GeminiCompanion.companion.ide.doctor.facts import Process
 from GeminiCompanion.companion.ui import welcome
+from GeminiCompanion.companion.ui.review import lookup
 
+from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
@@ -166,6 +168,52 @@ class Welcome(Pages):
             self.assertFalse(welcome.is_first_start(cache, state))
 
 
+class BesideDiffs(Pages):
+    def tearDown(self) -> Steps:
+        self.running.shared_sheets.stop()
+        yield from super().tearDown()
+
+    def test_a_page_covers_no_diff_and_the_diff_can_be_accepted_from_it(self) -> Steps:
+        stored = sublime.load_settings("GeminiCompanion.sublime-settings")
+        self.addCleanup(stored.erase, "diff_layout")
+        cli = yield from self.connect()
+        for number, layout in enumerate(("below", "columns", "inline")):
+            stored.set("diff_layout", layout)
+            path = self.write(f"file{number}.txt", "old\n")
+            right = yield from self.diff(cli, path, "new\n")
+            for page in ("doctor", "welcome", "what_gemini_sees"):
+                self.window.focus_view(right)
+                self.window.run_command(f"gemini_companion_{page}")
+                sheet = self.window.active_sheet()
+                self.assertIsNotNone(sheet)
+                self.assertIsNone(sheet.view() if sheet is not None else right)
+                self.assertTrue(lookup.is_on_top(self.window, right))
+            accept = plugin.GeminiCompanionAcceptDiffCommand(self.window)
+            self.assertTrue(accept.is_enabled())
+            accept.run()
+            yield from self.until_accepted(cli, number + 1)
+            for sheets in (self.running.doctor, self.running.welcome, self.running.shared_sheets):
+                sheets.stop()
+
+    def until_accepted(self, cli: FakeCli, count: int) -> Steps:
+        yield lambda: len(cli.received("ide/diffAccepted")) == count
+
+    def test_where_every_group_shows_a_diff_a_page_opens_in_the_active_one(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
+        partner = lookup.partner(right)
+        self.window.set_layout(
+            {"cols": [0.0, 0.5, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
+        )
+        self.window.set_view_index(partner, 0, 0)
+        self.window.set_view_index(right, 1, 0)
+        self.window.focus_view(partner)
+        self.window.focus_view(right)
+        self.assertEqual(lookup.group_without_diff(self.window), 1)
+        right.close()
+        yield lambda: cli.received("ide/diffRejected")
+
+
 class Doctor(Pages):
     def test_the_first_step_that_fails_is_named_with_its_link(self) -> Steps:
         yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
@@ -275,6 +323,18 @@ class Doctor(Pages):
                 panel.call_args[0][2](0)
                 yield lambda: os.path.exists(path)
         self.assertFalse(os.path.exists(os.path.join(self.home, ".gemini")))
+
+    def test_a_companion_that_has_ended_is_told_of_with_its_reason(self) -> Steps:
+        self.install()
+        reason = "A library is missing: x."
+        kind = type(self.running.companion)
+        with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch.object(
+            kind, "problem", reason
+        ):
+            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
+            yield lambda: reason in self.page(self.running.doctor)
+        self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
+        self.assertIn("Restart", self.links(self.running.doctor))
 
     def test_an_examination_that_fails_says_so(self) -> Steps:
         told: list[str] = []

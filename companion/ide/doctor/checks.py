@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
-from ..clis import GEMINI_CLI
+from ..clis import GEMINI_CLI, LLXPRT
 from . import lookup
 from .facts import Facts
 
@@ -26,7 +26,7 @@ NO_LOGIN = (
     f"Get an API key at {API_KEYS} and give it to the CLI when it asks, or use Vertex AI or Code"
     " Assist Standard or Enterprise. Logins with a personal Google account ended on 2026-06-18."
 )
-LOOPBACK = ("127.0.0.1", "localhost", "*")
+REMOTE_GUIDE = "docs/remote.md tells more."
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,9 @@ def login(facts: Facts) -> Ok | Failed | None:
 def served(facts: Facts) -> Ok | Failed | None:
     if facts.window.port:
         return Ok(f"127.0.0.1, port {facts.window.port}")
-    return Failed("This window has no server.", "Start the companion anew.", RESTART)
+    return Failed(
+        facts.window.problem or "This window has no server.", "Start the companion anew.", RESTART
+    )
 
 
 def folder_open(facts: Facts) -> Ok | Failed | None:
@@ -152,10 +154,18 @@ def folder_open(facts: Facts) -> Ok | Failed | None:
 def published(facts: Facts) -> Ok | Failed | None:
     if facts.cli.discovery is None:
         return None
+    unwritten = facts.window.unwritten
+    if facts.discovery_folder in unwritten:
+        # That there is one elsewhere does not help this CLI.
+        return Failed(
+            unwritten[facts.discovery_folder],
+            "Put that right, and let it be written again.",
+            WRITE_AGAIN,
+        )
     if facts.window.discovery_paths:
         return Ok(", ".join(facts.window.discovery_paths))
     return Failed(
-        facts.window.problem or "The file through which a CLI finds the window is not there.",
+        next(iter(unwritten.values()), "The file through which a CLI finds the window is missing."),
         "Write it again.",
         WRITE_AGAIN,
     )
@@ -173,7 +183,7 @@ def in_its_folder(facts: Facts) -> Ok | Failed | None:
         )
     return Failed(
         f"The CLI looks into {facts.discovery_folder}, where this editor has no file.",
-        f"Start it with the TMPDIR that Sublime Text has, or with {_way_here(facts)}.",
+        f"Start it with {_temp_folder(facts)}{_way_here(facts)}.",
         RUN_CLI,
     )
 
@@ -203,6 +213,14 @@ def right_file(facts: Facts) -> Ok | Failed | None:
             "Remove it.",
             SWEEP,
             file.path,
+        )
+    if not file.is_editor:
+        return Failed(
+            f"{file.path} leads the CLI to port {file.points_to}, where no editor answers: that of"
+            " this file is gone, or hangs. The CLI reads this file first.",
+            f"End that editor if it runs, and remove the file; or use {_way_here(facts)}: that"
+            " leads to this window.",
+            RUN_CLI,
         )
     return Failed(
         f"{file.path} is of another window or editor with the same folder; the CLI reads it first.",
@@ -277,25 +295,36 @@ def host(facts: Facts) -> Ok | Failed | None:
         f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
         f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
         "Where Sublime Text runs in the same container, start it with REMOTE_CONTAINERS=1 in its"
-        " environment.",
+        f" environment. Where the CLI alone runs in one, {REMOTE_GUIDE}",
     )
 
 
 def proxy(facts: Facts) -> Ok | Failed | None:
-    """Gemini CLI takes its way to the editor past proxies itself (docs/protocol.md 5.51)."""
-    found = {name.lower(): value for name, value in facts.environment.items()}
-    proxies = [found[name] for name in ("http_proxy", "all_proxy") if found.get(name)]
-    passed = [each.strip() for each in found.get("no_proxy", "").split(",")]
-    if not proxies or facts.cli == GEMINI_CLI or any(each in LOOPBACK for each in passed):
+    """CLIs go past proxies to 127.0.0.1, and not all of them to the host of their container
+    (docs/protocol.md 5.51)."""
+    names = ("http_proxy", "HTTP_PROXY")
+    asked = next((facts.environment[it] for it in names if facts.environment.get(it)), "")
+    if not asked:
         return Ok("none in the way")
+    passed = [each.strip() for each in facts.environment.get("NO_PROXY", "").split(",")]
+    is_passed = lookup.CONTAINER_HOST in passed or "*" in passed
+    if facts.cli != LLXPRT or not lookup.calls_container_host(facts) or is_passed:
+        return Ok(f"the CLI goes past {_without_login(asked)}")
     return Failed(
-        f"The CLI would ask the proxy {_without_login(proxies[0])} for 127.0.0.1.",
-        "Set NO_PROXY=127.0.0.1,localhost for it.",
+        f"The CLI would ask the proxy {_without_login(asked)} for {lookup.CONTAINER_HOST}.",
+        f"Set NO_PROXY={lookup.CONTAINER_HOST} for it.",
     )
 
 
 def answers(facts: Facts) -> Ok | Failed | None:
     port = lookup.port_called(facts)
+    if facts.has_own_network and not lookup.calls_container_host(facts):
+        return Failed(
+            "The CLI runs in a network of its own, as containers and sandboxes have, in which"
+            " 127.0.0.1 is not this machine.",
+            "Start it outside of that, or give that the network of this machine, as docker run"
+            f" --network host does. {REMOTE_GUIDE}",
+        )
     if port == facts.window.port:
         return Ok(f"port {port}")
     name = facts.cli.variables.port
@@ -356,6 +385,18 @@ def _is_led_by_variables(facts: Facts) -> bool:
 def _way_here(facts: Facts) -> str:
     """The commands of the editor that lead the CLI to the window."""
     return f"Run {facts.name}" if facts.is_started else "Open Terminal or Copy Exports"
+
+
+def _temp_folder(facts: Facts) -> str:
+    """With which TMPDIR the CLI would find the window, and "or"; empty where that leads nowhere."""
+    form = facts.cli.discovery
+    if form is None or form.in_home:
+        return ""
+    tail = facts.paths.join("", *form.folder)
+    folders = map(facts.paths.dirname, facts.window.discovery_paths)
+    roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
+    # The last one is that of the settings, for CLIs outside of the editor's sandbox.
+    return f"TMPDIR={roots[-1]}, or with " if roots else ""
 
 
 def _clock(seconds: float) -> str:

@@ -35,8 +35,8 @@ class DiscoveryFile:
     it has none; `points_to` is the port in its content. `workspace` is None where that member is
     missing. `is_ours` says whether it belongs to the user, `makes_sense` whether its content is an
     object, `names_editor` whether it has `ideInfo`, `answers` whether something listens there,
-    `has_token` whether its token is the one of the window that is examined. `modified` is in
-    seconds since the epoch."""
+    `is_editor` whether that speaks as a companion does, `has_token` whether its token is the one of
+    the window that is examined. `modified` is in seconds since the epoch."""
 
     path: str
     pid: int = 0
@@ -47,6 +47,7 @@ class DiscoveryFile:
     makes_sense: bool = True
     names_editor: bool = True
     answers: bool = True
+    is_editor: bool = True
     has_token: bool = False
     modified: float = 0.0
 
@@ -56,8 +57,9 @@ class Window:
     """The editor's window that the CLI should reach. `pid` is the editor's process; `folders` are
     the window's as CLIs know them, and `separator` stands between them in a list, empty for that of
     the platform; `port` 0 where there is no server; `since` is from when on a CLI could find it, in
-    seconds since the epoch, 0 for as long as the editor runs; `discovery_paths` are its files;
-    `peers` are the ports at the other end of its `connected` streams."""
+    seconds since the epoch, 0 for as long as the editor runs; `discovery_paths` are its files,
+    `unwritten` says why there is none, by the folder; `problem` says why there is no server, empty
+    where nobody knows; `peers` are the ports at the other end of its `connected` streams."""
 
     pid: int
     port: int
@@ -66,6 +68,7 @@ class Window:
     connected: int = 0
     since: float = 0.0
     problem: str = ""
+    unwritten: Mapping[str, str] = field(default_factory=dict)
     peers: frozenset[int] = frozenset()
     separator: str = ""
 
@@ -89,12 +92,13 @@ class Facts:
     `overriding` those that count more, the last one most. `discovery_folder` is where it looks,
     `files` are what stands there. `real` has paths with their links resolved. `logins` say which
     ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
-    `reaches_host` says whether a container's name for its host leads to this window. `surroundings`
+    `reaches_host` says whether a container's name for its host leads to this window.
+    `has_own_network` says that the process runs in another network than the editor. `surroundings`
     are what is special about where the editor lives. `is_connected` says whether the process holds
     one of the window's streams, None where the system does not tell. `wrapper` is the program that
     the user's settings start in place of the CLI's own, empty where they start that; `names_cli`
-    says whether their command names the CLI all the same, behind npx for example. `is_started`:
-    the CLI is the one of the settings."""
+    says whether their command names the CLI all the same, behind npx for example. `is_started`: the
+    CLI is the one of the settings."""
 
     cli: Cli
     platform: str
@@ -113,6 +117,7 @@ class Facts:
     logins: tuple[str, ...] = ()
     exists: frozenset[str] = frozenset()
     reaches_host: bool = False
+    has_own_network: bool = False
     surroundings: tuple[Surrounding, ...] = ()
     is_connected: bool | None = None
     wrapper: str = ""

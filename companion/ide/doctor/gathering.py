@@ -17,8 +17,9 @@ from .. import cli_settings, surroundings
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
 from ..path_maps import NO_MAPS, PathMaps
-from . import logins, lookup, processes
+from . import logins, lookup, processes, report
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
+from .report import Examination
 
 # CLIs that are examined at a time.
 MAX_CLIS = 8
@@ -27,6 +28,8 @@ MAX_FILES = 256
 MAX_BYTES = 1 << 16
 # Seconds for a port of this machine to answer, and for one of a container's host.
 PROBE, FAR_PROBE = 0.2, 1.0
+# How companions answer a request without token and session.
+REFUSALS = (b"400", b"401", b"403")
 # Where programs of npm may be though an editor that was started from a menu does not know it.
 PLACES = (
     "~/.nvm/versions/node/*/bin",
@@ -72,6 +75,11 @@ class Question:
 
 def platform() -> str:
     return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, LINUX)
+
+
+def examine(question: Question) -> tuple[Examination, ...]:
+    """The way of each CLI that `gather` finds."""
+    return tuple(map(report.examine, gather(question, processes.running())))
 
 
 def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
@@ -127,7 +135,8 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         _overriding(cli, environment, folder, home),
         _discovery_folder(cli, environment, home),
         processes=known,
-        exists=frozenset(filter(os.path.exists, lookup.CONTAINER_MARKS)),
+        exists=_container_marks(process),
+        has_own_network=process is not None and processes.has_own_network(process.pid),
     )
     files = _discovery_files(facts, cli.token(question.token) if question.token else "")
     facts = replace(facts, files=files, logins=_logins(facts))
@@ -145,6 +154,12 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         wrapper=_wrapper(question.command) if process is None else "",
         names_cli=process is not None or by_command(question.command) is not None,
     )
+
+
+def _container_marks(process: Process | None) -> frozenset[str]:
+    """Those that the CLI sees: it may run in a container, and the editor not."""
+    root = processes.root_of(process)
+    return frozenset(it for it in lookup.CONTAINER_MARKS if os.path.exists(root + it))
 
 
 def _is_connected(process: Process | None, window: Window) -> bool | None:
@@ -236,7 +251,11 @@ def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
         for entry in sorted(os.scandir(facts.discovery_folder), key=lambda each: each.name):
             match = pattern.fullmatch(entry.name)
             if match is not None and len(files) < MAX_FILES:
-                files.append(_discovery_file(entry, match.groupdict(), token))
+                file = _discovery_file(entry, match.groupdict(), token)
+                # This window's own server need not be asked.
+                is_own = file.points_to == facts.window.port
+                is_editor = file.answers and (is_own or _is_editor(file.points_to))
+                files.append(replace(file, is_editor=is_editor))
     return tuple(files)
 
 
@@ -273,8 +292,8 @@ def _discovery_file(
         bool(content),
         isinstance(info, dict) and bool(info.get("name")) and bool(info.get("displayName")),
         _answers("127.0.0.1", points_to, PROBE),
-        bool(token) and content.get("authToken") == token,
-        modified,
+        has_token=bool(token) and content.get("authToken") == token,
+        modified=modified,
     )
 
 
@@ -295,6 +314,20 @@ def _answers(host: str, port: int, seconds: float) -> bool:
     with suppress(OSError), socket.create_connection((host, port), seconds):
         return True
     return False
+
+
+def _is_editor(port: int) -> bool:
+    """Whether what listens there answers one who shows no token, and no session, as a companion
+    does. What hangs, or is something else, does not."""
+    address = ("127.0.0.1", port)
+    try:
+        with socket.create_connection(address, PROBE) as connection:
+            connection.settimeout(FAR_PROBE)
+            connection.sendall(b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+            answer = connection.recv(len(b"HTTP/1.1 401"))
+    except OSError:
+        return False
+    return answer[:5] == b"HTTP/" and answer[-3:] in REFUSALS
 
 
 def _logins(facts: Facts) -> tuple[str, ...]:

@@ -112,6 +112,19 @@ def _with_details(process: Process) -> Process:
     return replace(process, folder=folder, environment=environment)
 
 
+def has_own_network(pid: int) -> bool:
+    """Whether 127.0.0.1 is another machine for it, as in most containers and some sandboxes."""
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
+    return False
+
+
+def root_of(process: Process | None) -> str:
+    """What leads to the files as it sees them; empty where those are ours, or nobody tells."""
+    root = f"/proc/{process.pid}/root" if process is not None else ""
+    return root if os.path.isdir(root) else ""
+
+
 def ports_to(pid: int, port: int) -> frozenset[int] | None:
     """The ports at the process's own end of its connections to a port of this machine; None where
     the system does not tell."""

@@ -88,6 +88,17 @@ def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
     return group >= 0 and window.active_view_in_group(group) == view
 
 
+def group_without_diff(window: sublime.Window) -> int:
+    """Where something new covers no diff: the active group, else the first one that shows none.
+    Where all do, the active one."""
+    shown = set()
+    for right in diffs(window):
+        both = (right, partner(right))
+        shown |= {window.get_view_index(it)[0] for it in both if is_on_top(window, it)}
+    groups = [window.active_group(), *range(window.num_groups())]
+    return next((group for group in groups if group not in shown), groups[0])
+
+
 def path_of(view: sublime.View) -> str:
     """The path of a diff, as the CLI sent it; empty for what is none."""
     record: DiffRecord | None = read(view)
