@@ -115,6 +115,10 @@ class Mapped(WithoutServer):
         await super().begin()
         self.map(PathMap(self.temp, "/work"))
 
+    def here(self, rest: str) -> str:
+        """The editor's path of what the CLI has below /work."""
+        return self.temp + rest.replace("/", os.sep)
+
     def map(self, *maps: PathMap, **more: Any) -> None:
         settings = WindowSettings(path_maps=PathMaps(maps), **more)
         WindowSettingsChanged(1, settings).apply_to(self.workspace)
@@ -156,7 +160,7 @@ class Mapped(WithoutServer):
         for sent, rest in (("/work/a", "/a"), ("/work/x/../b//", "/x/../b//")):
             for text in ("mine\n", None):
                 await self.call(session, "openDiff", sent, newContent="theirs\n")
-                here = self.temp + rest
+                here = self.here(rest)
                 self.assertEqual(self.editor.diffs, {(7, session.id, here): "theirs\n"})
                 if text is None:
                     self.workspace.diffs.reject(session.id, here)
@@ -175,7 +179,7 @@ class Mapped(WithoutServer):
         session, reader = self.connect()
         self.map(PathMap(self.temp, "/work"), PathMap(self.temp, "/also"))
         await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
-        self.workspace.diffs.accept(session.id, self.temp + "/a", "mine\n")
+        self.workspace.diffs.accept(session.id, self.here("/a"), "mine\n")
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted")[0]["filePath"], "/also/a")
 
@@ -195,7 +199,7 @@ class Mapped(WithoutServer):
     async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        self.editor.refusal = f"{self.temp}/a is a folder."
+        self.editor.refusal = self.here("/a") + " is a folder."
         answer = await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
         self.assertEqual(answer["content"][0]["text"], "/work/a is a folder.")
 
@@ -213,13 +217,13 @@ class Mapped(WithoutServer):
         await self.call(session, "openDiff", "/work//a", newContent="theirs\n")
         (entry,) = self.workspace.saved(1.0).proposals
         self.assertEqual(asdict(entry)["sent_path"], "/work//a")
-        self.assertEqual(entry.path, self.temp + "//a")
+        self.assertEqual(entry.path, self.here("//a"))
 
     @in_loop
     async def test_a_diff_of_which_nobody_knows_what_was_sent_is_told_by_the_maps(self) -> None:
         await self.begin()
         session, reader = self.connect()
-        self.workspace.diffs.reject(session.id, self.temp + "/a")
+        self.workspace.diffs.reject(session.id, self.here("/a"))
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/work/a"}])
 
