@@ -47,6 +47,13 @@ print(sorted(name[len(prefix):] for name in sys.modules if name.startswith(prefi
 """
 
 
+# What starts a process: of a module, and of a loop.
+STARTERS = {
+    "subprocess": {"Popen", "call", "check_call", "check_output", "getoutput", "run"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "": {"subprocess_exec", "subprocess_shell"},
+}
+
 # Of a class; one that has more says in its docstring why it is beyond the twenty, or the 250 lines.
 MAX_METHODS, MAX_LINES = 20, 250
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -202,6 +209,19 @@ class Layout(unittest.TestCase):
                     if not caught or "'Exception'" in caught or "'BaseException'" in caught:
                         found[name] = found.get(name, 0) + 1
         self.assertEqual(found, BOUNDARIES)
+
+    def test_each_process_that_is_started_says_whether_it_has_a_window(self) -> None:
+        """Windows opens a console for it where nobody does."""
+        found = []
+        for name, tree in modules().items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+                    if node.func.attr in STARTERS.get(owner, STARTERS[""]):
+                        found.append(name)
+                        with self.subTest(f"{name}, line {node.lineno}"):
+                            self.assertIn("creationflags", [it.arg for it in node.keywords])
+        self.assertLessEqual({"agent/process", "base/console"}, set(found))
 
     def test_nothing_leans_on_assert_which_does_nothing_in_the_host(self) -> None:
         for name, tree in modules().items():

@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import AsyncIterator, Callable, Mapping, Sequence
 
-from ..base.console import NO_WINDOW
+from ..base.console import NO_WINDOW, end_tree
 
 # Bytes of one read; larger ones gain nothing.
 CHUNK = 1 << 16
@@ -129,11 +129,7 @@ class Process:
         """To the whole group, which may outlive its first process."""
         if sys.platform == "win32":
             if self.is_running:
-                subprocess.call(
-                    ["taskkill", "/PID", str(self.pid), "/T", "/F"],
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
+                end_tree(self.pid)
             return
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGTERM if terminate else signal.SIGKILL)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..agent.cli_home import INHERITED
-from ..base.console import NO_WINDOW
+from ..base.console import NO_WINDOW, end_tree
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0
@@ -149,11 +149,7 @@ def _kill(process: asyncio.SubprocessTransport) -> None:
     """The whole group, which may outlive its first process."""
     if sys.platform == "win32":
         if process.get_returncode() is None:
-            subprocess.call(
-                ["taskkill", "/PID", str(process.get_pid()), "/T", "/F"],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            end_tree(process.get_pid())
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.get_pid(), signal.SIGKILL)
