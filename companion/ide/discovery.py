@@ -130,7 +130,9 @@ def temp_folders() -> list[str]:
     """
     candidates = [node_tmpdir()]
     if sys.platform == "win32":
-        candidates += [os.environ.get("TMP") or "", os.environ.get("LOCALAPPDATA", "") + "\\Temp"]
+        local = os.environ.get("LOCALAPPDATA")
+        # Without the variable, it would be a folder that all users of the machine can read.
+        candidates += [os.environ.get("TMP") or "", local + "\\Temp" if local else ""]
     else:
         candidates += [_darwin_tmpdir(), SHARED_TMPDIR]
     distinct: dict[str, str] = {}

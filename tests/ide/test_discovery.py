@@ -91,6 +91,15 @@ class TheTempFolder(unittest.TestCase):
         self.assertEqual(self.tmpdir(TMPDIR="C:\\x", TMP="C:\\y", TEMP="C:\\z\\"), "C:\\z")
         self.assertEqual(self.tmpdir(TMPDIR="C:\\x", TMP="C:\\y"), "C:\\y")
 
+    def test_windows_without_a_folder_of_the_user_gets_none_that_all_can_read(self) -> None:
+        variables = {"TEMP": "own", "TMP": "other"}
+        with mock.patch.dict(os.environ, variables), mock.patch.object(os.path, "isdir", bool):
+            with mock.patch.object(sys, "platform", "win32"):
+                os.environ["LOCALAPPDATA"] = "local"
+                self.assertEqual(discovery.temp_folders(), ["own", "other", "local\\Temp"])
+                del os.environ["LOCALAPPDATA"]
+                self.assertEqual(discovery.temp_folders(), ["own", "other"])
+
 
 class WhatAFileSays(DiscoveryTestCase):
     def content(self, advertisement: Advertisement) -> Any:

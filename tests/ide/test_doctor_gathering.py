@@ -264,6 +264,19 @@ class Processes(unittest.TestCase):
         found = processes.clis(GEMINI_CLI, known)
         self.assertEqual([each.pid for each in found], [51])
 
+    def test_windows_is_asked_in_utf8_and_its_answer_is_read(self) -> None:
+        command = 'C:\\node\\node.exe "C:\\\u8a31\\@google\\gemini-cli\\bundle\\gemini.js"'
+        row = {"ProcessId": 7, "ParentProcessId": 5, "Name": "node.exe", "CommandLine": command}
+        idle = {"ProcessId": 0, "ParentProcessId": None, "Name": None, "CommandLine": None}
+        told = json.dumps([{**row, "Started": 1700000000}, idle], ensure_ascii=False)
+        with mock.patch.object(processes, "output", return_value=told) as output:
+            known = processes._from_powershell()
+        self.assertIn(
+            "[Console]::OutputEncoding = New-Object System.Text.UTF8", output.call_args[0][-1]
+        )
+        self.assertEqual(known[7], Process(7, 5, "node", command, 1700000000.0))
+        self.assertEqual([each.pid for each in processes.clis(GEMINI_CLI, known)], [7])
+
     def test_this_process_and_its_parent_are_listed(self) -> None:
         known = processes.running()
         self.assertIn(os.getpid(), known)

@@ -26,8 +26,11 @@ PROGRAM_WORDS = 6
 # CLIs that another program drives, and no user.
 DRIVEN = ("--acp", "--experimental-acp")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+# Without the first sentence it writes in the code page of the system's language, where a byte of a
+# Chinese or Japanese letter may be the backslash of JSON.
 WINDOWS_LIST = (
-    "Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
+    "[Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false;"
+    " Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
     "@{n='Started';e={([DateTimeOffset]$_.CreationDate).ToUnixTimeSeconds()}}"
     " | ConvertTo-Json -Compress"
 )
