@@ -103,7 +103,8 @@ class AuditLog:
 
     def _open(self) -> int:
         # A pipe that nobody reads is an error at once, and holds up no request.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         return os.open(self._path, flags, 0o600)
 
 

@@ -14,6 +14,8 @@ import stat
 from contextlib import contextmanager
 from typing import Iterator
 
+from ..base import file_replace
+
 # Windows has none of these, and no pipes with names among its files.
 SAFELY = (
     getattr(os, "O_NOFOLLOW", 0)
@@ -78,7 +80,10 @@ class Entry:
 
     def replace(self, other: Entry) -> None:
         """Become what `other` names, a name in the same folder."""
-        os.replace(other._name, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        if self._folder is None:
+            file_replace.replace(other._name, self._name)
+        else:
+            os.replace(other._name, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def remove(self) -> None:
         os.unlink(self._name, dir_fd=self._folder)

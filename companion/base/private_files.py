@@ -9,6 +9,8 @@ import stat
 import sys
 from contextlib import suppress
 
+from .file_replace import replace
+
 # The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
 UNFINISHED = ".unfinished-"
 UNFINISHED_NAME = re.compile(re.escape(UNFINISHED) + r"(\d+)-[0-9a-f]+")
@@ -47,7 +49,7 @@ def write(path: str, data: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        os.replace(unfinished, path)
+        replace(unfinished, path)
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from ..base import commented_json
+from ..base import commented_json, file_replace
 from ..base.commented_json import Broken
 from .clis import Cli
 
@@ -187,7 +187,7 @@ def _write(path: str, data: bytes, mode: int) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(unfinished, mode)
-        os.replace(unfinished, path)
+        file_replace.replace(unfinished, path)
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO, Callable, Iterable, Optional, Tuple
 
+from ..base import file_replace
 from ..base.background import in_thread
 from ..base.log import logger
 from .editor import EditorError
@@ -162,7 +163,7 @@ def _replace(path: str, data: bytes) -> None:
         with open(unfinished, "xb") as file:
             file.write(data)
         shutil.copymode(path, unfinished)
-        os.replace(unfinished, path)
+        file_replace.replace(unfinished, path)
     except OSError:
         with suppress(OSError):
             os.remove(unfinished)

@@ -22,6 +22,9 @@ from .loop import VirtualTime
 from .network import Endpoint
 from .world import World
 
+# The modules below the core that ask the system, too.
+BASE = ("companion.base.private_files", "companion.base.file_replace")
+
 
 class _Publication:
     """Stands in for the discovery files: how a CLI finds a server is tested elsewhere."""
@@ -87,7 +90,7 @@ class Harness:
         }
         patches: list[Any] = [mock.patch.object(discovery, "sweep", lambda pid, extra: [])]
         for name, module in list(sys.modules.items()):
-            if name.startswith("companion.ide.") or name == "companion.base.private_files":
+            if name.startswith("companion.ide.") or name in BASE:
                 for attribute, stand_in in stand_ins.items():
                     if hasattr(module, attribute):
                         new = stand_in(getattr(module, attribute))

@@ -1,0 +1,29 @@
+"""A file put into the place of another one, in one step."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# How often it is tried on Windows, and the seconds before the second time; twice as many before
+# each further one, in all 0.15.
+TRIES = 5
+PAUSE = 0.01
+
+
+def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
+    """Both lie in one folder. Raises OSError.
+
+    Windows replaces no file that another program has open, and virus scanners and indexers open
+    each new one for a moment. May block there for as long as all tries take.
+    """
+    for pause in (PAUSE * 2**number for number in range(TRIES - 1)):
+        try:
+            os.replace(unfinished, path)
+            return
+        except PermissionError:
+            if platform != "win32":
+                raise
+        time.sleep(pause)
+    os.replace(unfinished, path)

@@ -1,0 +1,77 @@
+"""A file in the place of another, also where that is open in another program for a moment."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.base import file_replace
+
+
+class Replace(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.old = self.write("old")
+        self.new = self.write("new")
+        self.pauses: list[float] = []
+        waiting = mock.patch.object(file_replace.time, "sleep", self.pauses.append)
+        waiting.start()
+        self.addCleanup(waiting.stop)
+
+    def write(self, text: str) -> str:
+        path = os.path.join(self.folder.name, text)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def replace(self, platform: str, refusals: int) -> None:
+        """While the system refuses the first tries."""
+        answers = [PermissionError(13, "Access is denied")] * refusals
+        replace = os.replace
+
+        def refused(*paths: str) -> None:
+            if answers:
+                raise answers.pop()
+            replace(*paths)
+
+        with mock.patch.object(file_replace.os, "replace", refused):
+            file_replace.replace(self.new, self.old, platform)
+
+    def content(self) -> str:
+        with open(self.old, encoding="ascii") as file:
+            return file.read()
+
+    def test_one_try_is_enough_where_nobody_has_it_open(self) -> None:
+        self.replace("win32", 0)
+        self.assertEqual((self.content(), self.pauses), ("new", []))
+        self.assertFalse(os.path.exists(self.new))
+
+    def test_windows_is_asked_again_until_a_virus_scanner_has_closed_it(self) -> None:
+        self.replace("win32", file_replace.TRIES - 1)
+        self.assertEqual(self.content(), "new")
+        self.assertEqual(len(self.pauses), file_replace.TRIES - 1)
+        self.assertLess(sum(self.pauses), 0.2)
+
+    def test_one_that_stays_open_is_told_of(self) -> None:
+        with self.assertRaises(PermissionError):
+            self.replace("win32", file_replace.TRIES)
+        self.assertEqual(self.content(), "old")
+
+    def test_elsewhere_what_is_forbidden_stays_so(self) -> None:
+        for platform in ("linux", "darwin"):
+            with self.subTest(platform), self.assertRaises(PermissionError):
+                self.replace(platform, 1)
+        self.assertEqual((self.content(), self.pauses), ("old", []))
+
+    def test_another_error_is_no_reason_to_wait(self) -> None:
+        os.remove(self.new)
+        with self.assertRaises(FileNotFoundError):
+            self.replace("win32", 0)
+        self.assertEqual(self.pauses, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
