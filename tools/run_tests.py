@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import IO, List, Set, Tuple
+from typing import IO, Dict, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
@@ -55,12 +56,13 @@ Part = Tuple[str, Tuple[str, ...]]
 
 class Run:
     """`failed` are the names of parts, `skipped` is what the parts said of tests. Each part may
-    take `limit` seconds."""
+    take `limit` seconds; `environment` is theirs, None for that of this process."""
 
-    def __init__(self, limit: float = LIMIT) -> None:
+    def __init__(self, limit: float = LIMIT, environment: Dict[str, str] | None = None) -> None:
         self.failed: List[str] = []
         self.skipped: List[str] = []
         self._limit = limit
+        self._environment = environment
         self._running: Set[subprocess.Popen[bytes]] = set()
         self._is_stopped = False
         # Held by whoever writes here or to the terminal.
@@ -84,7 +86,7 @@ class Run:
             with self._lock:
                 if self._is_stopped:
                     return
-                process = start(arguments, file)
+                process = start(arguments, file, self._environment)
                 self._running.add(process)
             problem = self._wait(process)
             file.seek(0)
@@ -114,11 +116,14 @@ class Run:
             process.wait()
 
 
-def start(arguments: Tuple[str, ...], output: IO[bytes]) -> subprocess.Popen[bytes]:
+def start(
+    arguments: Tuple[str, ...], output: IO[bytes], environment: Dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Python with the arguments, in a process group of its own where there are any."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=ROOT,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -136,16 +141,29 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
+def compiling(folder: str) -> Dict[str, str]:
+    """An environment in which Python compiles each module once. Where it is to write nothing beside
+    the sources, it writes into the folder: else each of the hundreds of processes that the tests
+    start would compile all that it imports."""
+    found = dict(os.environ)
+    if found.pop("PYTHONDONTWRITEBYTECODE", ""):
+        found.setdefault("PYTHONPYCACHEPREFIX", folder)
+    return found
+
+
 def run_all(lanes: Tuple[Tuple[Part, ...], ...], limit: float = LIMIT) -> int:
     """Run the lanes side by side; gives the status to exit with."""
     print("Running the tests of", ", ".join(name for lane in lanes for name, _ in lane), flush=True)
-    run = Run(limit)
+    folder = tempfile.mkdtemp()
+    run = Run(limit, compiling(folder))
     with ThreadPoolExecutor(len(lanes)) as pool:
         try:
             list(pool.map(run.lane, lanes))
         except KeyboardInterrupt:
             run.stop()
             raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
     if run.failed:
         print("FAILED: tests of", ", ".join(run.failed))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from tools import run_tests
 
@@ -43,6 +45,29 @@ class Ending(unittest.TestCase):
         status, lines = run(("one", "print('why'); raise SystemExit(3)"), ("two", ""))
         self.assertEqual((status, lines[-1]), (1, "FAILED: tests of one (status 3)"))
         self.assertIn("why", lines)
+
+
+class Compiling(unittest.TestCase):
+    def test_modules_are_compiled_once_for_all_parts_and_not_beside_their_sources(self) -> None:
+        with tempfile.TemporaryDirectory() as sources:
+            code = f"import sys; sys.path.insert(0, {sources!r}); import a; print(a.__cached__)"
+            code += "; import os; print(os.path.exists(a.__cached__), os.listdir(sys.path[0]))"
+            with open(os.path.join(sources, "a.py"), "w", encoding="utf-8"):
+                pass
+            with mock.patch.dict(os.environ, PYTHONDONTWRITEBYTECODE="1"):
+                os.environ.pop("PYTHONPYCACHEPREFIX", None)
+                _status, lines = run(("one", code), ("two", code))
+        self.assertEqual(lines.count("True ['a.py']"), 2, lines)
+        self.assertEqual(len({line for line in lines if line.endswith(".pyc")}), 1, lines)
+
+    def test_who_wants_them_beside_their_sources_or_elsewhere_gets_them_there(self) -> None:
+        for given in ({}, {"PYTHONPYCACHEPREFIX": "/x", "PYTHONDONTWRITEBYTECODE": "1"}):
+            with self.subTest(given), mock.patch.dict(os.environ, given):
+                for name in {"PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"} - set(given):
+                    os.environ.pop(name, None)
+                found = run_tests.compiling("/y")
+                self.assertEqual(found.get("PYTHONPYCACHEPREFIX"), given.get("PYTHONPYCACHEPREFIX"))
+                self.assertNotIn("PYTHONDONTWRITEBYTECODE", found)
 
 
 class Hanging(unittest.TestCase):
