@@ -482,6 +482,8 @@ class Editor:
         view.closed = True
         self.views.pop(view.id, None)
         self.closed_views[view.id] = view
+        # Each change of the window's settings would go on to all views that it ever had.
+        view.settings.unsubscribe()
         while len(self.closed_views) > _REMEMBERED:
             self.closed_views.popitem(last=False)
         if view.popup is not None:

@@ -39,6 +39,11 @@ class Settings:
         for parent in parents:
             parent._children.add(self)
 
+    def unsubscribe(self) -> None:
+        """Hear of no change in the parents any more; their values are found as before."""
+        for parent in self._parents:
+            parent._children.discard(self)
+
     def get(self, key: str, default: Any = None) -> Any:
         value = self._find(key)
         return default if value is _MISSING else copy_value(value)

@@ -64,6 +64,18 @@ class SettingsLayers(EngineTestCase):
         self.settle()
         self.assertEqual((heard, self.view.settings().get("tab_size")), ([1], 8))
 
+    def test_a_closed_view_answers_and_hears_of_the_preferences_no_more(self) -> None:
+        heard: list[int] = []
+        closed = self.view.settings()
+        closed.add_on_change("tag", lambda: heard.append(1))
+        self.view.set_scratch(True)
+        self.view.close()
+        self.settle()
+        heard.clear()
+        self.sublime.load_settings("Preferences.sublime-settings").set("tab_size", 8)
+        self.settle()
+        self.assertEqual((heard, closed.get("tab_size")), ([], 8))
+
     def test_one_name_is_one_object_and_users_values_win(self) -> None:
         self.write_package("Toy", {"Toy.sublime-settings": '{"a": 1, "b": 1, // no\n}'})
         self.write_package("User", {"Toy.sublime-settings": '{"b": 2}'})
