@@ -55,7 +55,7 @@ class InTheEditor(unittest.TestCase):
         pid = served.pid
         self.assertTrue(self.editor.do("choose_in_palette", STOP))
         until(lambda: not self.editor.do("api_runs"))
-        self.assertTrue(is_gone(pid))
+        until(lambda: is_gone(pid))
         self.assertTrue(self.closed(served.port))
         self.assertEqual(self.editor.do("api"), "")
         log = self.editor.do("log")
@@ -79,7 +79,7 @@ class InTheEditor(unittest.TestCase):
         pid = first.pid
         self.editor.do("reload_package")
         until(lambda: not self.editor.do("api_runs"))
-        self.assertTrue(is_gone(pid))
+        until(lambda: is_gone(pid))
         self.assertTrue(self.closed(first.port))
         second = self.serve()
         self.assertEqual(second.token, first.token)
@@ -87,15 +87,15 @@ class InTheEditor(unittest.TestCase):
     def test_an_editor_that_quits_leaves_no_cli(self) -> None:
         pid = self.serve().pid
         self.assertEqual(self.editor.leave(), 0)
-        self.assertTrue(is_gone(pid))
+        until(lambda: is_gone(pid))
 
     def test_an_editor_that_quits_in_the_middle_of_a_turn_leaves_no_command_of_it(self) -> None:
         served = Served(self.editor)
         command = self.run_command(served)
         pid = served.pid
         self.assertEqual(self.editor.leave(), 0)
-        self.assertTrue(is_gone(pid))
-        self.assertTrue(is_gone(command))
+        until(lambda: is_gone(pid))
+        until(lambda: is_gone(command))
 
     def run_command(self, served: Served) -> int:
         """The process of a command that the model wanted, and that goes on."""
