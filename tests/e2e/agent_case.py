@@ -20,6 +20,7 @@ import sys
 import tempfile
 import types
 import unittest
+from contextlib import suppress
 from typing import Any, Awaitable, Callable, Mapping, TypeVar
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -164,3 +165,10 @@ class AgentCase(unittest.TestCase):
     async def until_file(self, path: str) -> None:
         while not os.path.exists(path):
             await asyncio.sleep(0.01)
+
+    async def until_gone(self, pid: int) -> None:
+        """A process that was killed is there until somebody reaps it, who may be another one."""
+        with suppress(ProcessLookupError):
+            while True:
+                os.kill(pid, 0)
+                await asyncio.sleep(0.01)

@@ -107,8 +107,7 @@ class Cancelling(AgentCase):
         result = of(ToolResult, story)[0]
         self.assertEqual((result.success, story[-1].reason), (False, events.CANCELLED))
         self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(self.read("running")), 0)
+        await self.until_gone(int(self.read("running")))
 
     @on_loop
     async def test_an_edit_that_nobody_decides_on_is_rejected_in_time(self) -> None:
@@ -160,8 +159,7 @@ class Dying(AgentCase):
                 story = await self.tell("hello")
         self.assertEqual(story[-1].code, failure.STREAM_ERROR)
         self.assertIn("a bug", logged.output[0])
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        await self.until_gone(pid)
         self.model.will_play("go on", ["Here."])
         self.assertEqual(text(await self.tell("go on")), "Here.")
 
@@ -176,8 +174,7 @@ class Dying(AgentCase):
                 await agent.chat(self.workspace, "hello")
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         self.assertIn("did not answer", str(caught.exception))
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        await self.until_gone(pid)
         self.model.will_play("hello again", ["Here."])
         again = await agent.chat(self.workspace, "hello again")
         self.assertEqual(text(await self.rest(again)), "Here.")
@@ -199,8 +196,7 @@ class Dying(AgentCase):
         self.model.will_play("go on", ["Here."])
         again = await agent.chat(self.workspace, "go on")
         self.assertEqual(text(await self.rest(again)), "Here.")
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        await self.until_gone(pid)
 
     @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
@@ -224,8 +220,7 @@ class Dying(AgentCase):
         await agent.prepare()
         pid = agent.info().pid or 0
         await agent.stop()
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        await self.until_gone(pid)
 
     @on_loop
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
@@ -239,8 +234,7 @@ class Dying(AgentCase):
         await self.until_file(marker)
         await agent.stop()
         self.assertTrue(turn.is_over)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(self.read("running")), 0)
+        await self.until_gone(int(self.read("running")))
 
     @on_loop
     async def test_a_cli_that_cannot_start_says_why(self) -> None:

@@ -687,8 +687,7 @@ class Living(ApiCase):
             last = (await stream.rest())[-1]
             await stopping
         self.assertIn(last["type"], ("complete", "error"))
-        with self.assertRaises(ProcessLookupError):
-            os.kill(pid, 0)
+        await self.until_gone(pid)
         with self.assertRaises(ClientConnectionError):
             await self.get("/status", server=server)
 
