@@ -52,6 +52,11 @@ MACHINE = Machine("linux", "", {}, "x86_64")
 MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
+# Around what README.md says of a checkout.
+CHECKOUT = re.compile(r"(?ms)^<!-- checkout -->\n.*?^<!-- end of checkout -->\n\n?")
+ELSEWHERE = "\nThe pages that are named here stand in the repository of the package.\n"
+
+
 class NoCheckout(Exception):
     """Nobody knows what is committed: a sentence for the user."""
 
@@ -103,7 +108,7 @@ def _with(
     """`names` are the libraries that are carried, None for all; `redirected` the modules that ours
     import from there."""
     found = {**files, f"{FOLDER}/__init__.py": NOTE}
-    found["README.md"] = without_links(files["README.md"].decode("utf-8")).encode("utf-8")
+    found["README.md"] = readme(files["README.md"].decode("utf-8")).encode("utf-8")
     folders = (f"{FOLDER}.{SETS['3.8']}", f"{FOLDER}.{SETS['3.13']}")
     for path, modules in USERS.items():
         if modules[0] in redirected:
@@ -118,10 +123,13 @@ def _with(
     return found
 
 
-def without_links(text: str) -> str:
-    """A page without pictures and links to files that are in the repository only."""
+def readme(text: str) -> str:
+    """The page of the repository for those who have the package only: without what is said of a
+    checkout, and without pictures and links to files that are not in the package."""
+    text = CHECKOUT.sub("", text).rstrip("\n") + "\n"
     text = re.sub(r"(?m)^!\[[^]]*\]\((?!https?:)[^)]*\)\n\n?", "", text)
-    return re.sub(r"\[([^]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
+    text, count = re.subn(r"\[([^]]+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
+    return text + ELSEWHERE if count else text
 
 
 def _of(unpacked: Dict[str, bytes], wanted: Iterable[closure.Library]) -> Dict[str, bytes]:

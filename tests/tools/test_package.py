@@ -289,6 +289,14 @@ class Contents(Built):
         self.assertEqual(links, [])
         self.assertIn("## Settings", text)
 
+    def test_the_readme_names_no_make_target_but_to_install_from_a_checkout(self) -> None:
+        text = self.content(WHOLE)["README.md"].decode()
+        self.assertEqual(
+            re.findall(r"\bmake [a-z-]+(?= [A-Z]+=)|(?<=`)make [^`]*", text), ["make install"]
+        )
+        self.assertNotIn("<!--", text)
+        self.assertNotRegex(text, r"(?i)\bthe picture\b")
+
     def test_nothing_carried_is_compiled_or_a_test_or_without_its_license(self) -> None:
         for name, limit in ((WHOLE, None), (PLAIN, closure.WITH_JSONSCHEMA)):
             carried = [it for it in self.content(name) if it.startswith("carried/")]
@@ -576,8 +584,13 @@ class Readme(unittest.TestCase):
     def test_links_to_the_repository_become_words_and_pictures_go(self) -> None:
         text = "A [page](docs/a.md), [b](#b), [c](https://c.example/d).\n\n![D](docs/d.png)\n\nE\n"
         self.assertEqual(
-            package.without_links(text), "A page, [b](#b), [c](https://c.example/d).\n\nE\n"
+            package.readme(text),
+            "A page, [b](#b), [c](https://c.example/d).\n\nE\n" + package.ELSEWHERE,
         )
+
+    def test_what_is_said_of_a_checkout_goes(self) -> None:
+        part = "<!-- checkout -->\n## B\n\n    make b\n\n<!-- end of checkout -->\n"
+        self.assertEqual(package.readme(f"# A\n\n{part}\n## C\n\n{part}"), "# A\n\n## C\n")
 
 
 class Redirecting(unittest.TestCase):
