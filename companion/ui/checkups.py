@@ -58,6 +58,8 @@ class Checkups:
         # The windows that are being examined, and whether they are to be once more.
         self._asked: dict[int, bool] = {}
         self._looks = 0
+        # Whether the companion was seen to have ended by itself.
+        self._is_over = False
 
     def show(self, window: sublime.Window) -> None:
         """Open the window's sheet, or bring it to the front."""
@@ -94,6 +96,10 @@ class Checkups:
 
     def _ask(self, window: sublime.Window) -> None:
         """Not before the last answer has come, but then: a machine may be slow."""
+        if self._companion.problem and not self._is_over:
+            # What the companion was asked before it ended, nobody answers any more.
+            self._is_over = True
+            self._asked.clear()
         is_asked = self._asked.get(window.id()) is not None
         self._asked[window.id()] = is_asked
         if not is_asked:

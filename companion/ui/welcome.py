@@ -35,6 +35,8 @@ def html(found: tuple[Examination, ...]) -> str:
     if isinstance(settings, Failed):
         # Whatever stands in that file, the CLI stops at it.
         results["enabled"] = settings
+    if facts.window.problem:
+        results["connected"] = checks.by_id("served").look(facts)
     is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
     parts = [f"<h1>{NAME}</h1>", f"<p>{(CONNECTED if is_connected else TO_DO).format(name)}</p>"]
     for id, step in STEPS.items():

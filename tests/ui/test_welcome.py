@@ -324,17 +324,24 @@ class Doctor(Pages):
                 yield lambda: os.path.exists(path)
         self.assertFalse(os.path.exists(os.path.join(self.home, ".gemini")))
 
-    def test_a_companion_that_has_ended_is_told_of_with_its_reason(self) -> Steps:
+    def test_a_companion_that_ends_while_it_is_asked_is_told_of_with_its_reason(self) -> Steps:
         self.install()
         reason = "A library is missing: x."
         kind = type(self.running.companion)
-        with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch.object(
-            kind, "problem", reason
-        ):
-            yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
-            yield lambda: reason in self.page(self.running.doctor)
+        pages = {"doctor": self.running.doctor, "welcome": self.running.welcome}
+        with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}):
+            with mock.patch.object(kind, "post"):
+                for name in pages:
+                    self.window.run_command(f"gemini_companion_{name}")
+            with mock.patch.object(kind, "problem", reason):
+                for name, page in pages.items():
+                    self.window.run_command(f"gemini_companion_{name}")
+                    yield from self.until_on_page(page, reason)
         self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
         self.assertIn("Restart", self.links(self.running.doctor))
+
+    def until_on_page(self, page: Any, words: str) -> Steps:
+        yield lambda: words in self.page(page)
 
     def test_an_examination_that_fails_says_so(self) -> Steps:
         told: list[str] = []

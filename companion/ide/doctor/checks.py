@@ -133,9 +133,12 @@ def login(facts: Facts) -> Ok | Failed | None:
 def served(facts: Facts) -> Ok | Failed | None:
     if facts.window.port:
         return Ok(f"127.0.0.1, port {facts.window.port}")
-    return Failed(
-        facts.window.problem or "This window has no server.", "Start the companion anew.", RESTART
-    )
+    if facts.window.problem:
+        # It says itself what is to be done first.
+        return Failed(
+            facts.window.problem, "Start the companion anew once that is mended.", RESTART
+        )
+    return Failed("This window has no server.", "Start the companion anew.", RESTART)
 
 
 def folder_open(facts: Facts) -> Ok | Failed | None:
