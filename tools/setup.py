@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pathlib
 import platform
 import shutil
 import subprocess
@@ -124,7 +125,9 @@ def from_carried() -> Dict[str, str]:
     there."""
     if not os.path.exists(os.path.join(CARRIED, "stamp")):
         return {}
-    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": CARRIED, "PIP_CONFIG_FILE": os.devnull}
+    # As an address, for pip takes a blank for the end of a path.
+    links = pathlib.Path(CARRIED).as_uri()
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": links, "PIP_CONFIG_FILE": os.devnull}
 
 
 def set_up_node() -> None:
