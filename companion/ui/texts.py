@@ -11,6 +11,7 @@ import sublime
 
 from ..base.comparison import Comparison
 from . import queues
+from .review import lookup
 
 # Settings that would change a text on its way into a view.
 MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
@@ -130,7 +131,8 @@ def wrap_as_usual(view: sublime.View) -> None:
 
 
 def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
-    """Open a text as a new tab, to be saved wherever the user likes."""
+    """Open a text as a new tab, to be saved wherever the user likes; it covers no diff."""
+    window.focus_group(lookup.group_without_diff(window))
     view = window.new_file()
     view.set_name(os.path.basename(path))
     fill(view, text, path)

@@ -17,7 +17,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.doctor import checks, gathering
 from GeminiCompanion.companion.ide.doctor.facts import Process
-from GeminiCompanion.companion.ui import welcome
+from GeminiCompanion.companion.ui import texts, welcome
 from GeminiCompanion.companion.ui.review import lookup
 
 from ..fake_cli import FakeCli
@@ -194,6 +194,16 @@ class BesideDiffs(Pages):
             yield from self.until_accepted(cli, number + 1)
             for sheets in (self.running.doctor, self.running.welcome, self.running.shared_sheets):
                 sheets.stop()
+
+    def test_a_text_in_a_new_tab_covers_no_diff(self) -> Steps:
+        cli = yield from self.connect()
+        right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
+        tab = texts.open_tab(self.window, "/a/kept.txt", "a text\n")
+        self.assertEqual(self.window.active_view(), tab)
+        self.assertTrue(lookup.is_on_top(self.window, right))
+        self.assertTrue(plugin.GeminiCompanionAcceptDiffCommand(self.window).is_enabled())
+        right.close()
+        yield lambda: cli.received("ide/diffRejected")
 
     def until_accepted(self, cli: FakeCli, count: int) -> Steps:
         yield lambda: len(cli.received("ide/diffAccepted")) == count
