@@ -23,6 +23,9 @@ TITLE = "Gemini Companion"
 PATIENCE = 10.0
 # The texts come in the environment, so that nothing in them is taken for a command.
 TITLE_VARIABLE, TEXT_VARIABLE = "GEMINI_COMPANION_TITLE", "GEMINI_COMPANION_TEXT"
+# Windows, since version 1709, shows notices only under the name of a program that has one in the Start
+# menu for that. Windows PowerShell has it on each machine.
+SENDER = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
 # By Sublime's name of the platform; {title} and {text} are filled in.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "linux": ("notify-send", "--app-name=Sublime Text", "--", "{title}", "{text}"),
@@ -40,7 +43,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         f" [void]$t.Item(0).AppendChild($x.CreateTextNode($env:{TITLE_VARIABLE}));"
         f" [void]$t.Item(1).AppendChild($x.CreateTextNode($env:{TEXT_VARIABLE}));"
         " $n = New-Object Windows.UI.Notifications.ToastNotification $x;"
-        " $m::CreateToastNotifier('Sublime Text').Show($n)",
+        f" $m::CreateToastNotifier('{SENDER}').Show($n)",
     ),
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unittest
 from typing import Any, Generator
 from unittest import mock
@@ -151,6 +152,12 @@ class Notices(AdapterTestCase):
         self.assertEqual(linux[-1], "a'; rm -rf $(x) &lt;b&gt;")
         self.assertEqual(notices.command("osx", text)[-1], text)
         self.assertNotIn(text, " ".join(notices.command("windows", text)))
+
+    def test_windows_is_told_a_sender_that_it_knows(self) -> None:
+        script = notices.command("windows", "x")[-1]
+        found = re.findall(r"CreateToastNotifier\('([^']*)'\)", script)
+        self.assertEqual(found, [notices.SENDER])
+        self.assertTrue(notices.SENDER.endswith("\\v1.0\\powershell.exe"))
 
     def test_a_program_that_is_missing_costs_the_notice_only(self) -> None:
         self.notices.deactivated()
