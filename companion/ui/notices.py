@@ -23,8 +23,8 @@ TITLE = "Gemini Companion"
 PATIENCE = 10.0
 # The texts come in the environment, so that nothing in them is taken for a command.
 TITLE_VARIABLE, TEXT_VARIABLE = "GEMINI_COMPANION_TITLE", "GEMINI_COMPANION_TEXT"
-# Windows, since version 1709, shows notices only under the name of a program that has one in the Start
-# menu for that. Windows PowerShell has it on each machine.
+# Windows, since version 1709, shows notices only under the name of a program that has one in the
+# Start menu for that. Windows PowerShell has it on each machine.
 SENDER = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
 # By Sublime's name of the platform; {title} and {text} are filled in.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
