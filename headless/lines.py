@@ -30,9 +30,11 @@ class Lines:
     def _count(self, text: str, low: int, high: int, begin: int) -> None:
         """Count anew what stands in the blocks from `low` to before `high`, from `begin` on."""
         end = len(text) - sum(self._lengths[high:])
-        edges = range(begin, end, _BLOCK)
-        self._lengths[low:high] = [min(_BLOCK, end - edge) for edge in edges]
-        self._breaks[low:high] = [text.count("\n", edge, min(edge + _BLOCK, end)) for edge in edges]
+        whole, rest = divmod(end - begin, _BLOCK)
+        edges = range(begin, end - rest, _BLOCK)
+        self._lengths[low:high] = [_BLOCK] * whole + [rest] * bool(rest)
+        breaks = [text.count("\n", edge, edge + _BLOCK) for edge in edges]
+        self._breaks[low:high] = breaks + [text.count("\n", end - rest, end)] * bool(rest)
         self._sums = None
 
     def _summed(self) -> Tuple[List[int], List[int]]:

@@ -1,7 +1,8 @@
 """Runs inside an editor: how long hard proposals hold its thread, from openDiff to the decision.
 
 `python -m headless FOLDER --exec bench/inside/held.py -- REPORT`: writes REPORT, a JSON list of
-[what was proposed, seconds of the longest callback, seconds of the longest gap between ticks].
+[what was proposed, seconds of the longest callback, those of them with a processor, seconds of the
+longest gap between ticks].
 The CLI is a process of its own; what remains in the gaps is the package and the editor's own work.
 """
 
@@ -21,7 +22,7 @@ from headless import running
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from load import Ticker  # noqa: E402
+from load import Held, Ticker, watched  # noqa: E402
 
 MIB = 1024 * 1024
 LINE = "def add(a, b): return a + b  # one more line of an ordinary source file, this one\n"
@@ -50,35 +51,39 @@ CASES: List[Tuple[str, bytes, bytes]] = [
 
 def main(report: str) -> None:
     folder = sublime.active_window().folders()[0]
+    held = watched(running.current().queues.ui)
     rows = []
     for name, present, proposed in CASES:
         path, proposal = os.path.join(folder, "present.txt"), os.path.join(folder, "proposed.txt")
         for file, data in ((path, present), (proposal, proposed)):
             with open(file, "wb") as target:
                 target.write(data)
-        rows.append((name, *_measure(path, proposal)))
+        rows.append((name, *_measure(held, path, proposal)))
     with open(report, "w") as output:
         json.dump(rows, output)
 
 
-def _measure(path: str, proposal: str) -> Tuple[float, float]:
-    window, ui = sublime.active_window(), running.current().queues.ui
+def _measure(held: List[Held], path: str, proposal: str) -> Tuple[float, float, float]:
+    window = sublime.active_window()
     _wait(lambda: bool(plugin._host.environment(window)))
     environment = plugin._host.environment(window)
     port = environment["GEMINI_CLI_IDE_SERVER_PORT"]
     token = environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
-    ui.reset_statistics()
     ticker = Ticker()
-    with subprocess.Popen(
-        [sys.executable, CLIENT, port, token, path, proposal], stdout=subprocess.PIPE
-    ) as client:
+    held.clear()
+    _propose_and_accept(window, [port, token, path, proposal])
+    ticker.stop()
+    longest = max(held, key=lambda each: each.wall)
+    return longest.wall, longest.busy, ticker.longest
+
+
+def _propose_and_accept(window: sublime.Window, arguments: List[str]) -> None:
+    with subprocess.Popen([sys.executable, CLIENT, *arguments], stdout=subprocess.PIPE) as client:
         _expect(client, b"open\n")
         window.run_command("gemini_companion_accept_diff")
         _answer(window)
         _expect(client, b"decided\n")
     _wait(lambda: len(window.views()) == 0)
-    ticker.stop()
-    return ui.longest, ticker.longest
 
 
 def _answer(window: sublime.Window) -> None:
