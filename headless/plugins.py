@@ -66,11 +66,12 @@ class Plugins:
 
     def load(self, package: Package) -> None:
         self._seen[package.name] = package.plugin_stamps()
-        importlib.invalidate_caches()
-        # The modules of an archive that was replaced stand elsewhere in it.
+        # The modules of an archive that was replaced stand elsewhere in it. Forgotten first, it is
+        # not read anew on this thread.
         for cache in (sys.path_importer_cache, getattr(zipimport, "_zip_directory_cache", {})):
             for place in [place for place in cache if place.startswith(package.archive or "\0")]:
                 del cache[place]
+        importlib.invalidate_caches()
         for name in package.plugin_names():
             self._load_module(package, "%s.%s" % (package.name, name))
 

@@ -71,7 +71,7 @@ def main(repository: str, libraries: str, report: str) -> None:
     editor.queues.ui.reset_statistics()
     held = watched(editor.queues.ui, ticker.tick)
     began = time.perf_counter()
-    editor.queues.ui.post(lambda: editor.plugins.load(package))
+    editor.queues.ui.post(editor.plugins.follow)
     published = _published() - began
     time.sleep(CALM)
     ticker.stop()
