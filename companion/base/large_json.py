@@ -28,11 +28,9 @@ MAX_REST = 256 * 1024
 # Bytes of an escaped surrogate pair.
 LONGEST_ESCAPE = 12
 
-# As much of a string as holds whole escapes only; half a surrogate pair is none.
-_WHOLE_ESCAPES = re.compile(
-    rb'(?:[^"\\]+|\\[^u]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}'
-    rb"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*",
-    re.DOTALL,
+# At the end of what has come, as much of an escape as is not whole. Half a surrogate pair is none.
+_HALF_ESCAPE = re.compile(
+    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z"
 )
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -58,8 +56,11 @@ class _LongString:
 
     def add(self, data: bytes, is_last: bool = False) -> None:
         """Raises ValueError."""
+        text = _decode('"' + self._utf8.decode(data, is_last) + '"')
+        if b"\\u" in data:
+            # Raises it where there is half a surrogate pair.
+            text.encode("utf-8")
         if self.limit is None or self._length <= self.limit:
-            text = _decode('"' + self._utf8.decode(data, is_last) + '"')
             self._parts.append(text)
             self._length += len(text)
 
@@ -111,14 +112,17 @@ class LargeJson:
     def feed(self, data: bytes) -> None:
         """Of at most about PIECE bytes. Raises TooManyValues, too."""
         data, self._half_escape = self._half_escape + data, b""
+        plain = _without_pairs(data)
         at = 0
         try:
             while at < len(data):
-                at = self._string(data, at) if self._in_string else self._between(data, at)
+                at = self._string(data, plain, at) if self._in_string else self._between(data, at)
                 if len(self._rest) > MAX_REST:
                     raise TooManyValues
-        except UnicodeDecodeError as error:
-            raise RpcError(PARSE_ERROR, f"Expected UTF-8; {error.reason}.") from None
+        except (UnicodeDecodeError, UnicodeEncodeError) as error:
+            raise RpcError(
+                PARSE_ERROR, f"Expected valid Unicode text in UTF-8; {error.reason}."
+            ) from None
         except ValueError as error:
             raise RpcError(PARSE_ERROR, f"Expected JSON; {error}.") from None
 
@@ -139,15 +143,16 @@ class LargeJson:
         self._in_string = quote >= 0
         return end
 
-    def _string(self, data: bytes, at: int) -> int:
-        match = _WHOLE_ESCAPES.match(data, at)
-        end = match.end() if match else at
-        self._add(data[at:end])
-        if data[end : end + 1] == b'"':
+    def _string(self, data: bytes, plain: bytes, at: int) -> int:
+        """`plain` is `data` as `_without_pairs` gives it."""
+        quote = plain.find(b'"', at)
+        if quote >= 0:
+            self._add(data[at:quote])
             self._end_string()
-            return end + 1
-        if len(data) - end >= LONGEST_ESCAPE:
-            raise ValueError("an escape in a string is none, or half of a surrogate pair")
+            return quote + 1
+        half = _HALF_ESCAPE.search(plain, max(at, len(data) - LONGEST_ESCAPE))
+        end = half.start() if half else len(data)
+        self._add(data[at:end])
         self._half_escape = data[end:]
         return len(data)
 
@@ -178,6 +183,14 @@ class LargeJson:
         if isinstance(value, list):
             return [self._with_texts(member) for member in value]
         return value
+
+
+def _without_pairs(data: bytes) -> bytes:
+    """JSON as long, in which a backslash begins an escape and a quotation mark a string, or ends
+    it. By calls that need no memory but this: a regular expression holds on to each escape."""
+    if b"\\" not in data:
+        return data
+    return data.replace(b"\\\\", b"  ").replace(b'\\"', b"  ")
 
 
 def pieces(value: Any) -> Iterator[bytes]:

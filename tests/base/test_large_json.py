@@ -29,6 +29,18 @@ VALUES = st.recursive(
     max_leaves=10,
 )
 KEPT = 2 * LONG
+# As they may stand in a string, escaped or not.
+ESCAPES = [
+    rb"\"",
+    rb"\\",
+    rb"\/",
+    rb"\n",
+    rb"\u0041",
+    rb"\uD83D\ude00",
+    rb"u",
+    rb"d83d",
+    b"\xc3\xa9",
+]
 
 
 def read(body: bytes, size: int, limit: int | None = None) -> Any:
@@ -49,6 +61,24 @@ class Reading(unittest.TestCase):
         body = json.dumps(value, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
         with mock.patch.object(large_json, "LONG", long):
             self.assertEqual(read(body, size), value)
+
+    @given(
+        st.lists(st.lists(st.sampled_from(ESCAPES), max_size=30), max_size=4),
+        st.integers(1, 40),
+        st.integers(0, 10),
+    )
+    def test_escapes_side_by_side_are_read_wherever_they_are_cut(
+        self, texts: list[list[bytes]], size: int, long: int
+    ) -> None:
+        body = b'["' + b'", "'.join(map(b"".join, texts)) + b'"]'
+        with mock.patch.object(large_json, "LONG", long):
+            self.assertEqual(read(body, size), json.loads(body))
+
+    def test_an_escape_that_is_none_is_refused_beyond_the_limit_of_a_truncated_string(self) -> None:
+        for escape in (b"\\x", b"\\ud83d", b"\\u00g0"):
+            body = b'"' + 3 * KEPT * b"x" + escape + 3 * KEPT * b"x" + b'"'
+            with self.subTest(escape=escape), self.assertRaises(RpcError):
+                read(body, 1000, limit=KEPT)
 
     def test_a_long_string_may_be_a_name(self) -> None:
         value = {"x" * 5000: ["y" * 5000, {"z": "z" * 5000}]}
