@@ -29,9 +29,7 @@ MAX_REST = 256 * 1024
 LONGEST_ESCAPE = 12
 
 # At the end of what has come, as much of an escape as is not whole. Half a surrogate pair is none.
-_HALF_ESCAPE = re.compile(
-    rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z"
-)
+_HALF_ESCAPE = re.compile(rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
