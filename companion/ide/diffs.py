@@ -11,7 +11,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
-from .decisions import DECIDED, OPEN, Book
+from .decisions import DECIDED, OPEN, TOLD, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
@@ -69,13 +69,14 @@ class Diffs(Desk):
             task.cancel()
 
     def local_path(self, path: str) -> str:
-        # What a CLI named before counts, whatever the maps became since.
-        known = (entry.path for _, entry in self._book if entry.sent_path == path)
-        return next(known, "") or self.path_maps.to_local(path)
+        # The name of what waits counts, whatever the maps became since; of what was told, they do.
+        waiting = (entry for _, entry in self._book if entry.state != TOLD)
+        named = (entry.path for entry in waiting if (entry.sent_path or entry.path) == path)
+        return next(named, "") or self.path_maps.to_local(path)
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         sent_path, path = path, self.local_path(path)
-        self._check(session, path)
+        self._check(session, path, sent_path)
         self._delivery.supersede(session, path)
         if not self.offers_diffs and not self._book.of(OPEN, path=path):
             # The CLI learnt of the tools before they were withdrawn, and asks in its terminal, too;
@@ -96,10 +97,14 @@ class Diffs(Desk):
             client=self._sessions.label(session),
             opened_at=self._book[number].opened_at,
         )
-        await self.in_turn(session.id, partial(self._open, session, number, proposal))
+        try:
+            await self.in_turn(session.id, partial(self._open, session, number, proposal))
+        except EditorError as error:
+            # Its sentence goes to the CLI and may name the file.
+            raise EditorError(str(error).replace(path, sent_path)) from error
 
-    def _check(self, session: Session, path: str) -> None:
-        if len(path) > MAX_PATH:
+    def _check(self, session: Session, path: str, sent_path: str) -> None:
+        if max(len(path), len(sent_path)) > MAX_PATH:
             raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
         all_open = self._book.of(OPEN)
         if len(all_open) < MAX_OPEN_DIFFS:
@@ -116,16 +121,12 @@ class Diffs(Desk):
         live, make way for it."""
         self._delivery.supersede(session, proposal.path)
         older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
-        sent_path = self.path_maps.to_remote(proposal.path)
         try:
             await self._editor.open_diff(self._window_id, proposal)
-        except (EditorError, asyncio.CancelledError) as error:
+        except (EditorError, asyncio.CancelledError):
             # Where there was an older one, it is open still.
             if self._book.is_open(number):
                 self._book.forget(number)
-            if isinstance(error, EditorError):
-                # Its sentence goes to the CLI and may name the file.
-                raise EditorError(str(error).replace(proposal.path, sent_path)) from error
             raise
         if all(map(self._book.is_open, older)):
             for it in older:

@@ -5,7 +5,9 @@ Each side writes paths as its own prefixes are written: with slashes, or as Wind
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
 from dataclasses import dataclass
 from typing import Iterable, Sequence
 
@@ -32,11 +34,12 @@ class PathMaps:
 
     def to_remote(self, path: str) -> str:
         """`path` is absolute, one of the editor's."""
-        return _moved(path, [(each.local, each.remote) for each in self.maps])
+        return _moved(path, [(each.local, each.remote) for each in self.maps], path)
 
     def to_local(self, path: str) -> str:
-        """`path` is absolute, one of a CLI's."""
-        return _moved(path, [(each.remote, each.local) for each in self.maps])
+        """`path` is absolute, one of a CLI's. Where `..` in it leads out of a folder, it is not in
+        that one."""
+        return _moved(_direct(path), [(each.remote, each.local) for each in self.maps], path)
 
     @property
     def is_remote_windows(self) -> bool:
@@ -69,10 +72,16 @@ def is_of_windows(path: str) -> bool:
     return not path.startswith("/")
 
 
-def _moved(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+def _direct(path: str) -> str:
+    """Without `..`, which CLIs resolve by the text alone, whatever links there are."""
+    paths = ntpath if is_of_windows(path) else posixpath
+    return paths.normpath(path) if ".." in path else path
+
+
+def _moved(path: str, pairs: Sequence[tuple[str, str]], otherwise: str) -> str:
     found = [pair for pair in pairs if _is_in(path, pair[0])]
     if not found:
-        return path
+        return otherwise
     source, target = max(found, key=lambda pair: len(_stem(pair[0])))
     rest = path[len(_stem(source)) :]
     if is_of_windows(source) != is_of_windows(target):

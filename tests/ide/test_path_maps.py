@@ -13,7 +13,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import mcp, path_maps
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
-from GeminiCompanion.companion.ide.decisions import OPEN
+from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
+from GeminiCompanion.companion.ide.diffs import MAX_PATH
 from GeminiCompanion.companion.ide.discovery import Advertisement, places
 from GeminiCompanion.companion.ide.doctor import lookup
 from GeminiCompanion.companion.ide.doctor.facts import WINDOWS, Facts, Window
@@ -41,7 +42,6 @@ class Maps(unittest.TestCase):
             (WSL, UBUNTU + "\\home\\me", "/home/me"),
             (CONTAINER, "/home/me/p", "/work"),
             (CONTAINER, "/home/me/p/a\\b", "/work/a\\b"),
-            (CONTAINER, "/home/me/p/../q", "/work/../q"),
         ):
             with self.subTest(local=local):
                 self.assertEqual(maps.to_remote(local), remote)
@@ -53,6 +53,17 @@ class Maps(unittest.TestCase):
         self.assertEqual(CONTAINER.to_remote("/home/me/p/deeper/a"), "/work/deeper/a")
         self.assertEqual(WSL.to_local("/mnt/c/a"), "C:\\a")
         self.assertEqual(WSL.to_local("/mnt/cd"), UBUNTU + "\\mnt\\cd")
+
+    def test_a_path_that_leads_out_of_a_folder_is_not_in_it(self) -> None:
+        for maps, remote, local in (
+            (CONTAINER, "/work/../etc/passwd", "/work/../etc/passwd"),
+            (CONTAINER, "/work/../../work/a", "/home/me/p/a"),
+            (CONTAINER, "/work/deep/../../deep/a", "/home/me/p/deep/a"),
+            (CONTAINER, "/work/a..b", "/home/me/p/a..b"),
+            (WSL, "/mnt/c/../d/a", UBUNTU + "\\mnt\\d\\a"),
+            (PathMaps((PathMap("/mnt/c", "C:\\w"),)), "C:\\w\\..\\a", "C:\\w\\..\\a"),
+        ):
+            self.assertEqual(maps.to_local(remote), local)
 
     def test_a_path_that_none_has_stays_as_it_is(self) -> None:
         for path in ("/home/me/project", "/home/me", "/", "C:\\p"):
@@ -157,7 +168,7 @@ class Mapped(WithoutServer):
     async def test_the_editor_has_its_own_path_and_the_cli_gets_back_what_it_sent(self) -> None:
         await self.begin()
         session, reader = self.connect()
-        for sent, rest in (("/work/a", "/a"), ("/work/x/../b//", "/x/../b//")):
+        for sent, rest in (("/work/a", "/a"), ("/work/x/../b//", "/b")):
             for text in ("mine\n", None):
                 await self.call(session, "openDiff", sent, newContent="theirs\n")
                 here = self.here(rest)
@@ -196,12 +207,49 @@ class Mapped(WithoutServer):
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
     @in_loop
+    async def test_a_diff_of_before_the_first_map_is_closed_by_the_path_that_opened_it(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.map()
+        here = self.here("/a")
+        await self.call(session, "openDiff", here, newContent="theirs\n")
+        self.map(PathMap("/there", self.temp))
+        closed = await self.call(session, "closeDiff", here, suppressNotification=True)
+        self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
+        self.assertEqual(self.workspace.book.of(OPEN), [])
+
+    @in_loop
+    async def test_a_corrected_map_counts_for_the_next_proposal_of_a_file(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.map(PathMap(self.here("/wrong"), "/work"))
+        await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        self.workspace.diffs.accept(session.id, self.here("/wrong/a"), "theirs\n")
+        self.editor.diffs.clear()
+        await self.clock.advance(0)
+        self.assertEqual(len(self.workspace.book.of(TOLD)), 1)
+        self.map(PathMap(self.temp, "/work"))
+        await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        self.assertEqual(list(self.editor.diffs), [(7, session.id, self.here("/a"))])
+
+    @in_loop
+    async def test_a_path_that_is_long_by_its_detours_is_refused(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        path = "/work" + "/x/.." * MAX_PATH
+        answer = await self.call(session, "openDiff", path, newContent="theirs\n")
+        self.assertIn(str(MAX_PATH), answer["content"][0]["text"])
+
+    @in_loop
     async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
         await self.begin()
         session, _ = self.connect()
+        self.map(PathMap(self.temp, "/work"), PathMap(self.temp, "/also"))
         self.editor.refusal = self.here("/a") + " is a folder."
-        answer = await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
-        self.assertEqual(answer["content"][0]["text"], "/work/a is a folder.")
+        answer = await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
+        self.assertEqual(answer["content"][0]["text"], "/also/a is a folder.")
 
     @in_loop
     async def test_a_relative_path_is_refused_as_ever(self) -> None:
