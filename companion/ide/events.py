@@ -254,6 +254,7 @@ class ExaminationAsked(Event):
             dict(publication.unwritten) if publication is not None else {},
             frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
             told.path_maps.separator,
+            told.path_maps.unmapped(told.folders),
         )
         return Question(
             self.cli,

@@ -54,10 +54,15 @@ class PathMaps:
     def remote_folders(self, folders: Iterable[str]) -> tuple[str, ...]:
         """The editor's folders as the CLIs know them, without those that no CLI could: they are
         written as on the other system."""
-        moved = tuple(map(self.to_remote, folders))
-        if not self.maps:
-            return moved
-        return tuple(each for each in moved if is_of_windows(each) == self.is_remote_windows)
+        return tuple(self.to_remote(each) for each in folders if not self._is_foreign(each))
+
+    def unmapped(self, folders: Iterable[str]) -> tuple[str, ...]:
+        """Those that `remote_folders` leaves out."""
+        return tuple(filter(self._is_foreign, folders))
+
+    def _is_foreign(self, path: str) -> bool:
+        is_windows = is_of_windows(self.to_remote(path))
+        return bool(self.maps) and is_windows != self.is_remote_windows
 
 
 NO_MAPS = PathMaps()

@@ -20,7 +20,7 @@ from ..ide.doctor.gathering import Question
 from ..ide.doctor.report import Examination, shortened
 from ..ide.events import ExaminationAsked
 from ..ide.service import Companion
-from . import page, queues, settings
+from . import page, queues, settings, sharing
 
 # Looks of the windows (one a second) between examinations of a sheet that is in sight.
 LOOKS = 3
@@ -135,8 +135,10 @@ def examine(
     if companion.problem:
         # Nobody would answer.
         folders, extra = tuple(window.folders()), settings.of(window).extra_discovery_folder
-        ended = Window(os.getppid(), 0, folders, problem=companion.problem)
-        question = Question(cli, ended, command, environment, home)
+        maps = sharing.path_maps(window)
+        ended = Window(os.getppid(), 0, maps.remote_folders(folders), problem=companion.problem)
+        ended = replace(ended, separator=maps.separator)
+        question = Question(cli, ended, command, environment, home, path_maps=maps)
         _examine_alone(replace(question, local_folders=folders, extra_folder=extra), reply)
     else:
         companion.post(ExaminationAsked(window.id(), cli, command, environment, home, reply))

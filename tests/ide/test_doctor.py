@@ -144,6 +144,8 @@ class Way(unittest.TestCase):
 
     def test_a_folder_that_no_variable_can_hold(self) -> None:
         self.assertFails("folder", "", "colon", window=replace(OURS, folders=("/a:b",)))
+        unknown = replace(OURS, folders=(), unmapped=("E:\\a",))
+        self.assertFails("folder", "", "what CLIs call E:\\a.", window=unknown)
         self.assertIsInstance(
             checks.folder_open(facts(window=replace(OURS, folders=("C:\\a",)), platform="windows")),
             checks.Ok,

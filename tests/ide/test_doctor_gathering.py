@@ -18,6 +18,7 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN
 from GeminiCompanion.companion.ide.doctor import gathering, processes
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Process, Window
 from GeminiCompanion.companion.ide.doctor.gathering import Question
+from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
 
 class Gathering(unittest.TestCase):
@@ -190,6 +191,10 @@ class Gathering(unittest.TestCase):
         self.assertEqual(facts.overriding[0].path, mine)
         self.assertIn("an API key", facts.logins[0])
         self.assertNotIn("hush", repr(facts))
+        window = replace(self.window, folders=("/work",))
+        maps = PathMaps((PathMap(project, "/work"),))
+        facts = self.gather(replace(self.question, window=window, path_maps=maps))
+        self.assertEqual((facts.folder, facts.overriding[0].path), ("/work", mine))
 
     def test_the_variables_of_the_editor_are_not_those_of_a_terminal(self) -> None:
         environment = {**self.environment, "GEMINI_CLI_IDE_SERVER_PORT": "1"}

@@ -350,6 +350,20 @@ class Doctor(Pages):
         self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
         self.assertIn("Restart", self.links(self.running.doctor))
 
+    def map_paths(self, remote: str, *folders: str) -> None:
+        """Give the home that path for CLIs, in a window with these folders."""
+        self.addCleanup(self.window.set_project_data, self.window.project_data())
+        ours = {"path_maps": [{"local": self.home, "remote": remote}]}
+        data = {"folders": [{"path": it} for it in folders], "settings": {"GeminiCompanion": ours}}
+        self.window.set_project_data(data)
+
+    def test_a_companion_that_has_ended_is_told_of_by_the_paths_of_the_cli(self) -> Steps:
+        self.install()
+        self.map_paths("/there", self.home)
+        with mock.patch.object(type(self.running.companion), "problem", "It ended."):
+            self.window.run_command("gemini_companion_doctor")
+            yield from self.until_on_page(self.running.doctor, "if you start it in /there")
+
     def until_on_page(self, page: Any, words: str) -> Steps:
         yield lambda: words in self.page(page)
 
@@ -370,6 +384,12 @@ class Doctor(Pages):
         before = self.window.project_data()
         self.addCleanup(self.window.set_project_data, before)
         arguments = {"action": "add_folder", "argument": self.home}
+        self.window.run_command("gemini_companion_remedy", arguments)
+        yield lambda: self.home in self.window.folders()
+
+    def test_a_folder_that_the_cli_names_is_added_by_the_editors_name(self) -> Steps:
+        self.map_paths("/there")
+        arguments = {"action": "add_folder", "argument": "/there"}
         self.window.run_command("gemini_companion_remedy", arguments)
         yield lambda: self.home in self.window.folders()
 

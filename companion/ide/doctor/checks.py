@@ -143,6 +143,11 @@ def served(facts: Facts) -> Ok | Failed | None:
 
 def folder_open(facts: Facts) -> Ok | Failed | None:
     separator = facts.separator
+    if facts.window.unmapped and not facts.window.folders:
+        return Failed(
+            f'"path_maps" does not say what CLIs call {facts.window.unmapped[0]}.',
+            "Add that folder to the setting, or open one that it names.",
+        )
     if not facts.window.folders:
         return Failed("This window has no folder.", "Open the folder of your project.", ADD_FOLDER)
     named = [folder for folder in facts.window.folders if separator in folder]

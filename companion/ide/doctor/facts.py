@@ -56,10 +56,11 @@ class DiscoveryFile:
 class Window:
     """The editor's window that the CLI should reach. `pid` is the editor's process; `folders` are
     the window's as CLIs know them, and `separator` stands between them in a list, empty for that of
-    the platform; `port` 0 where there is no server; `since` is from when on a CLI could find it, in
-    seconds since the epoch, 0 for as long as the editor runs; `discovery_paths` are its files,
-    `unwritten` says why there is none, by the folder; `problem` says why there is no server, empty
-    where nobody knows; `peers` are the ports at the other end of its `connected` streams."""
+    the platform; `unmapped` are the editor's folders that no CLI could know; `port` 0 where there
+    is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0 for as
+    long as the editor runs; `discovery_paths` are its files, `unwritten` says why there is none, by
+    the folder; `problem` says why there is no server, empty where nobody knows; `peers` are the
+    ports at the other end of its `connected` streams."""
 
     pid: int
     port: int
@@ -71,6 +72,7 @@ class Window:
     unwritten: Mapping[str, str] = field(default_factory=dict)
     peers: frozenset[int] = frozenset()
     separator: str = ""
+    unmapped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         environment,
         folder,
         cli_settings.read(cli_settings.path_of(cli, environment, home)),
-        _overriding(cli, environment, folder, home),
+        _overriding(cli, environment, question.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
         processes=known,
         exists=_container_marks(process),

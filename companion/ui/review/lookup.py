@@ -100,6 +100,6 @@ def group_without_diff(window: sublime.Window) -> int:
 
 
 def path_of(view: sublime.View) -> str:
-    """The path of a diff, as the CLI sent it; empty for what is none."""
+    """The path of a diff in the editor; empty for what is none."""
     record: DiffRecord | None = read(view)
     return record.path if record is not None else ""

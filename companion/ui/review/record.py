@@ -13,7 +13,7 @@ from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
 import sublime
 
-# Public, for key bindings: the stamp, and the path as the CLI sent it.
+# Public, for key bindings: the stamp, and the editor's path of the file.
 STAMP = "gemini_companion_diff"
 PATH = "gemini_companion_diff_path"
 # Private: the record on the right view, and that on the left one.
