@@ -123,8 +123,8 @@ def _wsl_outside(place: Place) -> Surrounding | None:
         name,
         f"{name}, whose temp folder is not that of Windows: a CLI there does not see the discovery"
         " file.",
-        'Set "extra_discovery_folder" to the temp folder of that Linux, such as'
-        f" {_share(inside[0])}\\tmp. {GUIDE}",
+        f'Set "extra_discovery_folder" to a folder below {_share(inside[0])} that only you can'
+        f" enter, and TMPDIR of the CLI to the same one. {GUIDE}",
     )
 
 

@@ -111,7 +111,7 @@ class Windows(unittest.TestCase):
             return only.remedy
 
         self.assertIn('"path_maps"', found("", NO_MAPS))
-        self.assertIn(UBUNTU + "\\tmp", found("", WSL))
+        self.assertIn(f"below {UBUNTU} ", found("", WSL))
         self.assertEqual(found(UBUNTU + "\\tmp", WSL), "")
 
     def test_the_doctor_takes_the_list_of_folders_apart_as_that_cli_does(self) -> None:
