@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import glob
 import io
 import json
@@ -26,8 +27,11 @@ NUMBER = r"\d+(?:\.\d+)?"
 TOP_PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 # How notes were cited that are in no repository.
 FOREIGN = r"contract B?\d|\bB\d\.\d+|contract\.md|(?<!docs/)\b(?:sublime|protocol)\.md"
+# One of these is in each of them, whatever line it goes on in.
+FOREIGN_WORDS = r"\bcontract\b|\bB\d|\b(?:sublime|protocol)\.md"
 
 
+@functools.lru_cache(maxsize=None)
 def read(*parts: str) -> str:
     with open(os.path.join(ROOT, *parts), encoding="utf-8") as file:
         return file.read()
@@ -80,10 +84,11 @@ def sources(*folders: str) -> list[str]:
     return [os.path.relpath(os.path.join(ROOT, path), ROOT) for path in found]
 
 
-def remarks(text: str) -> str:
+@functools.lru_cache(maxsize=None)
+def remarks(path: str) -> str:
     """The comments and docstrings of a Python file, as running text."""
     found = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in tokenize.generate_tokens(io.StringIO(read(path)).readline):
         if token.type == tokenize.COMMENT:
             found.append(token.string.lstrip("# "))
         elif token.type == tokenize.STRING and token.string.endswith('"""'):
@@ -104,7 +109,7 @@ class Citations(unittest.TestCase):
     def test_comments_cite_documents_and_items_that_are_there(self) -> None:
         known = {page: items(page) for page in NUMBERED}
         for path in sources("companion", "headless", "tests", "bench", "tools"):
-            for place, numbers in self._cited(remarks(read(path))):
+            for place, numbers in self._cited(remarks(path) if "docs/" in read(path) else ""):
                 with self.subTest(f"{path} cites {place} {numbers}"):
                     self.assertTrue(glob.glob(os.path.join(ROOT, place + "*")))
                     for number in re.findall(NUMBER, numbers):
@@ -126,9 +131,9 @@ class Citations(unittest.TestCase):
 
     def test_nothing_cites_a_document_that_is_not_ours(self) -> None:
         for path in sources("companion", "headless", "tests", "bench", "tools"):
-            with self.subTest(path):
-                found = re.findall(FOREIGN, remarks(read(path)))
-                self.assertEqual(found, [])
+            if re.search(FOREIGN_WORDS, read(path)):
+                with self.subTest(path):
+                    self.assertEqual(re.findall(FOREIGN, remarks(path)), [])
 
 
 class Words(unittest.TestCase):
