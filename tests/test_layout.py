@@ -7,6 +7,7 @@ import functools
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from typing import Iterator
 
@@ -76,9 +77,14 @@ def modules() -> dict[str, ast.Module]:
     return trees
 
 
+@functools.lru_cache(maxsize=None)
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
 def outside(tree: ast.Module) -> Iterator[str]:
     """The first part of every absolute import."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -89,7 +95,7 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
     """Every module of the package that the module imports, types only included."""
     here = [] if name == "plugin" else ["companion", *name.split("/")[:-1]]
     known = modules()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             path = here[: len(here) - node.level + 1] + (node.module or "").split(".")
             place = "/".join(part for part in path[1:] if part)
@@ -119,7 +125,9 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
 
 IMPORT_EACH = """
 import importlib, sys, types
-for name in sys.argv[2:]:
+# What is imported again and again is compiled once.
+sys.pycache_prefix, sys.dont_write_bytecode = sys.argv[2], False
+for name in sys.argv[3:]:
     for known in [each for each in sys.modules if each.split(".")[0] == "GeminiCompanion"]:
         del sys.modules[known]
     package = sys.modules["GeminiCompanion"] = types.ModuleType("GeminiCompanion")
@@ -192,18 +200,19 @@ class Layout(unittest.TestCase):
             name.replace("/", ".") for name in modules() if room_of(name) not in ("ui", "plugin")
         ]
         # One interpreter, which forgets our modules before each import; those of others stay.
-        done = subprocess.run(
-            [sys.executable, "-c", IMPORT_EACH, ROOT, *core],
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            timeout=240,
-        )
+        with tempfile.TemporaryDirectory() as compiled:
+            done = subprocess.run(
+                [sys.executable, "-c", IMPORT_EACH, ROOT, compiled, *core],
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                timeout=240,
+            )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_catch_alls_stand_at_the_named_boundaries_only(self) -> None:
         found: dict[str, int] = {}
         for name, tree in modules().items():
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.ExceptHandler):
                     caught = "" if node.type is None else ast.dump(node.type)
                     if not caught or "'Exception'" in caught or "'BaseException'" in caught:
@@ -214,7 +223,7 @@ class Layout(unittest.TestCase):
         """Windows opens a console for it where nobody does."""
         found = []
         for name, tree in modules().items():
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
                     if node.func.attr in STARTERS.get(owner, STARTERS[""]):
@@ -226,18 +235,18 @@ class Layout(unittest.TestCase):
     def test_nothing_leans_on_assert_which_does_nothing_in_the_host(self) -> None:
         for name, tree in modules().items():
             with self.subTest(name):
-                self.assertFalse([n for n in ast.walk(tree) if isinstance(n, ast.Assert)])
+                self.assertFalse([n for n in nodes(tree) if isinstance(n, ast.Assert)])
 
     def test_functions_fit_on_a_screen(self) -> None:
         for name, tree in modules().items():
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, FUNCTIONS):
                     with self.subTest(f"{name}.{node.name}"):
                         self.assertLessEqual((node.end_lineno or 0) - node.lineno + 1, 40)
 
     def test_a_class_has_one_subject_or_says_why_it_has_more(self) -> None:
         for name, tree in modules().items():
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.ClassDef):
                     methods = [it for it in node.body if isinstance(it, FUNCTIONS)]
                     lines = (node.end_lineno or 0) - node.lineno + 1
