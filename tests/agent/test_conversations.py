@@ -237,6 +237,8 @@ class WithSessions(OnDisk):
         for name, stub in (
             ("session_opener.SessionOpener.open", open_session),
             ("runner.Runner.client", client),
+            # Its turns have no CLI that could end them.
+            ("conversations.ENDING", 0.1),
         ):
             patch = mock.patch(where + name, stub)
             patch.start()
