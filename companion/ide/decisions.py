@@ -86,13 +86,16 @@ class Book:
     """The proposals of one window by number, in the order in which they came.
 
     A number is never given twice. One session can have two entries of one path: an older text of
-    which it was told and that nobody wrote, and a newer proposal.
+    which it was told and that nobody wrote, and a newer proposal. What is asked of the entries and
+    what changes them belongs together: a method more than the twenty.
     """
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
         # The same by path: nearly every question is about one.
         self._of_path: dict[str, dict[int, Entry]] = {}
+        # And by the path that their CLI sent.
+        self._of_sent_path: dict[str, dict[int, Entry]] = {}
         self._numbers = itertools.count(1)
 
     def __contains__(self, number: object) -> bool:
@@ -119,7 +122,16 @@ class Book:
         number = number or next(self._numbers)
         self._entries[number] = entry
         self._of_path.setdefault(entry.path, {})[number] = entry
+        self._of_sent_path.setdefault(entry.sent_path or entry.path, {})[number] = entry
         return number
+
+    def path_waiting_as(self, sent_path: str) -> str:
+        """The editor's path of what waits under the path that a CLI sent; empty where nothing
+        does."""
+        for entry in self._of_sent_path.get(sent_path, {}).values():
+            if entry.state != TOLD:
+                return entry.path
+        return ""
 
     def of(self, state: str, session_id: str | None = None, path: str | None = None) -> list[int]:
         """The entries in that state, of the session and the path where these are given."""
@@ -146,8 +158,11 @@ class Book:
     ) -> int:
         """A proposal that waits for the user now; None for a text that is not whole."""
         proposed = "" if text is None else text_digest(text)
-        entry = Entry(session_id, path, OPEN, time.time(), client, proposed, text, cli=cli)
-        return self._put(replace(entry, sent_path="" if sent_path == path else sent_path))
+        sent_path = "" if sent_path == path else sent_path
+        now = time.time()
+        return self._put(
+            Entry(session_id, path, OPEN, now, client, proposed, text, cli=cli, sent_path=sent_path)
+        )
 
     def edit(self, number: int, text: str) -> bool:
         """The user changed an open proposal; gives whether that is news."""
@@ -235,7 +250,11 @@ class Book:
         entry = self._entries.pop(number, None)
         if entry is None:
             return
-        of_path = self._of_path[entry.path]
-        del of_path[number]
-        if not of_path:
-            del self._of_path[entry.path]
+        for index, path in (
+            (self._of_path, entry.path),
+            (self._of_sent_path, entry.sent_path or entry.path),
+        ):
+            of_path = index[path]
+            del of_path[number]
+            if not of_path:
+                del index[path]

@@ -11,7 +11,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from ..base.digest import LARGE
 from ..base.large_json import TruncatedString
-from .decisions import DECIDED, OPEN, TOLD, Book
+from .decisions import DECIDED, OPEN, Book
 from .delivery import Delivery
 from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
@@ -70,9 +70,7 @@ class Diffs(Desk):
 
     def local_path(self, path: str) -> str:
         # The name of what waits counts, whatever the maps became since; of what was told, they do.
-        waiting = (entry for _, entry in self._book if entry.state != TOLD)
-        named = (entry.path for entry in waiting if (entry.sent_path or entry.path) == path)
-        return next(named, "") or self.path_maps.to_local(path)
+        return self._book.path_waiting_as(path) or self.path_maps.to_local(path)
 
     async def open_diff(self, session: Session, path: str, content: str) -> None:
         sent_path, path = path, self.local_path(path)
@@ -106,9 +104,9 @@ class Diffs(Desk):
     def _check(self, session: Session, path: str, sent_path: str) -> None:
         if max(len(path), len(sent_path)) > MAX_PATH:
             raise EditorError(f"Expected a path of at most {MAX_PATH} characters.")
-        all_open = self._book.of(OPEN)
-        if len(all_open) < MAX_OPEN_DIFFS:
+        if len(self._book.entries()) < MAX_OPEN_DIFFS:
             return
+        all_open = self._book.of(OPEN)
         own = self._book.of(OPEN, session.id)
         is_new = path not in {self._book[number].path for number in own}
         if len(own) >= MAX_OPEN_DIFFS and is_new:
@@ -134,9 +132,9 @@ class Diffs(Desk):
         else:
             await self._close_needless(number)
         for it in self._book.of(OPEN, path=proposal.path):
-            entry = self._book[it]
-            if entry.session_id not in (session.id, *proposal.live_sessions):
-                self.reject(entry.session_id, entry.path)
+            owner = self._book[it].session_id
+            if owner != session.id and owner not in proposal.live_sessions:
+                self.reject(owner, proposal.path)
         self._on_change()
 
     async def _close_needless(self, number: int) -> None:

@@ -39,6 +39,8 @@ class PathMaps:
     def to_local(self, path: str) -> str:
         """`path` is absolute, one of a CLI's. Where `..` in it leads out of a folder, it is not in
         that one."""
+        if not self.maps:
+            return path
         return _moved(_direct(path), [(each.remote, each.local) for each in self.maps], path)
 
     @property
