@@ -120,7 +120,7 @@ def load(body: bytes) -> Any:
         text = body.decode("utf-8")
         if text.startswith("\ufeff"):
             raise ValueError("it begins with a BOM, which JSON has not")
-        value = _decoder.decode(text)
+        value = _decoded(text)
         # An escape can spell half of a surrogate pair, which is no Unicode text.
         if "\\u" in text and ("\\ud" in text or "\\uD" in text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -147,6 +147,16 @@ def _bounded_int(digits: str) -> int:
 
 # Made once: json.loads would make one for each call that has parameters.
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_int)
+
+
+def _decoded(text: str) -> Any:
+    """Raises ValueError."""
+    if text.startswith("{") and text.endswith("}"):
+        # No blanks around it, which are found by expressions else.
+        value, end = _decoder.raw_decode(text)
+        if end == len(text):
+            return value
+    return _decoder.decode(text)
 
 
 def _message_or_error(value: Any) -> Message | RpcError:

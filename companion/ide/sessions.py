@@ -156,6 +156,11 @@ class Session:
         if self.stream is not None:
             self._unconfirmed.clear()
 
+    def is_absent(self, now: float) -> bool:
+        """Whether nothing is heard of its client for longer than that takes to come back; `now` is
+        the loop's time."""
+        return self.stream is None and now - self.last_seen > ABSENT
+
     def lose_stream(self, in_order: bool) -> list[Event]:
         """The stream is gone, in good order or not. Gives what the client may not have read: where
         the stream broke off, it waits again."""
@@ -205,7 +210,7 @@ class Session:
     def recall(self, path: str) -> list[tuple[Decision, int]]:
         """Do not tell of decisions on the path for which another session asked, unless it happens
         at this moment; gives them with their numbers."""
-        waiting = self._waiting()
+        waiting = self._waiting() if self._events else ()
         if not waiting:
             return []
         position = self.stream.position if self.stream is not None else self._delivered
@@ -384,6 +389,9 @@ class Sessions:
     def turn(self, id: str) -> asyncio.Lock:
         """The lock under which one work after the other is done for the session, which may be
         gone."""
+        session = self._sessions.get(id)
+        if session is not None and session.turn is not None:
+            return session.turn
         turn = self._turns.get(id)
         if turn is None:
             turn = self._turns[id] = asyncio.Lock()
@@ -454,10 +462,9 @@ class Sessions:
 
     def present(self) -> frozenset[str]:
         """The ids of those whose client is there."""
-        return frozenset([session.id for session in self if not self.is_absent(session)])
+        now = asyncio.get_running_loop().time()
+        return frozenset([each.id for each in self if not each.is_absent(now)])
 
     def is_absent(self, session: Session) -> bool:
         """Whether its client stays away for longer than it takes to come back."""
-        if session.stream is not None:
-            return False
-        return asyncio.get_running_loop().time() - session.last_seen > ABSENT
+        return session.is_absent(asyncio.get_running_loop().time())

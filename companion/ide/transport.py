@@ -137,7 +137,7 @@ class Endpoint:
 
         Raises OSError where the port cannot be had.
         """
-        self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED)
+        self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED, in_tasks=False)
         port = await self._server.start(port, SHUTDOWN)
         try:
             tokens = [cli.token(self._token) for cli in CLIS]
@@ -272,6 +272,8 @@ class Endpoint:
                 await _pump(stream, response, session.cli)
             finally:
                 self._sessions.detach(session, stream)
+        # What comes next on the connection is not cancelled with it.
+        http_server.outlive_client(request)
         return response
 
     def _delete(self, request: BaseRequest) -> Response:
