@@ -47,7 +47,7 @@ def _wait(child: Any) -> int:
 def _ask(write: int) -> None:
     """Let the child quit in order; the timer ends it where it does not."""
     os.write(write, b"q")
-    if hasattr(signal, "setitimer"):
+    if sys.platform != "win32":
         signal.signal(signal.SIGALRM, lambda number, frame: os.close(write))
         signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
 

@@ -99,6 +99,9 @@ class TerminalKeys(LineKeys):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
+        # Said to the type check: the command line has seen to it.
+        if sys.platform == "win32":
+            raise NotImplementedError
         import termios
         import tty
 
@@ -118,6 +121,8 @@ def keys() -> Iterator[LineKeys]:
     if not stream.isatty():
         yield LineKeys(stream.fileno())
         return
+    if sys.platform == "win32":
+        raise NotImplementedError
     import termios
     import tty
 

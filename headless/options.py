@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
@@ -31,13 +32,17 @@ class Options:
 _SCHEMES = {"light": "Breakers.sublime-color-scheme", "dark": "Mariana.sublime-color-scheme"}
 
 
-def parse(arguments: List[str]) -> Options:
-    """Leaves with status 2 and a usage line where the command line makes no sense."""
+def parse(arguments: List[str], platform: str = sys.platform) -> Options:
+    """Leaves with status 2 and a usage line where the command line makes no sense, or asks for what
+    there is not on the platform (as `sys.platform` names it)."""
     rest: List[str] = []
     if "--" in arguments:
         at = arguments.index("--")
         arguments, rest = arguments[:at], arguments[at + 1 :]
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if platform == "win32" and not given.script:
+        parser.error("without --exec it wants keys as the terminals of Linux and macOS send them")
     data = os.path.abspath(given.data) if given.data else None
     is_there = data is not None and packages.has(data, packages.REPOSITORY_NAME)
     loaded = given.package or ([] if is_there else [packages.REPOSITORY])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
@@ -130,6 +131,8 @@ class Runner:
     @property
     def memory(self) -> int:
         """Bytes of memory that the process holds; 0 where this machine does not say."""
+        if sys.platform == "win32":
+            return 0
         client = self.running
         if client is None:
             return 0

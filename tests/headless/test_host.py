@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import signal
@@ -10,7 +11,10 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from contextlib import redirect_stderr
 from typing import Any
+
+from headless import options
 
 from .engine import ROOT, run_editor, wait_until
 
@@ -30,6 +34,18 @@ class Listener(sublime_plugin.EventListener):
 class ToyCommand(sublime_plugin.WindowCommand):
     def run(self): say("ran in %s" % self.window.folders())
 """
+
+
+class Asked(unittest.TestCase):
+    def test_windows_runs_scripts_and_says_that_it_reads_no_keys(self) -> None:
+        script = ["--exec", "x.py"]
+        self.assertTrue(options.parse(script, "win32").script)
+        for platform in ("linux", "darwin"):
+            self.assertIsNone(options.parse([], platform).script)
+        with redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit) as left:
+            options.parse([], "win32")
+        self.assertEqual(left.exception.code, 2)
+        self.assertIn("keys as the terminals of Linux and macOS send them", told.getvalue())
 
 
 class Host(unittest.TestCase):

@@ -86,6 +86,8 @@ def _boot_time() -> float:
 
 def _of_proc(pid: int, booted: float) -> Process:
     """Raises OSError, ValueError or IndexError where it is gone meanwhile."""
+    if sys.platform == "win32":
+        raise FileNotFoundError("/proc")
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         # The name stands in parentheses and may have any character.
         fields = file.read().rpartition(")")[2].split()
