@@ -7,6 +7,7 @@ import ntpath
 import os
 import re
 import unittest
+from functools import partial
 from typing import Any, Generator
 from unittest import mock
 
@@ -15,10 +16,13 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import settings
+from GeminiCompanion.companion.ui.review import comments, lookup
 from GeminiCompanion.companion.ui.review.layout import KINDS as LAYOUTS
+from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.settings import Settings, parse
 
-from .adapter import AdapterTestCase
+from ..fake_cli import FakeCli
+from .adapter import AdapterTestCase, saved_state
 
 Steps = Generator[Any, Any, None]
 
@@ -288,6 +292,68 @@ class Changing(AdapterTestCase):
         yield lambda: trusted() is False
         self.set_project({})
         yield lambda: trusted() is None
+
+    def set_maps(self, remote: str) -> None:
+        """What CLIs of the window call the test's folder."""
+        self.set_project({"path_maps": [{"local": self.folder, "remote": remote}]})
+        plugin.GeminiCompanionListener().on_post_save_project(self.window)
+
+    def until_told(self, cli: FakeCli, names: list[str]) -> Steps:
+        yield from self.until_equal(lambda: [file["path"] for file in cli.context()], names)
+
+    def test_a_cli_elsewhere_has_its_own_paths_from_proposal_to_decision(self) -> Steps:
+        yield from self.open(".env", "SECRET\n")
+        view = yield from self.open("a.py", "old\n")
+        path = view.file_name() or ""
+        cli = yield from self.connect()
+        self.set_maps("/there")
+        yield from self.until_told(cli, ["/there/a.py"])
+        yield cli.call("openDiff", filePath="/there/a.py", newContent="new\n").done
+        right = lookup.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        self.assertIsNotNone(right)
+        comments.add(right, Comment(0, 0, "why?"))
+        self.assertEqual(comments.words(right, None), "@/there/a.py#L1: why?")
+        self.set_maps("/elsewhere")
+        yield from self.until_told(cli, ["/elsewhere/a.py"])
+        yield lambda: "/there/a.py" in saved_state()
+        plugin.plugin_unloaded()
+        yield lambda: cli.stream_ended.is_set()
+        plugin.plugin_loaded()
+        yield lambda: plugin._host.environment(self.window)
+        cli.resume()
+        yield from self.until_connected(1)
+        lookup.find(self.window, cli.headers["Mcp-Session-Id"], path).close()
+        yield lambda: ("ide/diffRejected", {"filePath": "/there/a.py"}) in cli.notifications
+
+    def told_folders(self, window: sublime.Window) -> str | None:
+        return plugin._host.environment(window).get("GEMINI_CLI_IDE_WORKSPACE_PATH")
+
+    def test_each_window_has_its_own_maps(self) -> Steps:
+        self.window.run_command("new_window")
+        yield lambda: len(sublime.windows()) > 1
+        other = next(it for it in sublime.windows() if it.id() != self.window.id())
+        for window in (self.window, other):
+            self.addCleanup(window.set_project_data, window.project_data())
+            maps = [{"local": self.folder, "remote": f"/window{window.id()}"}]
+            ours = {settings.PROJECT_KEY: {"path_maps": maps}}
+            window.set_project_data({"folders": [{"path": self.folder}], "settings": ours})
+            plugin.GeminiCompanionListener().on_post_save_project(window)
+        for window in (self.window, other):
+            yield from self.until_equal(partial(self.told_folders, window), f"/window{window.id()}")
+        other.run_command("close_window")
+        yield lambda: len(sublime.windows()) == 1
+
+    def test_a_map_that_makes_no_sense_costs_that_setting_only_and_is_told(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        with mock.patch.object(plugin._host.editor, "tell") as tell:
+            self.set_project({"focus_diff": True, "path_maps": [{"local": "a", "remote": "/b"}]})
+            plugin._host.running.windows.look()
+            yield lambda: tell.called
+        self.assertIn(
+            '"path_maps" in the project has to be a list of folders', tell.call_args[0][0]
+        )
+        self.assertEqual(settings.of(self.window).path_maps, ())
+        self.assertIs(settings.of(self.window).focus_diff, True)
 
     def test_in_a_project_that_does_not_want_it_saving_a_proposal_accepts_nothing(self) -> Steps:
         self.set_project({"accept_on_save": False})

@@ -354,7 +354,10 @@ class Doctor(Pages):
         """Give the home that path for CLIs, in a window with these folders."""
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         ours = {"path_maps": [{"local": self.home, "remote": remote}]}
-        data = {"folders": [{"path": it} for it in folders], "settings": {"GeminiCompanion": ours}}
+        data: Any = {
+            "folders": [{"path": it} for it in folders],
+            "settings": {"GeminiCompanion": ours},
+        }
         self.window.set_project_data(data)
 
     def test_a_companion_that_has_ended_is_told_of_by_the_paths_of_the_cli(self) -> Steps:
