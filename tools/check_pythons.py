@@ -132,7 +132,9 @@ def main(paths: List[str]) -> int:
     for finding in findings:
         print("%s:%d: %s" % finding)
     target = "-t=%d.%d-" % OLDEST
-    command = VERMIN + ["--quiet", "--violations", "--no-tips", target, *wanted]
+    # No comment excludes a line: reading them takes a quarter of the time.
+    options = ["--quiet", "--violations", "--no-tips", "--no-parse-comments", target]
+    command = [*VERMIN, *options, *wanted]
     newer = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if newer.returncode:
         print(newer.stdout.decode())
