@@ -212,10 +212,9 @@ class GeminiCli:
                     return
         raise TimeoutError(f"{keys!r} was not taken:\n{self.screen()}")
 
-    def answer(self, answers: Mapping[str, str]) -> None:
-        """Press the keys for whichever of these texts stands last on the screen, until it waits for
-        a prompt. What it says in between may stand there too shortly to be seen, and it may start
-        itself anew."""
+    def take_offers(self, *questions: str) -> None:
+        """Take what it offers wherever it asks one of these, until it waits for a prompt. What it
+        says in between may stand there too shortly to be seen, and it may start itself anew."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             with suppress(TimeoutError):
@@ -223,12 +222,9 @@ class GeminiCli:
                 self._wait_quiet()
                 if self._is_empty(self.screen()):
                     return
-            screen = self.screen()
-            asked = [text for text in answers if text in screen]
-            if asked:
-                last = max(asked, key=lambda text: (screen.rfind(text) + len(text), len(text)))
-                self.press(answers[last])
-        raise TimeoutError(f"{list(answers)} do not end:\n{self.screen()}")
+            if any(question in self.screen() for question in questions):
+                self.press("\r")
+        raise TimeoutError(f"{questions} do not end:\n{self.screen()}")
 
     def _is_empty(self, screen: str) -> bool:
         return EMPTY_INPUT in self.input_area(screen)

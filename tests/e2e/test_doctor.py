@@ -293,6 +293,23 @@ class Doctor(unittest.TestCase):
             self.assertIn(b"Please fix the configuration file", said)
             self.assertNotEqual(process.returncode, 0)
 
+    def test_without_a_way_to_log_in_the_cli_stops(self) -> None:
+        """What the doctor says of that, `Welcome` sees: it is said before any CLI runs."""
+        home = self.new_folder("nobody")
+        # The address of the model would count as the choice of a gateway.
+        without_key = {"GEMINI_API_KEY": "", "GOOGLE_GEMINI_BASE_URL": "", "TMPDIR": self.temp}
+        process = subprocess.run(
+            [BINARY, "-p", "hello"],
+            env=environment(home, self.model.url, without_key),
+            cwd=self.new_folder("elsewhere"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+        )
+        self.assertIn(b"Please set an Auth method", process.stdout)
+        self.assertNotEqual(process.returncode, 0)
+
     def start_with(self, home: str, settings: str) -> subprocess.Popen[bytes]:
         """A CLI with these settings, which is to answer and leave."""
         home = self.new_folder(home)
@@ -313,16 +330,6 @@ class Doctor(unittest.TestCase):
     def write(self, path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-
-
-# To what it asks at a first start: the folder is trusted, and it is logged in by a key.
-FIRST_ANSWERS = {
-    "Do you trust the files in this folder?": "\r",
-    "2. Use Gemini API Key": "2",
-    "\u25cf 2. Use Gemini API Key": "\r",
-    "Enter Gemini API Key": "a-key",
-    "a-key": "\r",
-}
 
 
 class FirstStart(GeminiCli):
@@ -431,11 +438,16 @@ class Welcome(unittest.TestCase):
             editor.do("wait_for", "is_json", True, started)
             with open(started, encoding="utf-8") as file:
                 (FirstStart.program,) = json.load(file)
-            nothing = {"GEMINI_API_KEY": "", "PATH": path}
-            cli = FirstStart(home, work, model.url, {"TMPDIR": temp, **nothing})
+            # The key that the page asks for; it is in the CLI's terminal only.
+            variables = {"TMPDIR": temp, "PATH": path, "GEMINI_API_KEY": "none"}
+            cli = FirstStart(home, work, model.url, variables)
             self.addCleanup(cli.close)
             # Its own questions of a first start; that for the editor is not among them.
-            cli.answer(FIRST_ANSWERS)
+            cli.take_offers(
+                "Do you trust the files in this folder?",
+                "How would you like to authenticate",
+                "Enter Gemini API Key",
+            )
             cli.wait_connected()
             editor.do("wait_for", "page_says", False, "No way to log in was found")
             editor.do("wait_for", "page_says", True, "Connected. Ask Gemini CLI to change a file")
