@@ -99,10 +99,11 @@ class Terminal(unittest.TestCase):
         return cli
 
     def propose(self, cli: FakeCli, text: str) -> None:
+        before, picture = self.said(), f"Proposed: {self.path}"
         answer = cli.call("openDiff", filePath=self.path, newContent=text).result(20)
         self.assertEqual(answer, {"content": []})
         # The keys stand below the picture.
-        wait_for(lambda: "[a]ccept" in self.said().partition(f"Proposed: {self.path}")[2])
+        wait_for(lambda: "[a]ccept" in self.said_since(before).partition(picture)[2])
 
     def decision(self, cli: FakeCli, method: str) -> dict[str, Any]:
         wait_for(lambda: cli.received(method))
