@@ -33,7 +33,7 @@ PROGRAMS = os.path.join(HERE, "node_modules", ".bin")
 BINARY = os.path.join(PROGRAMS, "gemini")
 COLUMNS, LINES = 140, 50
 # Seconds for what is sure to appear, on a busy machine.
-PATIENCE = 120.0
+PATIENCE = 240.0
 SETTINGS = {
     "ide": {"enabled": True, "hasSeenNudge": True},
     "security": {

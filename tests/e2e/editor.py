@@ -46,7 +46,7 @@ class Editor:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def do(self, name: str, *args: Any, timeout: float = 120) -> Any:
+    def do(self, name: str, *args: Any, timeout: float = 240) -> Any:
         if self._process.stdin is None or self._process.poll() is not None:
             raise RuntimeError(f"{name}: the editor has left with {self._process.returncode}")
         self._count += 1

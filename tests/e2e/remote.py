@@ -27,7 +27,7 @@ def window() -> sublime.Window:
 
 
 # Seconds for what is sure to happen, on a busy machine.
-PATIENCE = 90
+PATIENCE = 180
 
 
 def _wait(condition: Any, what: str) -> None:
