@@ -432,8 +432,9 @@ class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
 
     def run(self) -> None:
         host.stop()
-        host.start()
+        # First: what is told of a start that fails is to be seen last.
         host.tell("Restarted.")
+        host.start()
 
 
 class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):

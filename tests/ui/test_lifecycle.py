@@ -15,8 +15,10 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.loop_thread import LoopThread
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import Proposal
+from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ui import host, windows
 from GeminiCompanion.companion.ui.review import lookup, record
 
@@ -262,6 +264,23 @@ class Lifecycle(AdapterTestCase):
         sublime.run_command("gemini_companion_restart")
         cli = yield from self.connect()
         self.assertTrue(cli.connected())
+
+    def test_a_restart_that_fails_is_not_said_to_have_been_one(self) -> Steps:
+        yield lambda: plugin._host.environment(self.window)
+        told: list[str] = []
+        start = LoopThread.start
+
+        def start_and_end(thread: LoopThread[Any]) -> None:
+            start(thread)
+            thread._thread.join(PATIENCE)
+
+        with mock.patch.object(sublime, "status_message", told.append), mock.patch.object(
+            Companion, "_serve", side_effect=ZeroDivisionError("played by a test")
+        ), mock.patch.object(LoopThread, "start", start_and_end):
+            sublime.run_command("gemini_companion_restart")
+            yield lambda: len(told) == 2
+        sublime.run_command("gemini_companion_restart")
+        self.assertIn("It stopped working", told[-1])
 
     def test_a_new_window_has_its_own_server_and_a_closed_one_none(self) -> Steps:
         yield lambda: len(own_files()) == len(sublime.windows())
