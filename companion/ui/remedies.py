@@ -12,7 +12,7 @@ from ..ide import cli_settings, clis
 from ..ide.cli_settings import CannotChange, Change
 from ..ide.clis import Cli
 from ..ide.doctor import checks
-from ..ide.events import DiscoveryRepaired, WorkAsked
+from ..ide.events import DiscoveryRepaired, Event, WorkAsked
 from ..ide.service import Companion
 from . import queues, settings, sharing
 
@@ -53,7 +53,7 @@ class Remedies:
             folder = sharing.path_maps(window).to_local(argument)
             self._work(partial(os.path.isdir, folder), partial(_add_folder, window, folder))
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
-            self._companion.post(self._repaired(window, argument))
+            self._post(self._repaired(window, argument))
 
     def _repaired(self, window: sublime.Window, dead: str) -> DiscoveryRepaired:
         def show(is_removed: bool) -> None:
@@ -116,7 +116,14 @@ class Remedies:
         def reply(outcome: object) -> None:
             queues.on_ui_thread(partial(then, outcome))
 
-        self._companion.post(WorkAsked(work, reply))
+        self._post(WorkAsked(work, reply))
+
+    def _post(self, event: Event) -> None:
+        """Where the companion has ended, nobody does it: say what has to be mended first."""
+        if self._companion.problem:
+            self._tell(self._companion.problem)
+        else:
+            self._companion.post(event)
 
 
 def _apply(cli: Cli, change: Change) -> str:

@@ -350,6 +350,15 @@ class Doctor(Pages):
         self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
         self.assertIn("Restart", self.links(self.running.doctor))
 
+    def test_where_the_companion_has_ended_a_link_says_why_it_does_nothing(self) -> None:
+        told: list[str] = []
+        remedies, reason = self.running.remedies, "A library is missing: x."
+        with mock.patch.object(type(self.running.companion), "problem", reason):
+            with mock.patch.object(remedies, "_tell", told.append):
+                for action in (checks.ENABLE, checks.ADD_FOLDER, checks.WRITE_AGAIN):
+                    remedies.apply(self.window, action, self.home, "gemini")
+        self.assertEqual(told, [reason] * 3)
+
     def map_paths(self, remote: str, *folders: str) -> None:
         """Give the home that path for CLIs, in a window with these folders."""
         self.addCleanup(self.window.set_project_data, self.window.project_data())
