@@ -163,6 +163,9 @@ class Way(unittest.TestCase):
         self.assertEqual(
             self.failure(**astray)[1].remedy, "Start it with TMPDIR=/tmp, or with Run Gemini CLI."
         )
+        windows = replace(OURS, discovery_paths=("C:\\Temp\\gemini\\ide\\a.json",))
+        found = checks.in_its_folder(facts(**astray, platform="windows", window=windows))
+        self.assertIn(" TEMP=C:\\Temp,", found.remedy if isinstance(found, Failed) else "")
         # The folder of the settings, which CLIs outside of a sandbox see, comes last.
         paths = (FILE.path, "/shared/gemini/ide/gemini-ide-server-100-5000.json", "/q/ide/1.lock")
         shared = replace(OURS, discovery_paths=paths)

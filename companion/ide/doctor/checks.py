@@ -12,7 +12,7 @@ from typing import Callable
 
 from ..clis import GEMINI_CLI, LLXPRT
 from . import lookup
-from .facts import Facts
+from .facts import WINDOWS, Facts
 
 # What can be done about a failure with one click; the editor knows how.
 INSTALL, USE_PROGRAM, LOG_IN, ENABLE = "install", "use_program", "log_in", "enable"
@@ -396,7 +396,8 @@ def _way_here(facts: Facts) -> str:
 
 
 def _temp_folder(facts: Facts) -> str:
-    """With which TMPDIR the CLI would find the window, and "or"; empty where that leads nowhere."""
+    """With which temp folder the CLI would find the window, and "or"; empty where that leads
+    nowhere."""
     form = facts.cli.discovery
     if form is None or form.in_home:
         return ""
@@ -404,7 +405,8 @@ def _temp_folder(facts: Facts) -> str:
     folders = map(facts.paths.dirname, facts.window.discovery_paths)
     roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
     # The last one is that of the settings, for CLIs outside of the editor's sandbox.
-    return f"TMPDIR={roots[-1]}, or with " if roots else ""
+    name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
+    return f"{name}={roots[-1]}, or with " if roots else ""
 
 
 def _clock(seconds: float) -> str:
