@@ -82,8 +82,9 @@ class Gathering(unittest.TestCase):
 
     def test_what_answers_as_no_companion_does_is_no_editor(self) -> None:
         answers = {b"HTTP/1.1 401 Unauthorized\r\n\r\n": True, b"HTTP/1.1 404 Not Found": False}
+        patient = mock.patch.object(gathering, "FAR_PROBE", 60.0)
         for answer, is_editor in {**answers, b"SSH-2.0-OpenSSH": False, b"": False}.items():
-            with self.subTest(answer), socket.create_server(("127.0.0.1", 0)) as server:
+            with self.subTest(answer), patient, socket.create_server(("127.0.0.1", 0)) as server:
                 port = server.getsockname()[1]
                 answering = threading.Thread(target=self.answer, args=(server, answer))
                 answering.start()
