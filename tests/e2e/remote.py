@@ -118,6 +118,10 @@ def connected() -> int:
     return len(first.split(", ")) if first.startswith("Connected: ") else 0
 
 
+def is_connected() -> bool:
+    return connected() > 0
+
+
 def unwritten() -> int:
     """How many accepted texts the package says that no CLI has written."""
     _, _, rest = _status().partition("texts that Gemini CLI has not written: ")

@@ -43,7 +43,8 @@ class NextEditor(session.Session):
 
     def come_back(self) -> None:
         self.cli.say(ENABLE)
-        self.editor.do("wait_for", "connected", 1)
+        # The CLI tries its stream of before again for some seconds, and then has two sessions.
+        self.editor.do("wait_for", "is_connected", True)
         self.cli.wait_connected()
 
     def test_after_a_restart_the_port_is_the_same_and_ide_enable_is_enough(self) -> None:
