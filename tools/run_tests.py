@@ -22,17 +22,25 @@ from typing import IO, Dict, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
-# Of the tests with the real CLI, those of the agent and its API take about as long as all others.
+# Of the tests with the real CLI, those of the agent and its API take about as long as those in a
+# terminal, and as all that need no CLI together with the page's.
 E2E = os.path.join("tests", "e2e")
 API = tuple(sorted(glob.glob(os.path.join(ROOT, E2E, "test_a*.py"))))
+PAGE = os.path.join(E2E, "test_page.py")
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
 # By name, with the arguments of Python; a lane's parts run one after the other.
 TESTS = (
-    (("the real CLI in its terminal", (*PYTEST, E2E, "--ignore-glob", "*/test_a*.py")),),
+    (
+        (
+            "the real CLI in its terminal",
+            (*PYTEST, E2E, "--ignore-glob", "*/test_a*.py", "--ignore", PAGE),
+        ),
+    ),
     (("the real CLI behind the API", (*PYTEST, *API)),),
     (
         ("the adapter in an editor", ADAPTER),
         ("the core", (*PYTEST, "--ignore", "tests/e2e")),
+        ("the API's page in a browser", (*PYTEST, PAGE)),
     ),
 )
 FUZZ = (
