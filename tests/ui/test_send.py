@@ -342,6 +342,14 @@ class What(SendCase):
         self.assertEqual(self.sent("send_reference"), "before")
         yield lambda: any(sending.NO_FILE in each for each in told)
 
+    def test_of_nothing_the_clipboard_is_left_alone(self) -> Steps:
+        view = self.window.new_file()
+        view.set_scratch(True)
+        sublime.set_clipboard("before")
+        told = self.told()
+        self.assertEqual(self.sent("send_selection"), "before")
+        yield lambda: any(sending.NO_SELECTION in each for each in told)
+
     def test_a_large_selection_is_cut_at_a_line_and_that_is_said_twice(self) -> Steps:
         lines = "".join(f"line {number}\n" for number in range(1, 10_001))
         view = yield from self.open("a.txt", lines)

@@ -15,6 +15,7 @@ from .references import NoReference, remote_reference
 from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
 
 NO_TEXT = "There is no text to send: open a file."
+NO_SELECTION = "There is no text to send: nothing is selected, and the line of the cursor is empty."
 NO_FILE = "There is no file to send: the text in front has none. Save it first."
 NO_FILES = "There is no file to send: no tab of the window has one."
 NO_SOURCES = "There are no diagnostics: neither LSP nor SublimeLinter is installed."
@@ -158,6 +159,8 @@ class Text:
         for each in found:
             parts += [self._named(path, each.rows)] if path else []
             parts += [excerpts.fenced(each.text, language)] if each.text else []
+        if not parts:
+            raise NothingToSend(NO_SELECTION)
         missing = sum(each.missing for each in found)
         return "\n".join(parts + self._cut(missing and f"{missing:,} more characters"))
 
