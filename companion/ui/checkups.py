@@ -87,6 +87,11 @@ class Checkups:
             elif sheet in window.selected_sheets():
                 self._ask(window)
 
+    def is_in_front(self, window: sublime.Window) -> bool:
+        """Whether the window's sheet has the keyboard."""
+        sheet = self._sheets.get(window.id())
+        return sheet is not None and window.active_sheet() == sheet
+
     def stop(self) -> None:
         """Close them: nobody looks any more."""
         for sheet in self._sheets.values():

@@ -431,10 +431,13 @@ class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
     """Stop the server and start it anew; connected CLIs come back by themselves."""
 
     def run(self) -> None:
+        pages = host.running.pages_in_front() if host.running is not None else []
         host.stop()
         # First: what is told of a start that fails is to be seen last.
         host.tell("Restarted.")
         host.start()
+        for window, command in pages:
+            window.run_command(command)
 
 
 class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):

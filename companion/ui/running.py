@@ -105,6 +105,12 @@ class Running:
         # Nobody waits here: the next companion does, on its own thread.
         self.companion.stop(join=0)
 
+    def pages_in_front(self) -> list[tuple[sublime.Window, str]]:
+        """The windows in which the user looks at a page, and the command that opens it."""
+        pages = {"gemini_companion_welcome": self.welcome, "gemini_companion_doctor": self.doctor}
+        shown = [(window, name) for window in sublime.windows() for name in pages]
+        return [(window, name) for window, name in shown if pages[name].is_in_front(window)]
+
     def quit(self) -> None:
         """The editor quits and its API is gone: take the files away with plain os calls."""
         self.editor.stop()

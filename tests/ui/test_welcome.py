@@ -209,6 +209,7 @@ class BesideDiffs(Pages):
         yield lambda: len(cli.received("ide/diffAccepted")) == count
 
     def test_where_every_group_shows_a_diff_a_page_opens_in_the_active_one(self) -> Steps:
+        self.addCleanup(self.window.set_layout, self.window.layout())
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
         partner = lookup.partner(right)
@@ -349,6 +350,19 @@ class Doctor(Pages):
                     yield from self.until_on_page(page, reason)
         self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
         self.assertIn("Restart", self.links(self.running.doctor))
+
+    def test_a_restart_shows_the_page_again_that_the_user_looks_at(self) -> Steps:
+        for name in ("doctor", "welcome"):
+            command = f"gemini_companion_{name}"
+            yield from self.open_page(getattr(self.running, name), command)
+            sublime.run_command("gemini_companion_restart")
+            self.running = plugin._host.running
+            pages = getattr(self.running, name)
+            sheet = self.window.active_sheet()
+            self.assertIsNotNone(sheet)
+            self.assertTrue(pages.is_in_front(self.window))
+            yield from self.until_on_page(pages, "is open" if name == "welcome" else "Copy Report")
+        self.assertEqual(self.page(self.running.doctor), "")
 
     def test_where_the_companion_has_ended_a_link_says_why_it_does_nothing(self) -> None:
         told: list[str] = []
