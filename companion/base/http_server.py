@@ -168,20 +168,21 @@ class Guard:
 
 
 class _LoopOfOneTask:
-    """The running loop as a connection sees it that handles its requests in its own task, the first
-    that it makes. Each further one is for a request, and awaited at once: as a task, it would begin
-    and end in other rounds of the loop, for a tenth of what a small request costs."""
+    """Stands for the running loop in one connection of the library. That makes a task for the
+    connection, then one for each request, which it awaits at once. Here the connection's task is
+    the only one, and runs the requests itself: a task for each would begin and end in other rounds
+    of the loop, for a tenth of what a small request costs."""
 
     def __init__(self) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._has_task = False
-        # What each request asks for, without the way by `__getattr__`.
+        # What each request needs, without the way by `__getattr__`.
         self.create_future, self.time, self.call_at = loop.create_future, loop.time, loop.call_at
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
 
-    # The library asks by it which task of the loop is running.
+    # For `asyncio.current_task(loop)`, which looks the loop up in a dictionary.
     def __hash__(self) -> int:
         return hash(self._loop)
 
@@ -196,7 +197,8 @@ class _LoopOfOneTask:
 
 
 def _loop_of_connection(in_tasks: bool) -> Any:
-    # From Python 3.12 on, tasks can begin at once, and the library has them do so.
+    # From Python 3.12 on, tasks can begin at once, and the library has them do so without asking
+    # the loop.
     if in_tasks or sys.version_info >= (3, 12):
         return asyncio.get_running_loop()
     return _LoopOfOneTask()
@@ -347,7 +349,7 @@ class HttpServer:
     ) -> int:
         """Listen, with `tls` where it is given; the port, where `port` 0 asks for any. At the end,
         requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
-        self._server = Server(self._handle)
+        self._server = Server(self._handle_one)
         self._shutdown = shutdown
         listener = _listener(address, port)
         if tls is None:
@@ -360,6 +362,13 @@ class HttpServer:
     async def listen_also(self, address: str, port: int) -> None:
         """On another interface. Raises OSError where that cannot be had."""
         await self._accept(_listener(address, port))
+
+    async def _handle_one(self, request: BaseRequest) -> StreamResponse:
+        try:
+            return await self._handle(request)
+        finally:
+            # The task may go on with the next request, which is another's to end.
+            outlive_client(request)
 
     async def _accept(self, listener: socket.socket) -> None:
         acceptor = await asyncio.get_running_loop().create_server(

@@ -272,8 +272,6 @@ class Endpoint:
                 await _pump(stream, response, session.cli)
             finally:
                 self._sessions.detach(session, stream)
-        # What comes next on the connection is not cancelled with it.
-        http_server.outlive_client(request)
         return response
 
     def _delete(self, request: BaseRequest) -> Response:

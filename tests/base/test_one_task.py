@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
+import traceback
 import unittest
 from typing import Any
 
@@ -17,33 +19,53 @@ from GeminiCompanion.companion.base.http_server import (
     outlive_client,
 )
 
+from ..support import PATIENCE, until
+
 REQUEST = b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
-# Seconds for what comes at once, unless the machine is very busy.
-PATIENCE = 30
 
 
 class OneTask(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         self.tasks: list[asyncio.Task[Any] | None] = []
         self.may_go_on, self.is_done = asyncio.Event(), asyncio.Event()
+        self.request: BaseRequest | None = None
+        self.ended: list[str] = []
 
     async def serve(self, in_tasks: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8, in_tasks)
-        port = await server.start(0, 0.1)
-        self.addAsyncCleanup(server.stop)
+        self.request = None
+        self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8, in_tasks)
+        port = await self.server.start(0, 0.1)
+        self.addAsyncCleanup(self.server.stop)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         self.addCleanup(writer.close)
         return reader, writer
 
     async def handle(self, request: BaseRequest) -> StreamResponse:
         self.tasks.append(asyncio.current_task())
-        if request.path == "/stream":
+        self.request = request
+        self.depth = sum(1 for _ in traceback.walk_stack(None))
+        self.server.admit(request)
+        try:
+            return await self.answer(request)
+        except asyncio.CancelledError:
+            self.ended.append(request.path)
+            raise
+
+    async def answer(self, request: BaseRequest) -> StreamResponse:
+        if "stream" in request.path:
             end_with_client(request)
+        if "written" in request.path:
             outlive_client(request)
-        if request.path == "/slow":
+        if "slow" in request.path:
             await self.may_go_on.wait()
             self.is_done.set()
         return Answer(head_of(200, {}), request.path.encode("ascii"))
+
+    async def leave(self, writer: asyncio.StreamWriter, path: str) -> None:
+        """While that is handled, until the server knows."""
+        await until(lambda: self.request is not None and self.request.path == path)
+        writer.close()
+        await until(lambda: self.request is not None and self.request.transport is None)
 
     async def answers(self, reader: asyncio.StreamReader, *paths: bytes) -> None:
         for path in paths:
@@ -72,14 +94,59 @@ class OneTask(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(len(set(self.tasks)), count)
 
     async def test_a_request_is_handled_to_its_end_where_its_client_leaves(self) -> None:
-        # Also behind a stream that has ended, on which it would have been cancelled.
+        # Also behind a stream that has ended, with which it would have been cancelled.
+        for in_tasks in (False, True):
+            for before, path in (
+                (b"/one", "/slow"),
+                (b"/stream", "/slow"),
+                (b"/one", "/slow-stream-written"),
+            ):
+                with self.subTest(in_tasks=in_tasks, before=before, path=path):
+                    self.may_go_on.clear()
+                    self.is_done.clear()
+                    reader, writer = await self.serve(in_tasks)
+                    writer.write(REQUEST % before + REQUEST % path.encode("ascii"))
+                    await self.answers(reader, before)
+                    await self.leave(writer, path)
+                    self.may_go_on.set()
+                    await asyncio.wait_for(self.is_done.wait(), PATIENCE)
+        self.assertEqual(self.ended, [])
+
+    async def test_a_stream_is_cancelled_where_its_client_leaves_and_nothing_follows(self) -> None:
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                self.ended.clear()
+                reader, writer = await self.serve(in_tasks)
+                writer.write(REQUEST % b"/one" + REQUEST % b"/slow-stream" + REQUEST % b"/three")
+                await self.answers(reader, b"/one")
+                await self.leave(writer, "/slow-stream")
+                await until(lambda: self.ended == ["/slow-stream"])
+                await until(lambda: self.server.connections == 0)
+                self.assertEqual(self.request.path if self.request else "", "/slow-stream")
+
+    async def test_a_server_that_stops_cancels_what_does_not_end_in_time(self) -> None:
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                self.ended.clear()
+                _reader, writer = await self.serve(in_tasks)
+                writer.write(REQUEST % b"/slow")
+                await until(lambda: self.request is not None and self.request.path == "/slow")
+                await self.server.stop()
+                await until(lambda: self.ended == ["/slow"])
+
+    async def test_many_requests_of_a_connection_pile_nothing_up(self) -> None:
         reader, writer = await self.serve(in_tasks=False)
-        writer.write(REQUEST % b"/stream" + REQUEST % b"/slow")
-        await self.answers(reader, b"/stream")
-        writer.close()
-        await writer.wait_closed()
-        self.may_go_on.set()
-        await asyncio.wait_for(self.is_done.wait(), PATIENCE)
+        depths, count = set(), []
+        for number in range(200):
+            writer.write(REQUEST % b"/one")
+            await self.answers(reader, b"/one")
+            depths.add(self.depth)
+            if number in (50, 199):
+                self.tasks.clear()
+                gc.collect()
+                count.append(len(gc.get_objects()))
+        self.assertEqual(len(depths), 1)
+        self.assertLess(count[1] - count[0], 100)
 
 
 if __name__ == "__main__":
