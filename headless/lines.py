@@ -6,7 +6,7 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import List, Optional, Tuple
 
-# Code points of a block; a row is looked for within one.
+# Code points of a block, which has fewer than twice as many; a row is looked for within one.
 _BLOCK = 1024
 
 
@@ -30,11 +30,12 @@ class Lines:
     def _count(self, text: str, low: int, high: int, begin: int) -> None:
         """Count anew what stands in the blocks from `low` to before `high`, from `begin` on."""
         end = len(text) - sum(self._lengths[high:])
-        whole, rest = divmod(end - begin, _BLOCK)
-        edges = range(begin, end - rest, _BLOCK)
-        self._lengths[low:high] = [_BLOCK] * whole + [rest] * bool(rest)
-        breaks = [text.count("\n", edge, edge + _BLOCK) for edge in edges]
-        self._breaks[low:high] = breaks + [text.count("\n", end - rest, end)] * bool(rest)
+        # The last one has what is beyond whole blocks: else each letter of a text that grows within
+        # would make one more.
+        edges = range(begin, max(end - _BLOCK, begin) + 1, _BLOCK)
+        ends = [*edges[1:], end]
+        self._lengths[low:high] = [stop - edge for edge, stop in zip(edges, ends)]
+        self._breaks[low:high] = [text.count("\n", edge, stop) for edge, stop in zip(edges, ends)]
         self._sums = None
 
     def _summed(self) -> Tuple[List[int], List[int]]:
@@ -44,7 +45,7 @@ class Lines:
 
     def row_count(self) -> int:
         _ends, rows = self._summed()
-        return rows[-1] + 1 if rows else 1
+        return rows[-1] + 1
 
     def start(self, text: str, row: int) -> int:
         """The point where a row that exists begins."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import unittest
 
+from headless.lines import Lines
 from headless.text import Text, utf16_length
 
 SAMPLE = "a\u00e9\U0001f600b\nzwei\r\u2028\n\n\U0001f600\U0001f600"
@@ -65,6 +66,19 @@ class Texts(unittest.TestCase):
                 self.assertEqual(text.point(row, 0), starts[row])
                 self.assertEqual(text.rowcol(starts[row]), (row, 0))
                 self.assertEqual(text.rowcol(max(0, starts[row] - 1))[0], max(0, row - 1))
+
+    def test_letters_typed_all_over_a_text_make_its_index_no_larger_than_a_text_of_that_length(
+        self,
+    ) -> None:
+        dice = random.Random(7)
+        text = "ab\n" * 4000
+        lines = Lines(text)
+        for _letter in range(2000):
+            point = dice.randrange(len(text) + 1)
+            text = text[:point] + "x" + text[point:]
+            lines.replaced(text, point, point)
+        self.assertLessEqual(len(lines._lengths), len(Lines(text)._lengths))
+        self.assertEqual(lines.row(text, len(text)), 4000)
 
     def test_a_length_in_utf_16_counts_pairs_twice(self) -> None:
         self.assertEqual(utf16_length("a\U0001f600\u00e9"), 4)
