@@ -232,7 +232,7 @@ def of(window: sublime.Window | None = None) -> Settings:
 
 def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...]]:
     """The same, and a sentence for each value that makes no sense."""
-    # All at once: each call to Sublime is one to another process.
+    # All at once, for each call to Sublime is one to another process (docs/sublime.md 6.6).
     stored = sublime.load_settings(FILE).to_dict()
     user = {name: stored[name] for name in KINDS if name in stored}
     project: Any = window.project_data() if window is not None else None
