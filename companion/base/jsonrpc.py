@@ -6,9 +6,8 @@ Source: the JSON-RPC 2.0 specification; MCP narrows it (an id is never null).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
-from typing import Any, Mapping, Union
+from typing import Any, Mapping, NamedTuple, Union
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -43,8 +42,7 @@ class RpcError(Exception):
         return encode({"jsonrpc": "2.0", "id": self.id, "error": error})
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A call that wants an answer. `params` is always an object (MCP has no positional ones)."""
 
     id: Id
@@ -52,16 +50,14 @@ class Request:
     params: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Notification:
+class Notification(NamedTuple):
     """A call that wants none."""
 
     method: str
     params: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """An answer to a request of ours; exactly one of `result` and `error` was there."""
 
     id: Id | None

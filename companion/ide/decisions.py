@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass, replace
-from typing import Any, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from ..base.text_digest import text_digest
 from .clis import GEMINI_CLI, Cli
@@ -42,8 +42,7 @@ class Decision:
         return "ide/diffAccepted", {"filePath": path, "content": self.text}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A proposal in the book, as it is now and as it is saved.
 
     `session_id` is the session that proposed it, or the one that is told instead; `client` names
@@ -114,7 +113,7 @@ class Book:
 
     def adopt(self, entries: Iterable[Entry]) -> list[int]:
         """Have the entries of another book, as no session's; gives their numbers."""
-        return [self._put(replace(entry, event_id=0)) for entry in entries]
+        return [self._put(entry._replace(event_id=0)) for entry in entries]
 
     def _put(self, entry: Entry, number: int = 0) -> int:
         """Have the entry under that number, in place of one for the same path, or under a new one;
@@ -168,24 +167,24 @@ class Book:
         """The user changed an open proposal; gives whether that is news."""
         if self._entries[number].text == text:
             return False
-        self._put(replace(self._entries[number], text=text), number)
+        self._put(self._entries[number]._replace(text=text), number)
         return True
 
     def decide(self, number: int, text: str | None) -> None:
         """The user accepted the text, or rejects with None; or changes an acceptance of which
         nobody was told into a rejection."""
-        entry = replace(self._entries[number], state=DECIDED, text=text, decided_at=time.time())
+        entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
         self._put(entry, number)
 
     def queue(self, number: int, session_id: str, event_id: int) -> None:
         """The decision waits in the queue of that session now."""
         entry = self._entries[number]
-        self._put(replace(entry, session_id=session_id, event_id=event_id), number)
+        self._put(entry._replace(session_id=session_id, event_id=event_id), number)
 
     def leave_session(self, number: int, after_session: int) -> None:
         """The entry's session has ended."""
         entry = self._entries[number]
-        self._put(replace(entry, event_id=0, after_session=after_session), number)
+        self._put(entry._replace(event_id=0, after_session=after_session), number)
 
     def tell(self, number: int) -> list[Entry]:
         """Its CLI was told, or is not to be told any more; gives the older texts that had to make
@@ -197,7 +196,7 @@ class Book:
         for same in self.of(TOLD, path=entry.path):
             if self._entries[same].text == entry.text:
                 self.forget(same)
-        self._put(replace(entry, state=TOLD, event_id=0), number)
+        self._put(entry._replace(state=TOLD, event_id=0), number)
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
         oldest = told[: max(len(told) - MAX_TOLD, 0)]
         gone = [self._entries[each] for each in oldest]
@@ -215,9 +214,9 @@ class Book:
             # Of these nothing was left to be done (`tell`), but to be heard.
             path, text, at = decision.path, decision.text, decision.at
             entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at, cli=cli)
-            entry = replace(entry, sent_path=decision.sent_path)
+            entry = entry._replace(sent_path=decision.sent_path)
         if entry is not None and entry.state == TOLD:
-            again = replace(entry, state=DECIDED, session_id=session_id, event_id=event_id)
+            again = entry._replace(state=DECIDED, session_id=session_id, event_id=event_id)
             self._put(again, number)
 
     def hand_over(self, number: int, text: str) -> None:
@@ -225,7 +224,7 @@ class Book:
         unless the CLI writes it."""
         entry = self._entries[number]
         now = time.time()
-        self._put(replace(entry, state=TOLD, text=text, decided_at=now, comes_back=True), number)
+        self._put(entry._replace(state=TOLD, text=text, decided_at=now, comes_back=True), number)
 
     def copy_edited(self, number: int) -> int | None:
         """An open proposal is about to be decided without the user: what they typed into it is to

@@ -72,8 +72,9 @@ class Diffs(Desk):
         # The name of what waits counts, whatever the maps became since; of what was told, they do.
         return self._book.path_waiting_as(path) or self.path_maps.to_local(path)
 
-    async def open_diff(self, session: Session, path: str, content: str) -> None:
-        sent_path, path = path, self.local_path(path)
+    async def open_diff(
+        self, session: Session, path: str, content: str, sent_path: str = ""
+    ) -> None:
         self._check(session, path, sent_path)
         self._delivery.supersede(session, path)
         if not self.offers_diffs and not self._book.of(OPEN, path=path):
@@ -95,11 +96,13 @@ class Diffs(Desk):
             client=self._sessions.label(session),
             opened_at=self._book[number].opened_at,
         )
+        # Without others, its turn comes at once.
+        may_wait = bool(self._under_way)
         try:
-            await self.in_turn(session.id, partial(self._open, session, number, proposal))
+            await self.in_turn(session.id, partial(self._open, session, number, proposal, may_wait))
         except EditorError as error:
             # Its sentence goes to the CLI and may name the file.
-            raise EditorError(str(error).replace(path, sent_path)) from error
+            raise EditorError(str(error).replace(path, sent_path or path)) from error
 
     def _check(self, session: Session, path: str, sent_path: str) -> None:
         if max(len(path), len(sent_path)) > MAX_PATH:
@@ -114,10 +117,13 @@ class Diffs(Desk):
         if len(all_open) >= MAX_WINDOW_DIFFS:
             raise EditorError("Expected a decision on some of the window's open diffs first.")
 
-    async def _open(self, session: Session, number: int, proposal: Proposal) -> None:
+    async def _open(
+        self, session: Session, number: int, proposal: Proposal, may_have_waited: bool
+    ) -> None:
         """Open a diff; an older one of the session for the path, and those whose session does not
         live, make way for it."""
-        self._delivery.supersede(session, proposal.path)
+        if may_have_waited:
+            self._delivery.supersede(session, proposal.path)
         older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
         try:
             await self._editor.open_diff(self._window_id, proposal)
@@ -147,7 +153,6 @@ class Diffs(Desk):
                 self._settle(number, closed, decided=True)
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
-        path = self.local_path(path)
         number = self._to_close(session, path)
         if number is None:
             # The user has decided, and the CLI was not told; or there is no diff.
@@ -205,8 +210,12 @@ class Diffs(Desk):
         task = asyncio.current_task()
         self._under_way.add(task)
         try:
-            async with self._sessions.turn(session_id):
+            turn = self._sessions.turn(session_id)
+            await turn.acquire()
+            try:
                 return await work()
+            finally:
+                turn.release()
         except asyncio.CancelledError:
             if self._is_stopped:
                 raise EditorError("The editor's companion stops.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .status import Status
 
@@ -12,8 +12,7 @@ class EditorError(Exception):
     """The editor cannot do it; the text is a sentence for the user of the CLI."""
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A file as the CLI would have it.
 
     `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
@@ -34,8 +33,7 @@ class Proposal:
     opened_at: float = 0.0
 
 
-@dataclass(frozen=True)
-class ClosedDiff:
+class ClosedDiff(NamedTuple):
     """A diff that was closed for its CLI: `text` as the user left it, with `\\n` line ends, None
     where the view held only a part of the CLI's own text; `is_edited` says whether the user
     may have changed it.

@@ -74,14 +74,18 @@ class Desk:
         """The editor's path of a file that a client names."""
         return path
 
-    async def open_diff(self, session: Session, path: str, content: str) -> None:
+    async def open_diff(
+        self, session: Session, path: str, content: str, sent_path: str = ""
+    ) -> None:
         """Show the diff; `content` is a TruncatedString where it is too long to be edited
-        here. Raises EditorError."""
+        here. `path` is the editor's; the client sent `sent_path`, empty where that is the same.
+        Raises EditorError."""
         raise NotImplementedError
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
-        """Close the diff and give its text, None where there is none. Unless the user has `decided`
-        in the client, nobody is going to use the text. Raises EditorError."""
+        """Close the diff of the editor's path and give its text, None where there is none. Unless
+        the user has `decided` in the client, nobody is going to use the text. Raises EditorError.
+        """
         raise NotImplementedError
 
 
@@ -113,7 +117,8 @@ _NOTHING_CLOSED = encode({"content": _text("{}")})
 
 
 async def _open_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
-    await desk.open_diff(session, _path(desk, arguments), arguments["newContent"])
+    path = _path(desk, arguments)
+    await desk.open_diff(session, path, arguments["newContent"], arguments["filePath"])
     return _SHOWN
 
 
@@ -133,12 +138,13 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
 
 
 def _path(desk: Desk, arguments: Mapping[str, Any]) -> str:
-    """As the client sent it."""
-    path: str = arguments["filePath"]
-    if isinstance(path, TruncatedString):
-        raise EditorError(f"Expected filePath to be a path; got {len(path)} characters and more.")
-    if "\0" in path or not os.path.isabs(desk.local_path(path)):
-        raise EditorError(f"Expected filePath to be the absolute path of a file; got {path!r}.")
+    """The editor's."""
+    sent: str = arguments["filePath"]
+    if isinstance(sent, TruncatedString):
+        raise EditorError(f"Expected filePath to be a path; got {len(sent)} characters and more.")
+    path = desk.local_path(sent)
+    if "\0" in sent or not os.path.isabs(path):
+        raise EditorError(f"Expected filePath to be the absolute path of a file; got {sent!r}.")
     return path
 
 

@@ -93,12 +93,12 @@ class SavedWorkspace:
         rest, wanted = [], []
         for entry in self.proposals:
             # Elsewhere there are other sessions.
-            moved = replace(entry, after_session=0)
+            moved = entry._replace(after_session=0)
             if not is_wanted(entry) or (entry.state == OPEN and not entry.is_edited):
                 rest.append(entry)
             elif entry.state == OPEN:
-                rest.append(replace(entry, text=None))
-                wanted.append(replace(moved, state=TOLD, comes_back=True, decided_at=time.time()))
+                rest.append(entry._replace(text=None))
+                wanted.append(moved._replace(state=TOLD, comes_back=True, decided_at=time.time()))
             else:
                 wanted.append(moved)
         return replace(self, proposals=tuple(rest)), tuple(wanted)
@@ -186,7 +186,7 @@ def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
     """Their lines within the limit, and whether no text had to go but those of open diffs: the
     editor has these in its tabs, too. The oldest go first, one by one."""
     workspaces = [_without_giants(each) for each in workspaces]
-    lines = [_line(asdict(each)) for each in workspaces]
+    lines = [_line(members_of(each)) for each in workspaces]
     room, is_all = MAX_BYTES - sum(map(len, lines)), True
     for lighter in (_without_open_texts, _without_decisions):
         for index in reversed(range(len(workspaces))):
@@ -194,7 +194,7 @@ def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
                 if room >= 0:
                     return lines, is_all
                 is_all = is_all and lighter is _without_open_texts
-                workspaces[index], line = less, _line(asdict(less))
+                workspaces[index], line = less, _line(members_of(less))
                 room += len(lines[index]) - len(line)
                 lines[index] = line
     return lines, is_all
@@ -214,7 +214,7 @@ def _without_open_text(
     workspace: SavedWorkspace, is_unwanted: Callable[[str], bool]
 ) -> SavedWorkspace:
     proposals = tuple(
-        replace(it, text=None)
+        it._replace(text=None)
         if it.state == OPEN and it.text is not None and is_unwanted(it.text)
         else it
         for it in workspace.proposals
@@ -234,6 +234,12 @@ def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
             yield less
     if less.sessions:
         yield replace(less, sessions=())
+
+
+def members_of(workspace: SavedWorkspace) -> dict[str, Any]:
+    """As `_workspace` reads them."""
+    proposals = [entry._asdict() for entry in workspace.proposals]
+    return {**asdict(replace(workspace, proposals=())), "proposals": proposals}
 
 
 def _line(entry: dict[str, Any]) -> bytes:

@@ -332,7 +332,7 @@ class Sessions:
         """The session's CLI as the user may know it: with a number where several of its kind are
         connected."""
         name = session.cli.name
-        for each in self:
+        for each in self._sessions.values():
             if each is not session and each.stream is not None and each.cli == session.cli:
                 return f"{name} {session.ordinal}"
         return name
@@ -463,7 +463,7 @@ class Sessions:
     def present(self) -> frozenset[str]:
         """The ids of those whose client is there."""
         now = asyncio.get_running_loop().time()
-        return frozenset([each.id for each in self if not each.is_absent(now)])
+        return frozenset([id for id, each in self._sessions.items() if not each.is_absent(now)])
 
     def is_absent(self, session: Session) -> bool:
         """Whether its client stays away for longer than it takes to come back."""

@@ -274,4 +274,4 @@ class Workspace:
 def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
     """With the ordinal that its `after_session` has among the sessions that are saved."""
     before = sum(session.ordinal <= entry.after_session for session in sessions)
-    return replace(entry, after_session=before)
+    return entry._replace(after_session=before)

@@ -9,7 +9,6 @@ import os
 import threading
 import time
 import unittest
-from dataclasses import replace
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
@@ -56,7 +55,7 @@ class DiskCheckTestCase(unittest.TestCase):
     def accept(self, text: str, at: float, path: str = "", comes_back: bool = False) -> int:
         """A text of which a CLI was told at that moment; gives its number."""
         entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at)
-        (number,) = self.book.adopt([replace(entry, comes_back=comes_back)])
+        (number,) = self.book.adopt([entry._replace(comes_back=comes_back)])
         return number
 
     def texts(self) -> list[str | None]:

@@ -29,7 +29,9 @@ class Desk(mcp.Desk):
         self.text: str | None = "as edited"
         self.decided = False
 
-    async def open_diff(self, session: Session, path: str, content: str) -> None:
+    async def open_diff(
+        self, session: Session, path: str, content: str, sent_path: str = ""
+    ) -> None:
         self.note("open", session.id, path, content)
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:

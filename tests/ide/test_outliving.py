@@ -248,7 +248,7 @@ class StopsAndStarts(OutlivingTestCase):
 class OtherWindows(OutlivingTestCase):
     def test_a_window_that_gets_the_folder_later_has_what_was_kept_there(self) -> None:
         session = SavedSession("away", "2025-06-18", 3)
-        told = replace(accepted("/a/b"), state=TOLD, decided_at=time.time())
+        told = accepted("/a/b")._replace(state=TOLD, decided_at=time.time())
         entries = (accepted("/a/a"), accepted("/a/told", event_id=3), told)
         saved_state.save(self.path, [self.saved("/a", sessions=(session,), proposals=entries)])
 
@@ -265,8 +265,8 @@ class OtherWindows(OutlivingTestCase):
         self.assertFalse(self.load()[("/a",)].has_texts)
 
     def test_a_decision_waits_while_its_path_is_open_in_another_book(self) -> None:
-        here = replace(accepted("/a/here"), state=OPEN)
-        closed = replace(accepted("/b/closed"), state=OPEN)
+        here = accepted("/a/here")._replace(state=OPEN)
+        closed = accepted("/b/closed")._replace(state=OPEN)
         windows = [self.saved("/a", proposals=(here,)), self.saved("/b", proposals=(closed,))]
         saved_state.save(self.path, windows)
 
@@ -281,7 +281,7 @@ class OtherWindows(OutlivingTestCase):
         self.run_with(step)
 
     def test_what_was_typed_into_a_diff_comes_back_in_a_window_with_other_folders(self) -> None:
-        typed = replace(accepted("/a/b", "typed\n"), state=OPEN, proposed="another")
+        typed = accepted("/a/b", "typed\n")._replace(state=OPEN, proposed="another")
         saved_state.save(self.path, [self.saved("/a", proposals=(typed,))])
 
         async def step(windows: Windows) -> None:

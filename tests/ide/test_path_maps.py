@@ -7,7 +7,6 @@ import json
 import ntpath
 import os
 import unittest
-from dataclasses import asdict
 from typing import Any
 from unittest import mock
 
@@ -266,7 +265,7 @@ class Mapped(WithoutServer):
         session, _ = self.connect()
         await self.call(session, "openDiff", "/work//a", newContent="theirs\n")
         (entry,) = self.workspace.saved(1.0).proposals
-        self.assertEqual(asdict(entry)["sent_path"], "/work//a")
+        self.assertEqual(entry.sent_path, "/work//a")
         self.assertEqual(entry.path, self.here("//a"))
 
     @in_loop

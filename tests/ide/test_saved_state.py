@@ -134,14 +134,14 @@ class StateFile(unittest.TestCase):
         ):
             for value in values:
                 with self.subTest(member=member, value=str(value)[:60]):
-                    found = self.read({**asdict(WORKSPACE), member: value})
+                    found = self.read({**saved_state.members_of(WORKSPACE), member: value})
                     members: Any = {member: fallback}
                     self.assertEqual(found, replace(WORKSPACE, **members))
 
     def test_a_damaged_moment_counts_as_now(self) -> None:
         for value in (1e999, "x", None, True):
             with self.subTest(value=str(value)):
-                found = self.read({**asdict(WORKSPACE), "saved_at": value})
+                found = self.read({**saved_state.members_of(WORKSPACE), "saved_at": value})
                 self.assertAlmostEqual(found.saved_at, time.time(), delta=60)
                 self.assertEqual(replace(found, saved_at=WORKSPACE.saved_at), WORKSPACE)
 
@@ -153,7 +153,7 @@ class StateFile(unittest.TestCase):
             for value in values:
                 with self.subTest(member=member, value=value):
                     session = {**asdict(SESSION), member: value}
-                    found = self.read({**asdict(WORKSPACE), "sessions": [session]})
+                    found = self.read({**saved_state.members_of(WORKSPACE), "sessions": [session]})
                     members: Any = {member: fallback}
                     self.assertEqual(found.sessions, (replace(SESSION, **members),))
 
@@ -161,7 +161,7 @@ class StateFile(unittest.TestCase):
         for value in (None, 1, "", "\u00e9", "a b"):
             with self.subTest(value=value):
                 lines = [{**asdict(SESSION), "id": value}, asdict(SESSION)]
-                found = self.read({**asdict(WORKSPACE), "sessions": lines})
+                found = self.read({**saved_state.members_of(WORKSPACE), "sessions": lines})
                 self.assertEqual(found.sessions, (SESSION,))
 
     def test_a_damaged_member_of_a_proposal_costs_that_member(self) -> None:
@@ -174,23 +174,25 @@ class StateFile(unittest.TestCase):
         ):
             for value in values:
                 with self.subTest(member=member, value=value):
-                    damaged = {**asdict(DECISION), member: value}
-                    found = self.read({**asdict(WORKSPACE), "proposals": [damaged]})
+                    damaged = {**DECISION._asdict(), member: value}
+                    found = self.read({**saved_state.members_of(WORKSPACE), "proposals": [damaged]})
                     members: Any = {member: fallback}
-                    self.assertEqual(found.proposals, (replace(DECISION, **members),))
+                    self.assertEqual(found.proposals, (DECISION._replace(**members),))
 
     def test_a_decision_without_its_text_is_not_taken_for_a_rejection(self) -> None:
         for member, value in (("text", 1), ("path", None), ("state", "x"), ("state", [])):
             with self.subTest(member=member):
-                damaged = {**asdict(DECISION), member: value}
-                lines = [damaged, asdict(DECISION)]
-                found = self.read({**asdict(WORKSPACE), "proposals": lines})
+                damaged = {**DECISION._asdict(), member: value}
+                lines = [damaged, DECISION._asdict()]
+                found = self.read({**saved_state.members_of(WORKSPACE), "proposals": lines})
                 self.assertEqual(found.proposals, (DECISION,))
 
     def test_an_open_proposal_without_its_text_is_still_waited_for(self) -> None:
         open_one = entry("/a", OPEN, "text")
-        found = self.read({**asdict(WORKSPACE), "proposals": [{**asdict(open_one), "text": 1}]})
-        self.assertEqual(found.proposals, (replace(open_one, text=None),))
+        found = self.read(
+            {**saved_state.members_of(WORKSPACE), "proposals": [{**open_one._asdict(), "text": 1}]}
+        )
+        self.assertEqual(found.proposals, (open_one._replace(text=None),))
 
     @unittest.skipIf(sys.platform == "win32", "Windows has no such files")
     def test_a_pipe_or_a_folder_in_the_place_of_the_file_is_told_at_once(self) -> None:
@@ -251,7 +253,7 @@ class StateFile(unittest.TestCase):
         with mock.patch.object(saved_state, "MAX_BYTES", 2000):
             problem = saved_state.save(self.path, [full, EMPTY])
         self.assertEqual(problem, "")
-        proposals = (DECISION, replace(giant, text=None))
+        proposals = (DECISION, giant._replace(text=None))
         self.assertEqual(self.load(), [replace(full, proposals=proposals), EMPTY])
 
     def test_one_window_that_is_too_large_costs_the_others_nothing(self) -> None:
@@ -261,7 +263,7 @@ class StateFile(unittest.TestCase):
         with mock.patch.object(saved_state, "MAX_BYTES", 3500):
             problem = saved_state.save(self.path, [replace(EMPTY, proposals=texts), other])
         found = self.load()
-        proposals = (replace(open_one, text=None), DECISION)
+        proposals = (open_one._replace(text=None), DECISION)
         self.assertEqual(found[0], replace(other, proposals=proposals))
         self.assertEqual(found[1].proposals, texts[2:])
         self.assertEqual(problem, saved_state.TOO_MUCH)
@@ -270,4 +272,4 @@ class StateFile(unittest.TestCase):
         giant = entry("/b", OPEN, "x" * 10)
         with mock.patch.object(saved_state, "MAX_PROPOSAL", 9):
             saved_state.save(self.path, [replace(WORKSPACE, proposals=(giant,))])
-        self.assertEqual(self.load()[0].proposals, (replace(giant, text=None),))
+        self.assertEqual(self.load()[0].proposals, (giant._replace(text=None),))

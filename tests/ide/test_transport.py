@@ -62,7 +62,9 @@ class Desk(mcp.Desk):
         self.opened: list[str] = []
         self.content = ""
 
-    async def open_diff(self, session: Session, path: str, content: str) -> None:
+    async def open_diff(
+        self, session: Session, path: str, content: str, sent_path: str = ""
+    ) -> None:
         if content == "refused":
             raise EditorError("It cannot be shown.")
         if content == "bug":
@@ -709,7 +711,7 @@ class Messages(TransportTestCase):
         gate = self.background.call(asyncio.Event)
         began = threading.Event()
 
-        async def open_diff(session: Session, path: str, content: str) -> None:
+        async def open_diff(session: Session, path: str, content: str, sent_path: str) -> None:
             began.set()
             await gate.wait()
             self.desk.opened.append(path)

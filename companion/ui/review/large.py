@@ -36,9 +36,9 @@ def shown(
     """The two as far as the views show them."""
     if digest is not None:
         content = "".join(digest.shown.new.rows)
-        return replace(proposal, content=content, is_whole=False), shown_original(original, digest)
+        return proposal._replace(content=content, is_whole=False), shown_original(original, digest)
     if len(proposal.content) > LARGE:
-        proposal = replace(proposal, content=proposal.content[:TRUNCATED_TO], is_whole=False)
+        proposal = proposal._replace(content=proposal.content[:TRUNCATED_TO], is_whole=False)
     return proposal, beginning(original)
 
 
