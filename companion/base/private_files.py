@@ -86,14 +86,21 @@ def is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process lives; on Windows nobody can be asked, and none does."""
-    if sys.platform == "win32":
-        # os.kill would end the process there.
-        return False
+    """Whether the process lives."""
     try:
+        if sys.platform == "win32":
+            # os.kill would end it there.
+            import _winapi
+
+            process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
+            try:
+                return _winapi.WaitForSingleObject(process, 0) == _winapi.WAIT_TIMEOUT
+            finally:
+                _winapi.CloseHandle(process)
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
     except PermissionError:
+        # It lives, and is another user's.
         return True
+    except (OSError, OverflowError):
+        return False
     return True

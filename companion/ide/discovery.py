@@ -266,12 +266,13 @@ def sweep(own_pid: int, extra: str = "") -> list[str]:
     """Remove the discovery files of editors that are gone; gives the paths removed.
 
     Only this user's; only where the editor's process is dead (or is the one now starting anew,
-    `own_pid`) and nothing listens on the port either. A dead file of the same workspace keeps the
-    CLI from connecting (docs/protocol.md 5.39).
+    `own_pid`) and nothing listens on the port either. On Windows, which keeps such files over a
+    restart and gives their numbers to others, the port alone counts. A dead file of the same
+    workspace keeps the CLI from connecting (docs/protocol.md 5.39).
     """
     removed = [path for place in places(extra) for path in private_files.sweep(place.folder)]
     for path, pid, port in _files(extra):
-        is_gone = pid == own_pid or not private_files.is_running(pid)
+        is_gone = sys.platform == "win32" or pid == own_pid or not private_files.is_running(pid)
         if is_gone and not _is_listening(port):
             with suppress(OSError):
                 os.unlink(path)

@@ -486,6 +486,13 @@ class TheSweep(DiscoveryTestCase):
         self.assertEqual(discovery.sweep(os.getppid()), [])
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
+    def test_on_windows_it_goes_also_where_another_process_has_the_number(self) -> None:
+        path = self.write(self.name(os.getpid(), self.port(listening=False)))
+        places = discovery.places()
+        with mock.patch.object(discovery, "places", lambda extra: places):
+            with mock.patch.object(sys, "platform", "win32"):
+                self.assertEqual(discovery.sweep(os.getppid()), [path])
+
     def test_files_that_this_editor_left_behind_go_but_its_live_ones_stay(self) -> None:
         left = self.write(self.name(os.getppid(), self.port(listening=False)))
         self.write(self.name(os.getppid(), self.port(listening=True)))
@@ -512,7 +519,6 @@ class TheSweep(DiscoveryTestCase):
         self.assertEqual(discovery.sweep(os.getppid()), [])
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
-    @unittest.skipUnless(POSIX, "on Windows no process can be asked whether it lives")
     def test_a_half_written_file_goes_when_its_writer_is_dead(self) -> None:
         dead = self.write(f".unfinished-{DEAD}-0123abcd")
         alive = self.write(f".unfinished-{os.getpid()}-0123abcd")
