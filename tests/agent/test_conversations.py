@@ -239,6 +239,7 @@ class WithSessions(OnDisk):
             ("runner.Runner.client", client),
             # Its turns have no CLI that could end them.
             ("conversations.ENDING", 0.1),
+            ("agent.ENDING", 0.1),
         ):
             patch = mock.patch(where + name, stub)
             patch.start()
