@@ -84,7 +84,8 @@ class Doctor(unittest.TestCase):
         cls.early = cls.new_cli("early")
         cls.empty = cls.new_folder("empty")
         cls.astray = cls.new_cli("astray", TMPDIR=cls.empty)
-        cls.early.wait_ready()
+        # Its prompt stands there before it has looked for an editor.
+        cls.early.say_until("/ide enable", NOT_SUPPORTED)
         path = os.path.dirname(BINARY) + os.pathsep + os.environ["PATH"]
         with mock.patch.dict(os.environ, {"PATH": path, "HOME": cls.new_folder("user")}):
             cls.editor = Editor(cls.folder, cls.new_folder("data"), cls.temp)
@@ -258,14 +259,11 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.failure(self.cli), "")
 
     def test_one_that_was_started_before_the_editor(self) -> None:
-        self.early.say("/ide enable")
-        self.early.wait_for(NOT_SUPPORTED)
+        self.early.say_until("/ide enable", NOT_SUPPORTED)
         self.assertRegex(self.failure(self.early), "^Detection: .* was started at")
 
     def test_one_that_looks_into_another_temp_folder(self) -> None:
-        self.astray.wait_ready()
-        self.astray.say("/ide enable")
-        self.astray.wait_for(NOT_SUPPORTED)
+        self.astray.say_until("/ide enable", NOT_SUPPORTED)
         failure = self.failure(self.astray)
         self.assertRegex(failure, f"^Where the CLI looks: The CLI looks into {self.empty}")
 
