@@ -226,6 +226,10 @@ class Connection(RequestHandler):
         self._body: StreamReader | None = None
         self._parsed = 0
         self.must_drain = False
+        # For the server's handler: the head of a request that was found good, and what was found of
+        # it. Most heads of a connection are alike.
+        self.good_head: tuple[object, ...] = ()
+        self.found: Any = None
         # The handler that is cancelled where the client leaves, if it is one of those.
         self.ends_with_client: asyncio.Task[Any] | None = None
 
@@ -438,6 +442,16 @@ def media_type(request: BaseRequest) -> str:
     return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
+def small_body(request: BaseRequest) -> bytes | None:
+    """The body where it is small and all of it is there already, as of nearly every request; else
+    None. Raises Refused."""
+    _check_encoding(request)
+    content = request.content
+    if content.is_eof() and content.total_bytes <= PIECE:
+        return content.read_nowait()
+    return None
+
+
 async def read_json(
     request: BaseRequest, limit: int, memory: MemoryShare, whole: float = math.inf
 ) -> Any:
@@ -445,11 +459,9 @@ async def read_json(
 
     Of a body of more than `whole` bytes, only the beginning of each long string is kept, as a
     TruncatedString. Raises Refused, and RpcError for what is no JSON."""
-    length = request.content_length
-    _check_encoding(request)
-    if length is not None and length <= PIECE and request.content.is_eof():
-        # All of it is there already, as of nearly every request.
-        return load(request.content.read_nowait())
+    body = small_body(request)
+    if body is not None:
+        return load(body)
     reading = functools.partial(_value, request.content, limit, whole)
     return await _received(request, limit, memory, whole, reading)
 

@@ -137,11 +137,11 @@ class Book:
         entries = self._entries if path is None else self._of_path.get(path)
         if not entries:
             return []
-        return [
-            number
-            for number, entry in entries.items()
-            if entry.state == state and (session_id is None or entry.session_id == session_id)
-        ]
+        found = []
+        for number, entry in entries.items():
+            if entry.state == state and (session_id is None or entry.session_id == session_id):
+                found.append(number)
+        return found
 
     def is_open(self, number: int) -> bool:
         return number in self._entries and self._entries[number].state == OPEN

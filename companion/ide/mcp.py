@@ -52,6 +52,9 @@ MAX_CLIENT_NAME = 200
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+# Gives the result of a request, as JSON, for its params; raises RpcError.
+Method = Callable[[Mapping[str, Any], "Desk", Session], Awaitable[bytes]]
+
 EMPTY = encode({})
 SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version": __version__}
 
@@ -272,7 +275,8 @@ async def handle(message: Message, desk: Desk, session: Session) -> bytes | None
     """The bytes that answer the message, or None where it wants no answer."""
     if isinstance(message, Request):
         try:
-            return encode_result(message.id, await _answer(message, desk, session))
+            result = await _method(message.method)(message.params, desk, session)
+            return encode_result(message.id, result)
         except RpcError as error:
             return RpcError(error.code, error.message, message.id).encode()
     if isinstance(message, Notification):
@@ -280,14 +284,15 @@ async def handle(message: Message, desk: Desk, session: Session) -> bytes | None
     return None
 
 
-async def _answer(request: Request, desk: Desk, session: Session) -> bytes:
-    method = _METHODS.get(request.method)
+def _method(name: str) -> Method:
+    """Raises RpcError."""
+    method = _METHODS.get(name)
     if method is None:
         raise RpcError(
             METHOD_NOT_FOUND,
-            "Expected one of the methods {}; got {!r}.".format(", ".join(_METHODS), request.method),
+            "Expected one of the methods {}; got {!r}.".format(", ".join(_METHODS), name),
         )
-    return await method(request.params, desk, session)
+    return method
 
 
 async def _ping(params: Mapping[str, Any], desk: Desk, session: Session) -> bytes:
@@ -346,7 +351,7 @@ def _describe(problem: ValidationError) -> str:
     return f"{where}: {problem.message}"
 
 
-_METHODS: dict[str, Callable[[Mapping[str, Any], Desk, Session], Awaitable[bytes]]] = {
+_METHODS: dict[str, Method] = {
     "ping": _ping,
     "tools/list": _list_tools,
     "tools/call": _call_tool,

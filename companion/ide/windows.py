@@ -238,7 +238,7 @@ class Windows:
         self._tell_environments()
 
     def _tell_environments(self) -> None:
-        advertisements = [workspace.advertisement for workspace in self]
+        advertisements = [it.advertisement for it in self._workspaces.values()]
         if advertisements == self._advertisements:
             return
         self._advertisements = advertisements

@@ -222,6 +222,31 @@ class WhoMayTalk(TransportTestCase):
                     self.assert_refused(answer, 401, "token")
         self.assertIsNotNone(self.session())
 
+    def test_what_one_request_may_does_not_count_for_the_next_of_the_connection(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        self.addCleanup(connection.close)
+        good = {**self.client.headers, "Content-Type": "application/json"}
+
+        def status(headers: dict[str, str], method: str = "POST", path: str = "/mcp") -> int:
+            connection.request(method, path, json.dumps(PING), headers)
+            response = connection.getresponse()
+            response.read()
+            return response.status
+
+        for refusal, other in (
+            (401, {"Authorization": "Bearer " + TOKEN[:-1]}),
+            (403, {"Host": "evil.example"}),
+            (403, {"Origin": "http://evil.example"}),
+            (400, {"MCP-Protocol-Version": "2000-01-01"}),
+            (415, {"Content-Type": "text/plain"}),
+            (406, {"Accept": "text/html"}),
+        ):
+            with self.subTest(refusal=refusal, other=other):
+                found = [status(good), status({**good, **other}), status(good)]
+                self.assertEqual(found, [200, refusal, 200])
+        found = [status(good, "PUT"), status(good, path="/other"), status(good)]
+        self.assertEqual(found, [405, 404, 200])
+
     def test_every_name_of_this_machine_is_a_host(self) -> None:
         for name in ("127.0.0.1", "localhost", "LocalHost", "[::1]", "host.docker.internal"):
             with self.subTest(name=name):
