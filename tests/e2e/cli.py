@@ -8,7 +8,7 @@ cli.press("1")
 cli.close()
 
 Asked about an edit, a CLI offers 1 (allow once), 2 (allow for this session) and 3 or Escape (no).
-Waits are in seconds; they raise TimeoutError with what is on the screen.
+Waits are in seconds; they raise TimeoutError, or Left, with what is on the screen.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ ASKED = "/ide status"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
 EMPTY_INPUT = "Type your message"
+# Stands there for three seconds after Ctrl+C.
+LEAVES = "Press Ctrl+C again to exit"
 
 
 class Screen(pyte.Screen):  # type: ignore[misc]
@@ -77,6 +79,10 @@ class Screen(pyte.Screen):  # type: ignore[misc]
     def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
         if not private:
             super().select_graphic_rendition(*attributes)
+
+
+class Left(AssertionError):
+    """The CLI has ended before it showed what was waited for."""
 
 
 class GeminiCli:
@@ -133,12 +139,14 @@ class GeminiCli:
     def wait_until(
         self, holds: Callable[[str], bool], what: str, timeout: float = PATIENCE
     ) -> None:
-        """Wait until it holds for the screen."""
+        """Wait until it holds for the screen. Raises TimeoutError, and Left where it never can."""
         with self._drawn:
             self._drawn.wait_for(lambda: holds(self.screen()) or self._ended, timeout)
-            if not holds(self.screen()):
-                end = "the CLI has left" if self._ended else f"not within {timeout} s"
-                raise TimeoutError(f"{what}: {end}:\n{self.screen()}")
+            screen = self.screen()
+            if not holds(screen):
+                if self._ended:
+                    raise Left(f"{what}: the CLI has left:\n{screen}")
+                raise TimeoutError(f"{what}: not within {timeout} s:\n{screen}")
 
     def wait_for(self, *texts: str, timeout: float = PATIENCE) -> None:
         """Wait until all the texts are on the screen."""
@@ -228,6 +236,13 @@ class GeminiCli:
 
     def _is_empty(self, screen: str) -> bool:
         return EMPTY_INPUT in self.input_area(screen)
+
+    def interrupt(self) -> None:
+        """Press Ctrl+C; ends when pressing it again would not make the CLI leave."""
+        self.press(INTERRUPT)
+        with suppress(TimeoutError):
+            self.wait_until(lambda screen: LEAVES in screen, LEAVES, STUCK)
+        self.wait_until(lambda screen: LEAVES not in screen, f"no more {LEAVES}")
 
     def enter(self) -> None:
         """Send the line that stands there, even while the CLI is at work."""

@@ -13,7 +13,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import session  # noqa: E402
-from cli import INTERRUPT  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 
@@ -88,7 +87,7 @@ class TheEditorDies(session.Session):
         self.editor.do("wait_for", "title", "a.py (proposed, CLI gone)", path)
         self.editor.do("command", ACCEPT)
         # The CLI takes a broken stream for the end; its question hangs until it is interrupted.
-        self.cli.press(INTERRUPT)
+        self.cli.interrupt()
         self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
         self.cli.press("/ide enable")
         self.cli.wait_for("> /ide enable")

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import session  # noqa: E402
 import terminus  # noqa: E402
-from cli import INTERRUPT, GeminiCli  # noqa: E402
+from cli import GeminiCli  # noqa: E402
 from editor import Editor  # noqa: E402
 from model_server import call  # noqa: E402
 from session import QUESTION  # noqa: E402
@@ -108,7 +108,7 @@ class Reviews(session.Session):
     def test_the_old_diff_says_since_when_it_waits_and_a_click_lets_the_next_one_open(self) -> None:
         old, new = self.write("interrupted.py", b"old\n"), self.write("next.py", b"old\n")
         self.ask(old, "new\n", "write_file", content="new\n")
-        self.cli.press(INTERRUPT)
+        self.cli.interrupt()
         self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
         self.ask_on(self.cli, new, "write_file", content="newer\n")
         head = self.editor.do("head", old)
@@ -124,7 +124,7 @@ class Reviews(session.Session):
     def test_a_released_diff_lets_it_go_on_to_its_next_edit(self) -> None:
         path = self.write("released.py", b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
-        self.cli.press(INTERRUPT)
+        self.cli.interrupt()
         self.cli.wait_until(lambda screen: QUESTION not in screen, "no question any more")
         self.ask_on(self.cli, path, "write_file", content="newer\n")
         self.assertEqual(self.editor.do("proposal", path), "new\n")
