@@ -1,7 +1,7 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
 The parts run in three lanes at once, because those with the real CLI wait most of the time. What a
-part says is shown when it ends. One that hangs is ended, with all that it started. The last line
+part says is shown when it ends. One that hangs is ended, with its process group. The last line
 tells what was skipped in all of them, or, where something failed, in which.
 """
 
@@ -140,7 +140,7 @@ def start(
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what it has started and left."""
+    """End the process, and what it has started and left, but for what has a session of its own."""
     if os.name == "posix":
         # Its group has its number, and nobody else gets that while a member lives.
         with suppress(ProcessLookupError):

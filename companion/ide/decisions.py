@@ -212,9 +212,16 @@ class Book:
         entry = self._entries.get(number)
         if entry is None and not decision.text:
             # Of these nothing was left to be done (`tell`), but to be heard.
-            path, text, at = decision.path, decision.text, decision.at
-            entry = Entry(session_id, path, TOLD, at, text=text, decided_at=at, cli=cli)
-            entry = entry._replace(sent_path=decision.sent_path)
+            entry = Entry(
+                session_id,
+                decision.path,
+                TOLD,
+                decision.at,
+                text=decision.text,
+                decided_at=decision.at,
+                cli=cli,
+                sent_path=decision.sent_path,
+            )
         if entry is not None and entry.state == TOLD:
             again = entry._replace(state=DECIDED, session_id=session_id, event_id=event_id)
             self._put(again, number)

@@ -15,8 +15,8 @@ class EditorError(Exception):
 class Proposal(NamedTuple):
     """A file as the CLI would have it.
 
-    `session_id` is the MCP session that asked; `path` the exact string it sent, never normalised:
-    the CLI uses it as the key of the answer (docs/protocol.md 1.2). `content` has `\\n` line ends.
+    `session_id` is the MCP session that asked; `path` is the editor's, by the window's path maps
+    and otherwise as it was sent. `content` has `\\n` line ends.
     `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
     `is_whole`, `content` is the proposed text, of up to 64 MiB, else its beginning, which is not to
     be edited; it `may_be_edited` where it is shown again as the user had it. `client` names the CLI

@@ -26,8 +26,8 @@ class PathMaps:
     equal ones the first; a path that none has stays as it is.
 
     >>> maps = PathMaps((PathMap("C:\\\\", "/mnt/c/"),))
-    >>> maps.to_remote("C:\\\\work\\\\a.py"), maps.to_local("/mnt/c/work/a.py")
-    ('/mnt/c/work/a.py', 'C:\\\\work\\\\a.py')
+    >>> maps.to_remote("C:\\\\code\\\\a.py"), maps.to_local("/mnt/c/code/a.py")
+    ('/mnt/c/code/a.py', 'C:\\\\code\\\\a.py')
     """
 
     maps: tuple[PathMap, ...] = ()

@@ -133,20 +133,38 @@ def examine(
         queues.on_ui_thread(partial(show, found))
 
     command = settings.of(window).cli_command
-    home = os.path.expanduser("~")
     # A command that names no CLI is taken for one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
-    environment = dict(os.environ)
+    environment, home = dict(os.environ), os.path.expanduser("~")
     if companion.problem:
         # Nobody would answer.
-        folders, extra = tuple(window.folders()), settings.of(window).extra_discovery_folder
-        maps = sharing.path_maps(window)
-        ended = Window(os.getppid(), 0, maps.remote_folders(folders), problem=companion.problem)
-        ended = replace(ended, separator=maps.separator)
-        question = Question(cli, ended, command, environment, home, path_maps=maps)
-        _examine_alone(replace(question, local_folders=folders, extra_folder=extra), reply)
+        ended = _ended(window, companion.problem)
+        question = Question(cli, ended, command, environment, home)
+        _examine_alone(_with_paths(question, window), reply)
     else:
         companion.post(ExaminationAsked(window.id(), cli, command, environment, home, reply))
+
+
+def _ended(window: sublime.Window, problem: str) -> Window:
+    """The window without a server."""
+    folders, maps = window.folders(), sharing.path_maps(window)
+    return Window(
+        os.getppid(),
+        0,
+        maps.remote_folders(folders),
+        problem=problem,
+        separator=maps.separator,
+        unmapped=maps.unmapped(folders),
+    )
+
+
+def _with_paths(question: Question, window: sublime.Window) -> Question:
+    return replace(
+        question,
+        local_folders=tuple(window.folders()),
+        path_maps=sharing.path_maps(window),
+        extra_folder=settings.of(window).extra_discovery_folder,
+    )
 
 
 def _examine_alone(question: Question, reply: Callable[[Examinations], object]) -> None:

@@ -29,7 +29,7 @@ from .test_workspace import Reader, WithoutServer
 
 UBUNTU = "\\\\wsl.localhost\\Ubuntu"
 WSL = PathMaps((PathMap(UBUNTU, "/"), PathMap("C:\\", "/mnt/c/"), PathMap("D:/src", "/src")))
-CONTAINER = PathMaps((PathMap("/home/me/p", "/work"), PathMap("/home/me/p/deep", "/deep/")))
+CONTAINER = PathMaps((PathMap("/home/me/p", "/app"), PathMap("/home/me/p/deep", "/deep/")))
 
 
 class Maps(unittest.TestCase):
@@ -39,8 +39,8 @@ class Maps(unittest.TestCase):
             (WSL, "C:\\", "/mnt/c/"),
             (WSL, "D:\\src\\a", "/src/a"),
             (WSL, UBUNTU + "\\home\\me", "/home/me"),
-            (CONTAINER, "/home/me/p", "/work"),
-            (CONTAINER, "/home/me/p/a\\b", "/work/a\\b"),
+            (CONTAINER, "/home/me/p", "/app"),
+            (CONTAINER, "/home/me/p/a\\b", "/app/a\\b"),
         ):
             with self.subTest(local=local):
                 self.assertEqual(maps.to_remote(local), remote)
@@ -49,16 +49,16 @@ class Maps(unittest.TestCase):
 
     def test_the_longest_prefix_counts_on_either_side(self) -> None:
         self.assertEqual(CONTAINER.to_remote("/home/me/p/deep/a"), "/deep/a")
-        self.assertEqual(CONTAINER.to_remote("/home/me/p/deeper/a"), "/work/deeper/a")
+        self.assertEqual(CONTAINER.to_remote("/home/me/p/deeper/a"), "/app/deeper/a")
         self.assertEqual(WSL.to_local("/mnt/c/a"), "C:\\a")
         self.assertEqual(WSL.to_local("/mnt/cd"), UBUNTU + "\\mnt\\cd")
 
     def test_a_path_that_leads_out_of_a_folder_is_not_in_it(self) -> None:
         for maps, remote, local in (
-            (CONTAINER, "/work/../etc/passwd", "/work/../etc/passwd"),
-            (CONTAINER, "/work/../../work/a", "/home/me/p/a"),
-            (CONTAINER, "/work/deep/../../deep/a", "/home/me/p/deep/a"),
-            (CONTAINER, "/work/a..b", "/home/me/p/a..b"),
+            (CONTAINER, "/app/../etc/passwd", "/app/../etc/passwd"),
+            (CONTAINER, "/app/../../app/a", "/home/me/p/a"),
+            (CONTAINER, "/app/deep/../../deep/a", "/home/me/p/deep/a"),
+            (CONTAINER, "/app/a..b", "/home/me/p/a..b"),
             (WSL, "/mnt/c/../d/a", UBUNTU + "\\mnt\\d\\a"),
             (PathMaps((PathMap("/mnt/c", "C:\\w"),)), "C:\\w\\..\\a", "C:\\w\\..\\a"),
         ):
@@ -121,14 +121,14 @@ class Windows(unittest.TestCase):
 
 
 class Mapped(WithoutServer):
-    """The editor has its files in `self.temp`, the CLI has them in /work."""
+    """The editor has its files in `self.temp`, the CLI has them in /app."""
 
     async def begin(self) -> None:
         await super().begin()
-        self.map(PathMap(self.temp, "/work"))
+        self.map(PathMap(self.temp, "/app"))
 
     def here(self, rest: str) -> str:
-        """The editor's path of what the CLI has below /work."""
+        """The editor's path of what the CLI has below /app."""
         return self.temp + rest.replace("/", os.sep)
 
     def map(self, *maps: PathMap, **more: Any) -> None:
@@ -149,27 +149,27 @@ class Mapped(WithoutServer):
         _, reader = self.connect()
         self.focus(1, "a b")
         await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/work/a b"])
+        self.assertEqual(self.told(reader)[-1], ["/app/a b"])
 
     @in_loop
     async def test_a_file_is_held_back_by_the_editors_path(self) -> None:
         await self.begin()
         _, reader = self.connect()
         here = os.path.basename(self.temp)
-        self.map(PathMap(self.temp, "/work"), sharing=Sharing(exclude=(here + "/secret",)))
+        self.map(PathMap(self.temp, "/app"), sharing=Sharing(exclude=(here + "/secret",)))
         self.focus(1, "secret")
-        self.focus(2, "work")
+        self.focus(2, "app")
         await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/work/work"])
-        self.map(PathMap(self.temp, "/work"), sharing=Sharing(exclude=("/work/",)))
+        self.assertEqual(self.told(reader)[-1], ["/app/app"])
+        self.map(PathMap(self.temp, "/app"), sharing=Sharing(exclude=("/app/",)))
         await self.clock.advance(1)
-        self.assertEqual(self.told(reader)[-1], ["/work/work", "/work/secret"])
+        self.assertEqual(self.told(reader)[-1], ["/app/app", "/app/secret"])
 
     @in_loop
     async def test_the_editor_has_its_own_path_and_the_cli_gets_back_what_it_sent(self) -> None:
         await self.begin()
         session, reader = self.connect()
-        for sent, rest in (("/work/a", "/a"), ("/work/x/../b//", "/b")):
+        for sent, rest in (("/app/a", "/a"), ("/app/x/../b//", "/b")):
             for text in ("mine\n", None):
                 await self.call(session, "openDiff", sent, newContent="theirs\n")
                 here = self.here(rest)
@@ -189,7 +189,7 @@ class Mapped(WithoutServer):
     async def test_two_names_of_one_folder_are_each_given_back_as_they_came(self) -> None:
         await self.begin()
         session, reader = self.connect()
-        self.map(PathMap(self.temp, "/work"), PathMap(self.temp, "/also"))
+        self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
         await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
         self.workspace.diffs.accept(session.id, self.here("/a"), "mine\n")
         await self.clock.advance(0)
@@ -201,9 +201,9 @@ class Mapped(WithoutServer):
     ) -> None:
         await self.begin()
         session, _ = self.connect()
-        await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
         self.map(PathMap(self.temp, "/elsewhere"))
-        closed = await self.call(session, "closeDiff", "/work/a", suppressNotification=True)
+        closed = await self.call(session, "closeDiff", "/app/a", suppressNotification=True)
         self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
@@ -225,21 +225,21 @@ class Mapped(WithoutServer):
     async def test_a_corrected_map_counts_for_the_next_proposal_of_a_file(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        self.map(PathMap(self.here("/wrong"), "/work"))
-        await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        self.map(PathMap(self.here("/wrong"), "/app"))
+        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
         self.workspace.diffs.accept(session.id, self.here("/wrong/a"), "theirs\n")
         self.editor.diffs.clear()
         await self.clock.advance(0)
         self.assertEqual(len(self.workspace.book.of(TOLD)), 1)
-        self.map(PathMap(self.temp, "/work"))
-        await self.call(session, "openDiff", "/work/a", newContent="theirs\n")
+        self.map(PathMap(self.temp, "/app"))
+        await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
         self.assertEqual(list(self.editor.diffs), [(7, session.id, self.here("/a"))])
 
     @in_loop
     async def test_a_path_that_is_long_by_its_detours_is_refused(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        path = "/work" + "/x/.." * MAX_PATH
+        path = "/app" + "/x/.." * MAX_PATH
         answer = await self.call(session, "openDiff", path, newContent="theirs\n")
         self.assertIn(str(MAX_PATH), answer["content"][0]["text"])
 
@@ -247,7 +247,7 @@ class Mapped(WithoutServer):
     async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        self.map(PathMap(self.temp, "/work"), PathMap(self.temp, "/also"))
+        self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
         self.editor.refusal = self.here("/a") + " is a folder."
         answer = await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
         self.assertEqual(answer["content"][0]["text"], "/also/a is a folder.")
@@ -263,9 +263,9 @@ class Mapped(WithoutServer):
     async def test_what_the_cli_sent_outlives_a_restart(self) -> None:
         await self.begin()
         session, _ = self.connect()
-        await self.call(session, "openDiff", "/work//a", newContent="theirs\n")
+        await self.call(session, "openDiff", "/app//a", newContent="theirs\n")
         (entry,) = self.workspace.saved(1.0).proposals
-        self.assertEqual(entry.sent_path, "/work//a")
+        self.assertEqual(entry.sent_path, "/app//a")
         self.assertEqual(entry.path, self.here("//a"))
 
     @in_loop
@@ -274,7 +274,7 @@ class Mapped(WithoutServer):
         session, reader = self.connect()
         self.workspace.diffs.reject(session.id, self.here("/a"))
         await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/work/a"}])
+        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/app/a"}])
 
     @in_loop
     async def test_files_and_variables_are_other_ones_at_once(self) -> None:
