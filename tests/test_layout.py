@@ -174,7 +174,8 @@ class Layout(unittest.TestCase):
             " operation_handlers routes server session_handlers static_files stream"
         )
         api = {f"api/{name}" for name in known.split()}
-        self.assertEqual(importers["aiohttp"], api | {"base/http_server", "ide/transport"})
+        others = {"base/http_server", "base/repeated_heads", "ide/transport"}
+        self.assertEqual(importers["aiohttp"], api | others)
         self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/validation"})
         self.assertEqual(importers["prometheus_client"], {"api/metrics"})
 

@@ -37,6 +37,7 @@ API = (
 )
 USERS = {
     "companion/base/http_server.py": ("aiohttp",),
+    "companion/base/repeated_heads.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),
     "companion/api/validation.py": ("jsonschema",),

@@ -45,6 +45,7 @@ from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
+from .repeated_heads import RepeatedHeads
 from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
 
@@ -75,6 +76,8 @@ PARSED_AT_ONCE = 16 * 1024
 # What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
 # of 64 bytes stay below a fifth.
 CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
+# What the library calls a connection's parser: before release 3.12, and from then on.
+PARSERS = ("_request_parser", "_parser")
 # Statuses after which the rest of a body may still be on its way, so that what comes next on the
 # connection could be anything.
 CLOSING = (408, 413, 503)
@@ -218,6 +221,10 @@ class Connection(RequestHandler):
             lingering_time=LINGERING,
             logger=_http_logger,
         )
+        for name in PARSERS:
+            parser = getattr(self, name, None)
+            if parser is not None:
+                setattr(self, name, RepeatedHeads(parser, self, self._loop))
         self._not_http = not_http
         self._stall_timer: asyncio.TimerHandle | None = None
         self._must_resume = False
@@ -226,9 +233,9 @@ class Connection(RequestHandler):
         self._body: StreamReader | None = None
         self._parsed = 0
         self.must_drain = False
-        # For the server's handler: the head of a request that was found good, and what was found of
-        # it. Most heads of a connection are alike.
-        self.good_head: tuple[object, ...] = ()
+        # For the server's handler: the headers of a request whose head was found good, and what was
+        # found of it. Most heads of a connection are alike, and then these are the same object.
+        self.good_headers: Mapping[str, str] | None = None
         self.found: Any = None
         # The handler that is cancelled where the client leaves, if it is one of those.
         self.ends_with_client: asyncio.Task[Any] | None = None

@@ -67,16 +67,6 @@ RETRY = 1500
 # Seconds that connections get to finish when the server stops: the editor's exit waits for it.
 SHUTDOWN = 0.2
 
-# The headers that decide whether a request is let in.
-_DECISIVE = (
-    "Host",
-    "Origin",
-    "Authorization",
-    "MCP-Protocol-Version",
-    "Content-Type",
-    "Accept",
-)
-
 _JSON = {"Content-Type": "application/json"}
 _TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 _JSON_HEAD = head_of(200, _JSON)
@@ -197,12 +187,10 @@ class Endpoint:
     def _check(self, request: BaseRequest) -> Cli:
         """All that is decided before a byte of the body is read; gives who asks. That is the same
         for all requests of a connection whose heads are alike."""
-        head = (request.method, request.path, *map(request.headers.get, _DECISIVE))
         connection = cast(Connection, request.protocol)
-        # How long it takes to compare tells of a token only to who has shown it here.
-        if connection.good_head != head:
+        if connection.good_headers is not request.headers:
             connection.found = self._examine(request)
-            connection.good_head = head
+            connection.good_headers = request.headers
         cli: Cli = connection.found
         return cli
 

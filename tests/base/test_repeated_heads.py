@@ -1,0 +1,174 @@
+"""What stands before the HTTP parser finds what the parser alone would find."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import unittest
+from typing import Any, Callable
+from unittest.mock import Mock
+
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
+from aiohttp.web_protocol import RequestHandler
+from GeminiCompanion.companion.base.http_server import PARSERS
+from GeminiCompanion.companion.base.repeated_heads import MAX_HEAD, MAX_HEADS, RepeatedHeads
+
+SEEDS = 400
+POST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b"
+UPGRADE = POST.replace(b"Host", b"Connection: Upgrade\r\nUpgrade: websocket\r\nHost") % (2, b"mn")
+REQUESTS = (
+    POST % (2, b"ab"),
+    POST % (2, b"cd"),
+    POST % (4, b"\r\n\r\n"),
+    POST % (4, b"abcd"),
+    POST.replace(b"Host", b"host") % (2, b"ef"),
+    POST.replace(b"/mcp", b"/other") % (2, b"gh"),
+    POST % (0, b""),
+    b"GET /mcp HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"\r\n" + POST % (2, b"ij"),
+    b"POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nkl\r\n0\r\n\r\n",
+    POST.replace(b"Host", b"Connection: close\r\nHost") % (2, b"mn"),
+    UPGRADE,
+    b"POST /mcp HTTP/1.1\nHost: a\nContent-Length: 6\n\n\r\n\r\nop",
+    b"no HTTP\r\n\r\n",
+)
+
+
+class Heads(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.protocol = Mock(spec=BaseProtocol, _reading_paused=False)
+
+    def parser(self, kind: Callable[..., Any] = HttpRequestParser) -> Any:
+        loop = asyncio.get_running_loop()
+        # As the server has it.
+        return kind(self.protocol, loop, 2**16, auto_decompress=False)
+
+    def before(self, parser: Any) -> RepeatedHeads:
+        return RepeatedHeads(parser, self.protocol, asyncio.get_running_loop())
+
+    async def test_all_is_found_that_the_parser_alone_finds(self) -> None:
+        for kind in (HttpRequestParser, HttpRequestParserPy):
+            for seed in range(SEEDS):
+                chosen = random.Random(seed)
+                # Mostly of one kind: those are the ones that are not parsed.
+                usual = chosen.sample(REQUESTS, 2)
+                sent = [
+                    chosen.choice(usual if chosen.random() < 0.8 else REQUESTS) for _ in range(8)
+                ]
+                data = list(pieces(chosen, sent))
+                with self.subTest(kind=kind.__name__, seed=seed, data=data):
+                    alone = found(self.parser(kind), data)
+                    self.assertEqual(found(self.before(self.parser(kind)), data), alone)
+
+    async def test_a_known_head_within_another_request_is_none(self) -> None:
+        known = REQUESTS[0]
+        for request in REQUESTS:
+            for data in (
+                [request, request],
+                [known, request + request[:9], known],
+                [known, request[:-1], known],
+                [request[:-1], request[:-1]],
+            ):
+                for kind in (HttpRequestParser, HttpRequestParserPy):
+                    with self.subTest(kind=kind.__name__, data=data):
+                        alone = found(self.parser(kind), data)
+                        self.assertEqual(found(self.before(self.parser(kind)), data), alone)
+
+    async def test_a_head_that_came_before_is_not_parsed_again(self) -> None:
+        parser = Mock(wraps=self.parser())
+        heads = self.before(parser)
+        first, _body = one(heads, POST % (2, b"ab"))
+        again, body = one(heads, POST % (2, b"cd"))
+        self.assertIs(again.headers, first.headers)
+        self.assertEqual(await body.read(), b"cd")
+        self.assertEqual(parser.feed_data.call_count, 1)
+
+    async def test_another_protocol_begins_each_time(self) -> None:
+        heads = self.before(self.parser())
+        for _ in range(2):
+            _messages, is_upgraded, _rest = heads.feed_data(UPGRADE)
+            self.assertTrue(is_upgraded)
+            # The server says so where it declines.
+            heads.set_upgraded(False)
+
+    async def test_requests_that_come_in_parts_or_together_are_parsed(self) -> None:
+        whole = POST % (2, b"ab")
+        for data in ([whole[:-1], whole[-1:]], [whole + whole], [whole + whole[:9], whole[9:]]):
+            with self.subTest(data=data):
+                parser = Mock(wraps=self.parser())
+                found(self.before(parser), [whole, *data, whole])
+                self.assertEqual(parser.feed_data.call_count, 2 + len(data))
+
+    async def test_few_heads_are_remembered_and_no_long_ones(self) -> None:
+        long = POST.replace(b"Host: a", b"Host: " + b"a" * MAX_HEAD)
+        for kinds, count in (
+            ([POST % (n, b"a" * n) for n in range(1, MAX_HEADS + 2)], 2),
+            ([long % (2, b"ab")], 2),
+            ([POST % (n, b"a" * n) for n in range(1, MAX_HEADS + 1)], 1),
+        ):
+            parser = Mock(wraps=self.parser())
+            found(self.before(parser), kinds * 2)
+            self.assertGreaterEqual(parser.feed_data.call_count, len(kinds) * count - MAX_HEADS + 1)
+            self.assertEqual(parser.feed_data.call_count == len(kinds), count == 1)
+
+    async def test_the_library_still_names_the_parser_of_a_connection(self) -> None:
+        # Where another release names it otherwise, all works, but slower.
+        names = [name for name in PARSERS if hasattr(RequestHandler, name) or name in slots()]
+        self.assertEqual(len(names), 1)
+
+
+def slots() -> set[str]:
+    return {name for cls in RequestHandler.__mro__ for name in getattr(cls, "__slots__", ())}
+
+
+def pieces(chosen: random.Random, sent: list[bytes]) -> Any:
+    """The requests, now and then two of them in one, or one in two."""
+    rest = b""
+    for request in sent:
+        rest += request
+        if chosen.random() < 0.05:
+            at = chosen.randrange(len(rest))
+            yield rest[:at]
+            rest = rest[at:]
+        if chosen.random() > 0.05:
+            yield rest
+            rest = b""
+    yield rest
+
+
+def one(heads: RepeatedHeads, data: bytes) -> Any:
+    messages, is_upgraded, rest = heads.feed_data(data)
+    assert len(messages) == 1 and not is_upgraded and not rest
+    return messages[0]
+
+
+def found(parser: Any, data: list[bytes]) -> list[object]:
+    """What each data gives; the bodies as they are at the end."""
+    given: list[Any] = []
+    bodies: list[Any] = []
+    for piece in data:
+        try:
+            messages, is_upgraded, rest = parser.feed_data(piece)
+        except HttpProcessingError as error:
+            given.append(repr(error))
+            break
+        for message, body in messages:
+            given.append((message.method, message.path, message.raw_headers, message.should_close))
+            bodies.append(body)
+        given.append((is_upgraded, rest))
+        if is_upgraded:
+            # Then the library does not ask the parser any more.
+            break
+    return [*given, [content(body) for body in bodies]]
+
+
+def content(body: Any) -> object:
+    if body.exception() is not None or not body.is_eof():
+        return "not whole", repr(body.exception())
+    return bytes(body.read_nowait())
+
+
+if __name__ == "__main__":
+    unittest.main()
