@@ -29,6 +29,7 @@ from typing import (
     Iterator,
     Mapping,
     TypeVar,
+    cast,
 )
 
 # Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
@@ -45,7 +46,7 @@ from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
-from .repeated_heads import RepeatedHeads
+from .repeated_heads import MAX_HEADS, RepeatedHeads
 from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
 
@@ -233,12 +234,22 @@ class Connection(RequestHandler):
         self._body: StreamReader | None = None
         self._parsed = 0
         self.must_drain = False
-        # For the server's handler: the headers of a request whose head was found good, and what was
-        # found of it. Most heads of a connection are alike, and then these are the same object.
-        self.good_headers: Mapping[str, str] | None = None
-        self.found: Any = None
+        self._found: dict[int, tuple[Mapping[str, str], object]] = {}
         # The handler that is cancelled where the client leaves, if it is one of those.
         self.ends_with_client: asyncio.Task[Any] | None = None
+
+    def found_in(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
+        """What `examine` finds in the head of the request. Most heads of a connection are alike:
+        then their headers are the same object, and they are examined once. Raises what it raises.
+        """
+        headers = request.headers
+        known = self._found.get(id(headers))
+        if known is None:
+            if len(self._found) >= MAX_HEADS:
+                self._found.clear()
+            # With the headers, for as long as they are held nothing else has their id.
+            self._found[id(headers)] = known = headers, examine(request)
+        return cast(T, known[1])
 
     def data_received(self, data: bytes) -> None:
         is_small = len(data) <= PARSED_AT_ONCE

@@ -168,7 +168,7 @@ class Endpoint:
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         try:
-            cli = self._check(request)
+            cli = cast(Connection, request.protocol).found_in(request, self._examine)
             if request.method == "POST":
                 return await self._post(request, cli)
             if request.method == "GET":
@@ -184,17 +184,8 @@ class Endpoint:
             logger.exception("a request failed")
             return Answer(head_of(500, _JSON), _internal_error().encode())
 
-    def _check(self, request: BaseRequest) -> Cli:
-        """All that is decided before a byte of the body is read; gives who asks. That is the same
-        for all requests of a connection whose heads are alike."""
-        connection = cast(Connection, request.protocol)
-        if connection.good_headers is not request.headers:
-            connection.found = self._examine(request)
-            connection.good_headers = request.headers
-        cli: Cli = connection.found
-        return cli
-
     def _examine(self, request: BaseRequest) -> Cli:
+        """All that is decided before a byte of the body is read; gives who asks."""
         headers = request.headers
         self._guard.check_place(headers)
         cli = CLIS[self._guard.check_token(headers)]
