@@ -1,6 +1,6 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
-The parts run in three lanes at once, because those with the real CLI wait most of the time. What a
+The parts run in lanes at once, because those with the real CLI wait most of the time. What a
 part says is shown when it ends. One that hangs is ended, with its process group. The last line
 tells what was skipped in all of them, or, where something failed, in which.
 """
@@ -22,26 +22,35 @@ from typing import IO, Dict, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
-# Of the tests with the real CLI, those of the agent and its API take about as long as those in a
-# terminal, and as all that need no CLI together with the page's.
+# Tests with the real CLI by the names of their files; one part more has all others of the folder.
 E2E = os.path.join("tests", "e2e")
-API = tuple(sorted(glob.glob(os.path.join(ROOT, E2E, "test_a*.py"))))
-PAGE = os.path.join(E2E, "test_page.py")
+AGENT, API, PAGE = ("test_agent*",), ("test_api*",), ("test_page*",)
+INSTALLED = ("test_packages*", "test_doctor*")
+
+
+def with_cli(*names: str) -> Tuple[str, ...]:
+    found = (glob.glob(os.path.join(ROOT, E2E, name + ".py")) for name in names)
+    return (*PYTEST, *sorted(path for paths in found for path in paths))
+
+
+def without(*names: str) -> Tuple[str, ...]:
+    return (*PYTEST, E2E, *(word for name in names for word in ("--ignore-glob", f"*/{name}.py")))
+
+
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
-# By name, with the arguments of Python; a lane's parts run one after the other.
+# By name, with the arguments of Python; a lane's parts run one after the other, and the lanes take
+# about as long as each other.
 TESTS = (
+    (("the real CLI in its terminal", without(*AGENT, *API, *PAGE, *INSTALLED)),),
     (
-        (
-            "the real CLI in its terminal",
-            (*PYTEST, E2E, "--ignore-glob", "*/test_a*.py", "--ignore", PAGE),
-        ),
+        ("the real CLI behind the API", with_cli(*API)),
+        ("the API's page in a browser", with_cli(*PAGE)),
     ),
-    (("the real CLI behind the API", (*PYTEST, *API)),),
     (
-        ("the adapter in an editor", ADAPTER),
-        ("the core", (*PYTEST, "--ignore", "tests/e2e")),
-        ("the API's page in a browser", (*PYTEST, PAGE)),
+        ("the real CLI as an agent", with_cli(*AGENT)),
+        ("the real CLI and what is installed", with_cli(*INSTALLED)),
     ),
+    (("the adapter in an editor", ADAPTER), ("the core", (*PYTEST, "--ignore", E2E))),
 )
 FUZZ = (
     (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),),
@@ -150,10 +159,11 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def compiling(folder: str) -> Dict[str, str]:
-    """An environment in which Python compiles each module once. Where it is to write nothing beside
-    the sources, it writes into the folder: else each of the hundreds of processes that the tests
-    start would compile all that it imports."""
+    """An environment in which each module is compiled once: by Python, which writes into the folder
+    where it is to write nothing beside the sources, and by Node, from release 22.1 on. Else each of
+    the hundreds of processes that the tests start would compile all that it imports."""
     found = dict(os.environ)
+    found.setdefault("NODE_COMPILE_CACHE", os.path.join(folder, "node"))
     if found.pop("PYTHONDONTWRITEBYTECODE", ""):
         found.setdefault("PYTHONPYCACHEPREFIX", folder)
     return found

@@ -70,6 +70,15 @@ class Compiling(unittest.TestCase):
                 self.assertNotIn("PYTHONDONTWRITEBYTECODE", found)
 
 
+    def test_node_compiles_into_one_folder_for_all_parts(self) -> None:
+        code = "import os; print(os.environ['NODE_COMPILE_CACHE'])"
+        with mock.patch.dict(os.environ):
+            os.environ.pop("NODE_COMPILE_CACHE", None)
+            _status, lines = run(("one", code), ("two", code))
+        folders = [line for line in lines if line.endswith(os.sep + "node")]
+        self.assertEqual((len(folders), len(set(folders))), (2, 1), lines)
+
+
 class Hanging(unittest.TestCase):
     def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
         hanging = run_tests.Run(limit=0.1)
