@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
 # Tests with the real CLI by the names of their files; one part more has all others of the folder.
 E2E = os.path.join("tests", "e2e")
+NODE = os.path.join(ROOT, E2E, "node_modules", "node-*-*", "bin")
 AGENT, API, PAGE = ("test_agent*",), ("test_api*",), ("test_page*",)
 INSTALLED = ("test_packages*", "test_doctor*")
 
@@ -160,9 +161,11 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def compiling(folder: str) -> Dict[str, str]:
     """An environment in which each module is compiled once: by Python, which writes into the folder
-    where it is to write nothing beside the sources, and by Node, from release 22.1 on. Else each of
-    the hundreds of processes that the tests start would compile all that it imports."""
+    where it is to write nothing beside the sources, and by Node, of the release that stands beside
+    the CLIs, for older ones do not keep it. Else each of the hundreds of processes that the tests
+    start would compile all that it imports."""
     found = dict(os.environ)
+    found["PATH"] = os.pathsep.join([*glob.glob(NODE), found["PATH"]])
     found.setdefault("NODE_COMPILE_CACHE", os.path.join(folder, "node"))
     if found.pop("PYTHONDONTWRITEBYTECODE", ""):
         found.setdefault("PYTHONPYCACHEPREFIX", folder)
