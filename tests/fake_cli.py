@@ -89,6 +89,8 @@ class FakeCli:
 
     def resume(self) -> None:
         """Come back to a stream that ended, as the SDK does: after the last event that arrived."""
+        # That of the stream before: one that the test cuts may end either way.
+        self.stream_error = None
         self.stream_ended.clear()
         self._stream_began.clear()
         threading.Thread(target=self._read_stream, daemon=True).start()

@@ -77,7 +77,7 @@ PARSED_AT_ONCE = 16 * 1024
 # What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
 # of 64 bytes stay below a fifth.
 CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
-# What the library calls a connection's parser: before release 3.12, and from then on.
+# What the library calls a connection's parser: before release 3.14, and from then on.
 PARSERS = ("_request_parser", "_parser")
 # Statuses after which the rest of a body may still be on its way, so that what comes next on the
 # connection could be anything.
@@ -239,9 +239,9 @@ class Connection(RequestHandler):
         self.ends_with_client: asyncio.Task[Any] | None = None
 
     def found_in(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
-        """What `examine` finds in the head of the request. Most heads of a connection are alike:
-        then their headers are the same object, and they are examined once. Raises what it raises.
-        """
+        """What `examine`, the same each time, finds in the head of the request. Most heads of a
+        connection are alike: then their headers are the same object, and they are examined once.
+        Raises what it raises."""
         headers = request.headers
         known = self._found.get(id(headers))
         if known is None:

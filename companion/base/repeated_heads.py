@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 END = b"\r\n\r\n"
 # Heads that are remembered for a connection, and bytes of the longest one.
@@ -28,19 +28,21 @@ class _Head(NamedTuple):
 
 
 class RepeatedHeads:
-    """Stands for the `parser` of the connection `protocol`, and asks it but for a request that came
-    alone and whole, with a head that it has read before. Requests with one head have one message:
-    their headers are the same object.
+    """Stands for the `parser` of the connection `protocol`, and asks it for all but a request that
+    comes alone and whole, with a head that it has read before. Requests with one head have one
+    message: their headers are the same object.
 
-    This holds as long as the parser is between two requests, which is so where each data that it
-    got was one whole request. From the first on that was not, it is asked for all."""
+    This holds while the parser is between two requests, which is sure as long as what each request
+    begins and ends with has nothing of another one. From then on the parser is asked for all."""
 
     def __init__(self, parser: Any, protocol: BaseProtocol, loop: Any) -> None:
         self._parser = parser
         self._protocol = protocol
         self._loop = loop
-        self._is_between = True
         self._heads: dict[bytes, _Head] = {}
+        # The body that the parser has read last, or reads, and how many bytes came after its head.
+        self._last: StreamReader = EMPTY_PAYLOAD
+        self._length = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._parser, name)
@@ -48,33 +50,35 @@ class RepeatedHeads:
     def feed_data(self, data: bytes) -> tuple[Any, bool, bytes]:
         """Messages with their bodies, whether another protocol begins, and what is its. Raises what
         the parser raises."""
-        # The library feeds nothing where the parser may go on with what it has.
-        if not (self._is_between and data):
-            found: tuple[Any, bool, bytes] = self._parser.feed_data(data)
-            return found
-        end = data.find(END) + len(END)
+        # Before Python 3.12, the loop of Windows gives a bytearray.
+        data = bytes(data)
+        end = data.find(END) + len(END) if self._is_between() else 0
         head = self._heads.get(data[:end])
         if head is not None and head.length == len(data) - end:
             return ((head.message, self._body(data[end:])),), False, b""
-        # Until it has read the whole request.
-        self._is_between = False
-        found = self._parser.feed_data(data)
+        # More than the body has, where this is not of it, or is refused.
+        self._length += len(data)
+        found: tuple[Any, bool, bytes] = self._parser.feed_data(data)
         messages, is_upgraded, _rest = found
-        if len(messages) == 1 and not is_upgraded:
-            message, body = messages[0]
-            self._learn(data[:end], message, body, len(data) - end)
+        if end and len(messages) == 1 and not is_upgraded:
+            self._begun(data[:end], messages[0], len(data) - end)
         return found
 
-    def _learn(self, head: bytes, message: Any, body: StreamReader, length: int) -> None:
-        """The parser has made a message of the head and `length` bytes after it."""
-        if message.should_close or not body.is_eof():
+    def _is_between(self) -> bool:
+        # A body of no bytes counts none in the releases for Python 3.8.
+        return self._last.is_eof() and getattr(self._last, "total_bytes", 0) == self._length
+
+    def _begun(self, head: bytes, message: tuple[Any, StreamReader], length: int) -> None:
+        """The parser has made the message of the head, and has `length` bytes that follow it."""
+        parsed, body = message
+        if parsed.should_close or parsed.chunked:
             return
-        # One in chunks has fewer bytes; one of none counts none in the releases for Python 3.8.
-        self._is_between = length == getattr(body, "total_bytes", 0)
-        if self._is_between and length and len(head) <= MAX_HEAD:
+        self._last, self._length = body, length
+        # Where there is no body, the library has a special one.
+        if length and len(head) <= MAX_HEAD and self._is_between():
             if len(self._heads) >= MAX_HEADS:
                 self._heads.clear()
-            self._heads[head] = _Head(message, length)
+            self._heads[head] = _Head(parsed, length)
 
     def _body(self, data: bytes) -> StreamReader:
         body = StreamReader(self._protocol, LIMIT, loop=self._loop)

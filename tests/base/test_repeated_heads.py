@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import random
 import unittest
-from typing import Any, Callable
+import weakref
+from typing import Any, Callable, cast
 from unittest.mock import Mock
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy
+from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler
-from GeminiCompanion.companion.base.http_server import PARSERS
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse
+from GeminiCompanion.companion.base.http_server import (
+    BAD_TOKEN,
+    PARSERS,
+    Answer,
+    Connection,
+    HttpServer,
+    Refused,
+    head_of,
+)
 from GeminiCompanion.companion.base.repeated_heads import MAX_HEAD, MAX_HEADS, RepeatedHeads
+
+from ..support import PATIENCE
 
 SEEDS = 400
 POST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b"
@@ -93,13 +109,28 @@ class Heads(unittest.IsolatedAsyncioTestCase):
             # The server says so where it declines.
             heads.set_upgraded(False)
 
-    async def test_requests_that_come_in_parts_or_together_are_parsed(self) -> None:
+    async def test_requests_that_come_otherwise_are_parsed_and_so_is_what_follows(self) -> None:
         whole = POST % (2, b"ab")
-        for data in ([whole[:-1], whole[-1:]], [whole + whole], [whole + whole[:9], whole[9:]]):
+        for data in ([whole + whole], [whole + whole[:9], whole[9:]], [whole[:9], whole[9:]]):
             with self.subTest(data=data):
                 parser = Mock(wraps=self.parser())
                 found(self.before(parser), [whole, *data, whole])
                 self.assertEqual(parser.feed_data.call_count, 2 + len(data))
+
+    async def test_after_a_body_in_parts_it_goes_on(self) -> None:
+        whole = POST % (2, b"ab")
+        for data in ([whole[:-1], whole[-1:]], [whole[:-2], whole[-2:-1], b"", whole[-1:]], [b""]):
+            for kind in (HttpRequestParser, HttpRequestParserPy):
+                with self.subTest(kind=kind.__name__, data=data):
+                    parser = Mock(wraps=self.parser(kind))
+                    found(self.before(parser), [whole, *data, whole])
+                    self.assertEqual(parser.feed_data.call_count, 1 + len(data))
+
+    async def test_other_kinds_of_bytes_are_read_too(self) -> None:
+        heads = self.before(self.parser())
+        for body in (b"ab", b"cd"):
+            _message, read = one(heads, bytearray(POST % (2, body)))
+            self.assertEqual(await read.read(), body)
 
     async def test_few_heads_are_remembered_and_no_long_ones(self) -> None:
         long = POST.replace(b"Host: a", b"Host: " + b"a" * MAX_HEAD)
@@ -117,6 +148,55 @@ class Heads(unittest.IsolatedAsyncioTestCase):
         # Where another release names it otherwise, all works, but slower.
         names = [name for name in PARSERS if hasattr(RequestHandler, name) or name in slots()]
         self.assertEqual(len(names), 1)
+
+
+class Served(unittest.IsolatedAsyncioTestCase):
+    """The same behind a server."""
+
+    async def asyncSetUp(self) -> None:
+        self.examined: list[str] = []
+        self.headers: list[Any] = []
+        self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8)
+        port = await self.server.start(0, 0.1)
+        self.addAsyncCleanup(self.server.stop)
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port)
+        self.addCleanup(self.writer.close)
+
+    async def handle(self, request: BaseRequest) -> StreamResponse:
+        self.server.admit(request)
+        self.headers.append(request.headers)
+        self.found_in = cast(Connection, request.protocol).found_in
+        try:
+            found = self.found_in(request, self.examine)
+        except Refused as refused:
+            found = refused.reason
+        return Answer(head_of(200, {}), found.encode() + await request.read())
+
+    def examine(self, request: BaseRequest) -> str:
+        self.examined.append(request.path)
+        if request.path == "/bad":
+            raise Refused(BAD_TOKEN)
+        return request.path
+
+    async def ask(self, path: bytes, body: bytes) -> None:
+        self.writer.write(POST.replace(b"/mcp", path) % (len(body), body))
+        await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        answer = (b"token" if path == b"/bad" else path) + body
+        self.assertEqual(await self.reader.readexactly(len(answer)), answer)
+
+    async def test_heads_that_are_alike_are_examined_once_unless_they_are_refused(self) -> None:
+        for path in (b"/a", b"/b", b"/a", b"/b", b"/bad", b"/bad", b"/a"):
+            await self.ask(path, os.urandom(4))
+        self.assertEqual(self.examined, ["/a", "/b", "/bad", "/bad"])
+        self.assertIs(self.headers[0], self.headers[2])
+
+    async def test_of_many_heads_few_are_kept(self) -> None:
+        for size in range(1, 3 * MAX_HEADS):
+            await self.ask(b"/a", b"a" * size)
+        kept = [weakref.ref(each) for each in self.headers]
+        self.headers = []
+        gc.collect()
+        self.assertLessEqual(sum(each() is not None for each in kept), 2 * MAX_HEADS)
 
 
 def slots() -> set[str]:
@@ -167,7 +247,7 @@ def found(parser: Any, data: list[bytes]) -> list[object]:
 def content(body: Any) -> object:
     if body.exception() is not None or not body.is_eof():
         return "not whole", repr(body.exception())
-    return bytes(body.read_nowait())
+    return body is EMPTY_PAYLOAD, bytes(body.read_nowait())
 
 
 if __name__ == "__main__":

@@ -69,7 +69,6 @@ class Compiling(unittest.TestCase):
                 self.assertEqual(found.get("PYTHONPYCACHEPREFIX"), given.get("PYTHONPYCACHEPREFIX"))
                 self.assertNotIn("PYTHONDONTWRITEBYTECODE", found)
 
-
     def test_node_compiles_into_one_folder_for_all_parts(self) -> None:
         code = "import os; print(os.environ['NODE_COMPILE_CACHE'])"
         with mock.patch.dict(os.environ):
