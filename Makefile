@@ -68,7 +68,7 @@ api: $(if $(CLI),setup-python,setup)
 test: setup setup-browser setup-schema setup-clients setup-deploy setup-carried
 	@$(PY) tools/run_tests.py
 
-# Twenty times as much as in the tests, other requests and other orders each time; below half an hour.
+# Twenty times as much as in the tests, other requests and other orders each time; about half an hour.
 fuzz: setup setup-schema
 	FUZZ=20 $(PY) tools/run_tests.py fuzz
 
