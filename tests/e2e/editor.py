@@ -67,7 +67,9 @@ class Editor:
 
     def discovery_files(self) -> list[str]:
         folder = os.path.join(self._temp, "gemini", "ide")
-        return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        # One that is being written has another name.
+        return sorted(name for name in names if name.endswith(".json"))
 
     def kill(self) -> None:
         """End it as a crash would."""
