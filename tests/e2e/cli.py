@@ -175,8 +175,13 @@ class GeminiCli:
         """Ask for the status until it has the words: the CLI connects in the background."""
         self.wait_ready()
         for _ in range(TRIES):
-            if words in self._status():
-                return
+            try:
+                if words in self._status():
+                    return
+            except TimeoutError:
+                # What is typed while it starts goes to the model as a prompt, now and then without
+                # an end.
+                self.press(ESCAPE)
         raise TimeoutError(f"{words} is not in the status:\n{self.screen()}")
 
     def say_until(self, command: str, words: str) -> None:
@@ -191,7 +196,7 @@ class GeminiCli:
     def _status(self) -> str:
         """What `/ide status` says; empty where it says nothing yet."""
         before = self.screen().count(ASKED)
-        self.say(ASKED)
+        self.say(ASKED, 2 * STUCK)
 
         def is_answered(screen: str) -> bool:
             return screen.count(ASKED) > before and "onnect" in screen.rpartition(ASKED)[2]
@@ -200,9 +205,10 @@ class GeminiCli:
             self.wait_until(is_answered, "a status", TAKEN)
         return self.screen().rpartition(ASKED)[2]
 
-    def say(self, text: str) -> None:
-        """Type a line and send it; ends when the CLI has taken it."""
-        self.wait_ready()
+    def say(self, text: str, timeout: float = PATIENCE) -> None:
+        """Type a line and send it; ends when the CLI has taken it. `timeout` is that of
+        `wait_ready`."""
+        self.wait_ready(timeout)
         self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in self.input_area(screen))
         self._wait_quiet()
         self._insist("\r", lambda screen: f"> {text}" not in self.input_area(screen))
