@@ -26,7 +26,7 @@ from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
 from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.agent.session_opener import Opened
 from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
-from GeminiCompanion.companion.base.folder_lock import FolderInUse
+from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 
 from ..support import until
 
@@ -163,8 +163,17 @@ class WithoutACli(OnDisk):
             with self.assertRaises(FolderInUse):
                 await self.agent().load()
             answers.set()
-            await until(lambda: agent._lock._descriptor is None)
+            await until(lambda: self.is_free(agent._lock._folder))
         await self.agent_that_came_and_went()
+
+    def is_free(self, folder: str) -> bool:
+        lock = FolderLock(folder)
+        try:
+            lock.acquire()
+        except FolderInUse:
+            return False
+        lock.release()
+        return True
 
     async def test_the_lock_of_a_process_that_was_killed_is_none(self) -> None:
         holder = subprocess.Popen(
