@@ -60,7 +60,7 @@ MAX_UNAUTHENTICATED = 32
 # (docs/protocol.md 3.24).
 KEEP_ALIVE = 20.0
 # Seconds for a reader to take one event before its stream is given up.
-STALLED = 30.0
+STALLED = 60.0
 # Milliseconds after which a client comes back to a stream that ended, and twice at most
 # (docs/protocol.md 3.22): a package that is reloaded on a busy machine has to serve again by then.
 RETRY = 1500

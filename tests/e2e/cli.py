@@ -66,6 +66,9 @@ STUCK = 10.0
 TRIES = 10
 ERASE_LINE = "\x15"
 ASKED = "/ide status"
+# Is drawn when the CLI has initialized itself. Its input line stands there before; what is sent from
+# there goes to the model as a prompt, also a command, and now and then without an end.
+HEADER = "Gemini CLI v"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
 EMPTY_INPUT = "Type your message"
@@ -88,6 +91,7 @@ class Left(AssertionError):
 class GeminiCli:
     program = BINARY
     settings_folder = ".gemini"
+    header = HEADER
     # None leaves the home as it is.
     settings: Mapping[str, object] | None = SETTINGS
 
@@ -101,6 +105,7 @@ class GeminiCli:
         self._stream = pyte.ByteStream(self._screen)
         self._drawn = threading.Condition()
         self._ended = False
+        self._is_initialized = False
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self._process = subprocess.Popen(
@@ -156,7 +161,8 @@ class GeminiCli:
         """Wait until nothing runs and the next prompt can be typed."""
 
         def is_ready(screen: str) -> bool:
-            return self._is_empty(screen) and "esc to cancel" not in screen
+            is_idle = self._is_empty(screen) and "esc to cancel" not in screen
+            return is_idle and self._is_initialized
 
         end = time.monotonic() + timeout
         while time.monotonic() < end - STUCK:
@@ -175,13 +181,8 @@ class GeminiCli:
         """Ask for the status until it has the words: the CLI connects in the background."""
         self.wait_ready()
         for _ in range(TRIES):
-            try:
-                if words in self._status():
-                    return
-            except TimeoutError:
-                # What is typed while it starts goes to the model as a prompt, now and then without
-                # an end.
-                self.press(ESCAPE)
+            if words in self._status():
+                return
         raise TimeoutError(f"{words} is not in the status:\n{self.screen()}")
 
     def say_until(self, command: str, words: str) -> None:
@@ -196,7 +197,7 @@ class GeminiCli:
     def _status(self) -> str:
         """What `/ide status` says; empty where it says nothing yet."""
         before = self.screen().count(ASKED)
-        self.say(ASKED, 2 * STUCK)
+        self.say(ASKED)
 
         def is_answered(screen: str) -> bool:
             return screen.count(ASKED) > before and "onnect" in screen.rpartition(ASKED)[2]
@@ -205,10 +206,9 @@ class GeminiCli:
             self.wait_until(is_answered, "a status", TAKEN)
         return self.screen().rpartition(ASKED)[2]
 
-    def say(self, text: str, timeout: float = PATIENCE) -> None:
-        """Type a line and send it; ends when the CLI has taken it. `timeout` is that of
-        `wait_ready`."""
-        self.wait_ready(timeout)
+    def say(self, text: str) -> None:
+        """Type a line and send it; ends when the CLI has taken it."""
+        self.wait_ready()
         self._insist(ERASE_LINE + text, lambda screen: f"> {text}" in self.input_area(screen))
         self._wait_quiet()
         self._insist("\r", lambda screen: f"> {text}" not in self.input_area(screen))
@@ -291,6 +291,8 @@ class GeminiCli:
             with self._drawn:
                 self._ended = not data
                 self._stream.feed(data)
+                # The header leaves the screen later.
+                self._is_initialized = self._is_initialized or self.header in self.screen()
                 self._drawn.notify_all()
 
 
@@ -300,6 +302,7 @@ class QwenCode(GeminiCli):
 
     program = os.path.join(PROGRAMS, "qwen")
     settings_folder = ".qwen"
+    header = ""
     settings = QWEN_SETTINGS
 
     def environment(self, home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:
