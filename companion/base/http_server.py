@@ -58,8 +58,8 @@ T = TypeVar("T")
 HOST = "127.0.0.1"
 # Connections with the token at a time; a CLI keeps two or three, a web page six.
 MAX_CONNECTIONS = 128
-# Seconds for a body to come in whole; on this machine, even the largest takes one or two, unless its
-# sender does something else meanwhile (docs/protocol.md 3.20).
+# Seconds for a body to come in whole; on this machine, even the largest takes one or two, unless
+# its sender does something else meanwhile (docs/protocol.md 3.20).
 BODY_TIME = 120.0
 # Seconds that a connection may idle between requests.
 IDLE = 75.0

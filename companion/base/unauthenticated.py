@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 
-# Seconds from the first moment of a connection to a request with the token. A CLI that draws a large
-# text sends nothing meanwhile, and takes a connection that ends then for the end of the server
-# (docs/protocol.md 3.20).
+# Seconds from the first moment of a connection to a request with the token. A CLI that draws a
+# large text sends nothing meanwhile, and takes a connection that ends then for the end of the
+# server (docs/protocol.md 3.20).
 TIME_LIMIT = 60.0
 # Bytes of such a connection that are parsed: the headers of a request with the token are far fewer.
 # What the HTTP parser makes of bytes is larger than these, and some versions never refuse any.

@@ -66,8 +66,8 @@ STUCK = 10.0
 TRIES = 10
 ERASE_LINE = "\x15"
 ASKED = "/ide status"
-# Is drawn when the CLI has initialized itself. Its input line stands there before; what is sent from
-# there goes to the model as a prompt, also a command, and now and then without an end.
+# Is drawn when the CLI has initialized itself. Its input line stands there before; what is sent
+# from there goes to the model as a prompt, also a command, and now and then without an end.
 HEADER = "Gemini CLI v"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
