@@ -22,33 +22,36 @@ from typing import IO, Dict, List, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
-# Tests with the real CLI by the names of their files; one part more has all others of the folder.
 E2E = os.path.join("tests", "e2e")
+# The Node that stands beside the CLIs, for whichever platform it is.
 NODE = os.path.join(ROOT, E2E, "node_modules", "node-*-*", "bin")
-AGENT, API, PAGE = ("test_agent*",), ("test_api*",), ("test_page*",)
-INSTALLED = ("test_packages*", "test_doctor*")
+# Tests with the real CLI by the names of their files.
+AGENT, API, PAGE = "test_agent*.py", "test_api*.py", "test_page.py"
+INSTALLED = ("test_packages.py", "test_doctor.py")
 
 
 def with_cli(*names: str) -> Tuple[str, ...]:
-    found = (glob.glob(os.path.join(ROOT, E2E, name + ".py")) for name in names)
+    """The tests of these files."""
+    found = (glob.glob(os.path.join(ROOT, E2E, name)) for name in names)
     return (*PYTEST, *sorted(path for paths in found for path in paths))
 
 
-def without(*names: str) -> Tuple[str, ...]:
-    return (*PYTEST, E2E, *(word for name in names for word in ("--ignore-glob", f"*/{name}.py")))
+def with_cli_but(*names: str) -> Tuple[str, ...]:
+    """All others of the folder, so that none is left out."""
+    return (*PYTEST, E2E, *(word for name in names for word in ("--ignore-glob", f"*/{name}")))
 
 
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
 # By name, with the arguments of Python; a lane's parts run one after the other, and the lanes take
 # about as long as each other.
 TESTS = (
-    (("the real CLI in its terminal", without(*AGENT, *API, *PAGE, *INSTALLED)),),
+    (("the real CLI in its terminal", with_cli_but(AGENT, API, PAGE, *INSTALLED)),),
     (
-        ("the real CLI behind the API", with_cli(*API)),
-        ("the API's page in a browser", with_cli(*PAGE)),
+        ("the real CLI behind the API", with_cli(API)),
+        ("the API's page in a browser", with_cli(PAGE)),
     ),
     (
-        ("the real CLI as an agent", with_cli(*AGENT)),
+        ("the real CLI as an agent", with_cli(AGENT)),
         ("the real CLI and what is installed", with_cli(*INSTALLED)),
     ),
     (("the adapter in an editor", ADAPTER), ("the core", (*PYTEST, "--ignore", E2E))),

@@ -165,9 +165,9 @@ class Served(unittest.IsolatedAsyncioTestCase):
     async def handle(self, request: BaseRequest) -> StreamResponse:
         self.server.admit(request)
         self.headers.append(request.headers)
-        self.found_in = cast(Connection, request.protocol).found_in
+        connection = cast(Connection, request.protocol)
         try:
-            found = self.found_in(request, self.examine)
+            found = connection.found_in(request, self.examine)
         except Refused as refused:
             found = refused.reason
         return Answer(head_of(200, {}), found.encode() + await request.read())

@@ -328,9 +328,9 @@ def input_area(screen: str) -> str:
 
 def environment(home: str, model_url: str, more: Mapping[str, str]) -> dict[str, str]:
     """Nothing of this machine but the path to Node, and where that keeps what it has compiled."""
-    kept = {name: os.environ[name] for name in ("NODE_COMPILE_CACHE",) if name in os.environ}
+    cache = os.environ.get("NODE_COMPILE_CACHE")
     return {
-        **kept,
+        **({"NODE_COMPILE_CACHE": cache} if cache else {}),
         "PATH": os.environ["PATH"],
         "HOME": home,
         "TERM": "xterm-256color",
