@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import AsyncIterator, Callable, Mapping, Sequence
 
-from ..base.console import NO_WINDOW, end_tree
+from ..base.child_processes import NO_WINDOW, end_tree
 
 # Bytes of one read; larger ones gain nothing.
 CHUNK = 1 << 16
@@ -108,13 +108,13 @@ class Process:
             self._process.stdin.close()
         if not await self._ends_within(CLOSING):
             # A CLI with tool servers or background commands does not end by itself.
-            self._signal(terminate=True)
+            self._terminate()
             await self._ends_within(TERMINATING)
         await self.kill()
 
     async def kill(self) -> None:
         """End it and what it started, at once."""
-        self._signal(terminate=False)
+        self._kill()
         # Some releases of Python wait for the pipes here, which a grandchild may hold open.
         await self._ends_within(DRAINING)
         await asyncio.wait({self._drain}, timeout=DRAINING)
@@ -125,14 +125,18 @@ class Process:
             await asyncio.wait_for(self._process.wait(), seconds)
         return not self.is_running
 
-    def _signal(self, terminate: bool) -> None:
-        """To the whole group, which may outlive its first process."""
+    def _terminate(self) -> None:
+        """The whole group; a CLI ends the commands of its turns by itself."""
         if sys.platform == "win32":
-            if self.is_running:
-                end_tree(self.pid)
+            self._kill()
             return
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGTERM if terminate else signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGTERM)
+
+    def _kill(self) -> None:
+        """The whole group, which may outlive its first process."""
+        if self.is_running or sys.platform != "win32":
+            end_tree(self.pid)
 
     async def _drain_errors(self) -> None:
         stderr = self._process.stderr

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..agent.cli_home import INHERITED
-from ..base.console import NO_WINDOW, end_tree
+from ..base.child_processes import NO_WINDOW, end_tree
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 from ..agent.failure import AgentError
 from ..agent.gemini_cli import GeminiCli
 from ..agent.runner import Launch
+from ..base.child_processes import end_tree
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.loop_thread import LoopThread, State
@@ -206,11 +206,11 @@ def _pids(server: Server) -> list[int]:
 
 
 def _kill(pids: Sequence[int]) -> None:
-    """End the groups of the CLI at once. On Windows it ends with its input, and so with us."""
+    """End the CLI at once, with the commands of its turns. On Windows it ends with its input, and
+    so with us."""
     for pid in pids:
         if sys.platform != "win32":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+            end_tree(pid)
 
 
 def _nobody() -> None:

@@ -14,7 +14,7 @@ from typing import Callable, Mapping
 
 import sublime
 
-from ..base.console import NO_WINDOW
+from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from . import settings
 

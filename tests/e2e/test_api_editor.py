@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -93,6 +94,15 @@ class InTheEditor(unittest.TestCase):
         served = Served(self.editor)
         command = self.run_command(served)
         pid = served.pid
+        self.assertEqual(self.editor.leave(), 0)
+        until(lambda: is_gone(pid))
+        until(lambda: is_gone(command))
+
+    def test_an_editor_that_quits_while_the_cli_hangs_leaves_no_command_of_it(self) -> None:
+        served = Served(self.editor)
+        command = self.run_command(served)
+        pid = served.pid
+        os.kill(pid, signal.SIGSTOP)
         self.assertEqual(self.editor.leave(), 0)
         until(lambda: is_gone(pid))
         until(lambda: is_gone(command))

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ...base.console import NO_WINDOW
+from ...base.child_processes import NO_WINDOW
 from ..clis import Cli
 from .facts import Process
 
