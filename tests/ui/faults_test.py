@@ -244,6 +244,8 @@ class Faults(RuleBasedStateMachine):
 
     def release(self, view: sublime.View) -> None:
         text = text_of(view)
+        if self.is_away(self.owner(view)):
+            self.contested.add(lookup.path_of(view))
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_release_diff")
         until(lambda: not lookup.partner(view).is_valid(), "its left side closes")
