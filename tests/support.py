@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 import time
@@ -44,7 +45,10 @@ def wait_for(condition: Callable[[], Any], timeout: float = PATIENCE) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """On Linux. Zombies, which wait for their parent, are not."""
+    """Zombies, which wait for their parent, are not."""
+    if not os.path.isdir("/proc/self"):
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True).stdout
+        return bool(state.strip()) and not state.startswith(b"Z")
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"

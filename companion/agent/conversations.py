@@ -94,7 +94,7 @@ class Conversations:
 
     async def end_turns(self) -> None:
         """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
-        the CLI ends the commands of its tools, which it leaves behind when it is just ended."""
+        the CLI ends the commands of its tools, also those that `end_tree` would not find."""
         ends = [asyncio.ensure_future(end_of(turn)) for turn in self.turns if not turn.is_over]
         self.cancel()
         if ends:

@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import AsyncIterator, Callable, Mapping, Sequence
 
-from ..base.child_processes import NO_WINDOW, end_tree
+from ..base.child_processes import NO_WINDOW, end_group, end_tree, groups_below
 
 # Bytes of one read; larger ones gain nothing.
 CHUNK = 1 << 16
@@ -107,14 +107,21 @@ class Process:
         if self._process.stdin is not None:
             self._process.stdin.close()
         if not await self._ends_within(CLOSING):
-            # A CLI with tool servers or background commands does not end by itself.
+            # A CLI with tool servers or background commands does not end by itself. It leaves the
+            # commands behind, and once it has ended nobody finds them.
+            commands = groups_below(self.pid)
             self._terminate()
             await self._ends_within(TERMINATING)
+            for group in commands:
+                end_group(group)
         await self.kill()
 
     async def kill(self) -> None:
         """End it and what it started, at once."""
-        self._kill()
+        if self.is_running:
+            end_tree(self.pid)
+        else:
+            end_group(self.pid)
         # Some releases of Python wait for the pipes here, which a grandchild may hold open.
         await self._ends_within(DRAINING)
         await asyncio.wait({self._drain}, timeout=DRAINING)
@@ -126,17 +133,10 @@ class Process:
         return not self.is_running
 
     def _terminate(self) -> None:
-        """The whole group; a CLI ends the commands of its turns by itself."""
-        if sys.platform == "win32":
-            self._kill()
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGTERM)
-
-    def _kill(self) -> None:
-        """The whole group, which may outlive its first process."""
-        if self.is_running or sys.platform != "win32":
-            end_tree(self.pid)
+        """The whole group, and so its tool servers. Windows has no such signal."""
+        if sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)
 
     async def _drain_errors(self) -> None:
         stderr = self._process.stderr

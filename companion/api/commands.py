@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 
 from ..agent.cli_home import INHERITED
-from ..base.child_processes import NO_WINDOW, end_tree
+from ..base.child_processes import NO_WINDOW, end_group, end_tree
 
 # Seconds for a command that asks for none of its own.
 SECONDS = 120.0
@@ -147,9 +145,6 @@ async def _comes(event: asyncio.Event, seconds: float) -> bool:
 
 def _kill(process: asyncio.SubprocessTransport) -> None:
     """The whole group, which may outlive its first process."""
-    if sys.platform == "win32":
-        if process.get_returncode() is None:
-            end_tree(process.get_pid())
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.get_pid(), signal.SIGKILL)
+    if sys.platform == "win32" and process.get_returncode() is None:
+        end_tree(process.get_pid())
+    end_group(process.get_pid())

@@ -207,10 +207,9 @@ def _pids(server: Server) -> list[int]:
 
 def _kill(pids: Sequence[int]) -> None:
     """End the CLI at once, with the commands of its turns. On Windows it ends with its input, and
-    so with us."""
-    for pid in pids:
-        if sys.platform != "win32":
-            end_tree(pid)
+    so with us; one that hangs stays there."""
+    if sys.platform != "win32":
+        end_tree(*pids)
 
 
 def _nobody() -> None:

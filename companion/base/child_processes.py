@@ -1,5 +1,5 @@
-"""Processes that the package starts: no console window flashes up for a moment on Windows, and all
-that one has started ends with it."""
+"""Processes that the package starts: what one writes, no console window that flashes up on Windows,
+and the end of one with what it has started, as far as that is found."""
 
 from __future__ import annotations
 
@@ -14,63 +14,77 @@ from typing import Iterator
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # Where Linux shows its processes.
 PROC = "/proc"
-# Seconds for a program that lists processes.
-PATIENCE = 2.0
+# Seconds for a program that tells something of this machine.
+PATIENCE = 5.0
+# Seconds for one that lists or ends processes: an editor that quits waits for it.
+LISTING = 1.0
 
 
-def end_tree(pid: int) -> None:
-    """End a process that leads a group, its group, and the groups of what it has started: CLIs give
-    each command one of its own. What has outlived the process that started it is not found."""
-    if sys.platform == "win32":
-        # Where taskkill is not found, nothing else can be done.
-        with suppress(OSError):
-            subprocess.call(
-                ["taskkill", "/PID", str(pid), "/T", "/F"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                creationflags=NO_WINDOW,
-            )
-        return
-    for group in [pid, *_groups_below(pid)]:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
-
-
-def _groups_below(pid: int) -> set[int]:
-    """The groups of what a process has started, and of what that has started. Not our own."""
-    if sys.platform == "win32":
-        return set()
-    children: dict[int, list[tuple[int, int]]] = {}
-    for child, parent, group in _from_proc() if os.path.isdir(f"{PROC}/self") else _from_ps():
-        children.setdefault(parent, []).append((child, group))
-    below = children.get(pid, [])
-    for child, _ in below:
-        below += children.get(child, [])
-    return {group for _, group in below} - {pid, os.getpgrp()}
-
-
-def _from_proc() -> Iterator[tuple[int, int, int]]:
-    """Each process, its parent and its group."""
-    for name in os.listdir(PROC):
-        if name.isdigit():
-            # It may be gone meanwhile.
-            with suppress(OSError), open(f"{PROC}/{name}/stat", "rb") as file:
-                # The name stands in parentheses and may have any character.
-                fields = file.read().rpartition(b")")[2].split()
-                yield int(name), int(fields[1]), int(fields[2])
-
-
-def _from_ps() -> Iterator[tuple[int, int, int]]:
-    with suppress(OSError, subprocess.SubprocessError):
-        table = subprocess.run(
-            ["ps", "-A", "-o", "pid=,ppid=,pgid="],
+def output(*command: str, seconds: float = PATIENCE) -> str:
+    """What the program writes; nothing where it fails."""
+    try:
+        done = subprocess.run(
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=PATIENCE,
+            timeout=seconds,
             creationflags=NO_WINDOW,
-        ).stdout
-        for line in table.splitlines():
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
+
+
+def end_tree(*pids: int) -> None:
+    """End children of ours that each lead a group, their groups, and the groups below them."""
+    if sys.platform == "win32":
+        for pid in pids:
+            output("taskkill", "/PID", str(pid), "/T", "/F")
+    for group in [*groups_below(*pids), *pids]:
+        end_group(group)
+
+
+def end_group(pid: int) -> None:
+    """End what is left of a group, whose first process may have ended. Windows has no groups."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def groups_below(*pids: int) -> set[int]:
+    """The groups of what children of ours have started, and of what that has started: CLIs give
+    each command one of its own. What has outlived the process that started it is not found."""
+    if sys.platform == "win32":
+        return set()
+    children: dict[int, list[tuple[int, int]]] = {}
+    for pid, parent, group in _from_proc() if os.path.isdir(f"{PROC}/self") else _from_ps():
+        children.setdefault(parent, []).append((pid, group))
+    # Another process may have the number by now, and a table may be that of another container.
+    ours = children.get(os.getpid(), [])
+    below = [each for each in ours if each[0] in pids and each[0] == each[1]]
+    for pid, _ in below:
+        below += children.pop(pid, [])
+    return {group for _, group in below} - set(pids)
+
+
+def _from_proc() -> Iterator[tuple[int, int, int]]:
+    """Each process, its parent and its group; nothing where the system does not tell."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = os.listdir(PROC)
+    for name in filter(str.isdigit, names):
+        # It may be gone meanwhile.
+        with suppress(OSError, ValueError, IndexError), open(f"{PROC}/{name}/stat", "rb") as file:
+            # The name stands in parentheses and may have any character.
+            fields = file.read().rpartition(b")")[2].split()
+            yield int(name), int(fields[1]), int(fields[2])
+
+
+def _from_ps() -> Iterator[tuple[int, int, int]]:
+    """The same on other systems."""
+    columns = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=")
+    for line in output("ps", "-A", *columns, seconds=LISTING).splitlines():
+        with suppress(ValueError):
             pid, parent, group = map(int, line.split())
             yield pid, parent, group

@@ -36,7 +36,7 @@ from GeminiCompanion.companion.agent.auth import API_KEY, Credentials  # noqa: E
 from GeminiCompanion.companion.agent.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn import Turn  # noqa: E402
-from model_server import ModelServer  # noqa: E402
+from model_server import ModelServer, call  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
 # Seconds for one test, with a start of the CLI on a busy machine in it.
@@ -144,6 +144,18 @@ class AgentCase(unittest.TestCase):
         """All that comes of a message; every question is answered with `decide`."""
         turn = await self.chat(message, **options)
         return await self.rest(turn, decide)
+
+    async def run_command(self, agent: Agent) -> tuple[Turn, int]:
+        """A turn in the middle of a command that does not end by itself, and the command's
+        process."""
+        marker = self.path("running")
+        line = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
+        self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
+        turn = await agent.chat(self.workspace, "sleep")
+        asked = await self.until(turn, events.ToolConfirmation)
+        agent.confirm(asked.call_id, "proceed_once")
+        await self.until_file(marker)
+        return turn, int(self.read("running"))
 
     async def rest(self, turn: Turn, decide: str = "", after: int = 0) -> list[Any]:
         story = []

@@ -95,19 +95,13 @@ class Cancelling(AgentCase):
 
     @on_loop
     async def test_a_cancelled_command_is_ended_and_no_success(self) -> None:
-        marker = self.path("running")
-        command = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
-        self.model.will_play("sleep", [call("run_shell_command", command=command)], ["Slept."])
-        turn = await self.chat("sleep")
-        asked = await self.until(turn, ToolConfirmation)
-        self.agent.confirm(asked.call_id, "proceed_once")
-        await self.until_file(marker)
+        turn, command = await self.run_command(self.agent)
         turn.cancel()
         story = await self.rest(turn)
         result = of(ToolResult, story)[0]
         self.assertEqual((result.success, story[-1].reason), (False, events.CANCELLED))
         self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
-        await self.until_gone(int(self.read("running")))
+        await self.until_gone(command)
 
     @on_loop
     async def test_an_edit_that_nobody_decides_on_is_rejected_in_time(self) -> None:
@@ -180,13 +174,11 @@ class Dying(AgentCase):
         self.assertEqual(text(await self.rest(again)), "Here.")
 
     @on_loop
-    async def test_a_cli_that_cannot_be_cancelled_is_ended_and_the_next_message_works(self) -> None:
+    async def test_a_cli_that_is_stuck_ends_with_its_command_and_is_replaced(
+        self,
+    ) -> None:
         agent = await self.another_agent()
-        gate = Gate()
-        self.addCleanup(gate.set)
-        self.model.will_play("wedged", ["Half ", gate, "way"])
-        turn = await agent.chat(self.workspace, "wedged")
-        await self.until(turn, Content)
+        turn, command = await self.run_command(agent)
         pid = agent.info().pid or 0
         os.kill(pid, signal.SIGSTOP)
         with mock.patch.object(turn_module, "CANCELLING", 0.5):
@@ -197,6 +189,7 @@ class Dying(AgentCase):
         again = await agent.chat(self.workspace, "go on")
         self.assertEqual(text(await self.rest(again)), "Here.")
         await self.until_gone(pid)
+        await self.until_gone(command)
 
     @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
@@ -225,16 +218,10 @@ class Dying(AgentCase):
     @on_loop
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
         agent = await self.another_agent()
-        marker = self.path("running")
-        command = f"echo $$ > '{marker}.new'; mv '{marker}.new' '{marker}'; sleep 1234.5"
-        self.model.will_play("sleep", [call("run_shell_command", command=command)], ["Slept."])
-        turn = await agent.chat(self.workspace, "sleep")
-        asked = await self.until(turn, ToolConfirmation)
-        agent.confirm(asked.call_id, "proceed_once")
-        await self.until_file(marker)
+        turn, command = await self.run_command(agent)
         await agent.stop()
         self.assertTrue(turn.is_over)
-        await self.until_gone(int(self.read("running")))
+        await self.until_gone(command)
 
     @on_loop
     async def test_a_cli_that_cannot_start_says_why(self) -> None:

@@ -83,7 +83,7 @@ class TheEditorDies(session.Session):
         self.editor.do("wait_until_saved", "mine")
         self.editor.kill()
         type(self).editor = self.new_editor()
-        # A CLI that was kept waiting resumes its stream at the new one: not each diff is marked.
+        # Whether it is marked is a matter of time: a CLI that was kept waiting resumes its stream.
         self.editor.do("wait_for", "proposal", "new\nmine\n", path)
         self.editor.do("command", ACCEPT)
         # The CLI takes a broken stream for the end; its question hangs until it is interrupted.

@@ -212,8 +212,7 @@ class Faults(RuleBasedStateMachine):
 
     def reject(self, view: sublime.View, by_closing: bool = False) -> None:
         cli, path = self.owner(view), lookup.path_of(view)
-        if self.is_away(cli):
-            self.contested.add(path)
+        self.contest(view)
         before = cli.rejected(path) if cli is not None else 0
         self.window.focus_view(view)
         if by_closing:
@@ -244,8 +243,7 @@ class Faults(RuleBasedStateMachine):
 
     def release(self, view: sublime.View) -> None:
         text = text_of(view)
-        if self.is_away(self.owner(view)):
-            self.contested.add(lookup.path_of(view))
+        self.contest(view)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_release_diff")
         until(lambda: not lookup.partner(view).is_valid(), "its left side closes")
@@ -333,8 +331,7 @@ class Faults(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             for view in self.diffs():
-                if self.is_away(self.owner(view)):
-                    self.contested.add(lookup.path_of(view))
+                self.contest(view)
                 self.window.focus_view(view)
                 self.window.run_command("gemini_companion_reject_diff")
             until(lambda: not self.diffs(), "no diffs any more")
@@ -380,6 +377,11 @@ class Faults(RuleBasedStateMachine):
 
     def uncontested(self, texts: set[str]) -> set[str]:
         return {text for text in texts if self.accepted[text] not in self.contested}
+
+    def contest(self, view: sublime.View) -> None:
+        """A decision on it is made, perhaps for a CLI that is not there."""
+        if self.is_away(self.owner(view)):
+            self.contested.add(lookup.path_of(view))
 
     def is_away(self, cli: Cli | None) -> bool:
         return cli is None or not cli.online

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Mapping
 
+from ...base.child_processes import output
 from .. import cli_settings, surroundings
 from ..clis import CLIS, GEMINI_CLI, Cli, by_command
 from ..clis import program as program_name
@@ -217,7 +218,7 @@ def _version(cli: Cli, path: str) -> str:
 
 
 def _node_version(node: str | None) -> str:
-    return processes.output(node, "--version").strip().lstrip("v") if node is not None else ""
+    return output(node, "--version").strip().lstrip("v") if node is not None else ""
 
 
 def _overriding(

@@ -8,23 +8,22 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ...base.child_processes import NO_WINDOW
+from ...base.child_processes import output
 from ..clis import Cli
 from .facts import Process
 
-# Seconds for a program that lists processes.
-PATIENCE = 5.0
 # Words of a command line among which the CLI's program is: an interpreter and its options first.
 PROGRAM_WORDS = 6
 # CLIs that another program drives, and no user.
 DRIVEN = ("--acp", "--experimental-acp")
+# Each with a word of its own: some systems take all after the first "=" for its title.
+PS_COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "etime=", "-o", "command=")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 # Without the first sentence it writes in the code page of the system's language, where a byte of a
 # Chinese or Japanese letter may be the backslash of JSON.
@@ -177,7 +176,7 @@ def _connected_ports(table: str, port: int, sockets: set[str]) -> frozenset[int]
 def _from_ps() -> dict[int, Process]:
     processes = {}
     now = time.time()
-    for line in output("ps", "-axo", "pid=,ppid=,etime=,command=").splitlines():
+    for line in output("ps", "-ax", *PS_COLUMNS).splitlines():
         words = line.split(None, 3)
         if len(words) == 4 and words[0].isdigit() and words[1].isdigit():
             pid, parent, elapsed, command = words
@@ -208,19 +207,3 @@ def _from_powershell() -> dict[int, Process]:
             started = float(row.get("Started") or 0.0)
             processes[pid] = Process(pid, parent, name, command, started)
     return processes
-
-
-def output(*command: str, seconds: float = PATIENCE) -> str:
-    """What the program writes; nothing where it fails."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=seconds,
-            creationflags=NO_WINDOW,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,42 @@
+"""A process with pipes that is stopped: with programs that are no CLI."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from GeminiCompanion.companion.agent import process
+from GeminiCompanion.companion.agent.process import Process
+
+from ..support import PATIENCE, is_alive, until
+
+# Does not care about the end of its input, and leaves behind what it has started.
+STAYS = """
+import subprocess, time
+command = subprocess.Popen(["sleep", "600"], start_new_session=True)
+print(command.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@unittest.skipIf(sys.platform == "win32", "taskkill is asked there")
+class Stopping(unittest.TestCase):
+    def test_a_gentle_end_leaves_no_command_behind(self) -> None:
+        async def run() -> None:
+            command = (sys.executable, "-c", STAYS)
+            one = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+            background = int(await one.lines().__anext__())
+            with mock.patch.object(process, "CLOSING", 0.0):
+                await one.stop()
+            self.assertFalse(one.is_running)
+            await until(lambda: not is_alive(background))
+
+        asyncio.run(asyncio.wait_for(run(), PATIENCE))
+
+
+if __name__ == "__main__":
+    unittest.main()
