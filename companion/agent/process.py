@@ -106,11 +106,12 @@ class Process:
         """End it as gently as it lets us, within five seconds."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if not await self._ends_within(CLOSING):
+        if not await self._ends_within(CLOSING) and sys.platform != "win32":
             # A CLI with tool servers or background commands does not end by itself. It leaves the
             # commands behind, and once it has ended nobody finds them.
             commands = groups_below(self.pid)
-            self._terminate()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)
             await self._ends_within(TERMINATING)
             for group in commands:
                 end_group(group)
@@ -131,12 +132,6 @@ class Process:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._process.wait(), seconds)
         return not self.is_running
-
-    def _terminate(self) -> None:
-        """The whole group, and so its tool servers. Windows has no such signal."""
-        if sys.platform != "win32":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGTERM)
 
     async def _drain_errors(self) -> None:
         stderr = self._process.stderr

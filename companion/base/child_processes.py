@@ -16,7 +16,7 @@ NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 PROC = "/proc"
 # Seconds for a program that tells something of this machine.
 PATIENCE = 5.0
-# Seconds for one that lists or ends processes: an editor that quits waits for it.
+# Seconds for one that lists processes: an editor that quits waits for it.
 LISTING = 1.0
 
 
