@@ -83,7 +83,7 @@ class Checkups:
         for window_id, sheet in list(self._sheets.items()):
             window = sheet.window()
             if window is None:
-                del self._sheets[window_id]
+                self._sheets.pop(window_id, None)
             elif sheet in window.selected_sheets():
                 self._ask(window)
 
@@ -94,10 +94,11 @@ class Checkups:
 
     def stop(self) -> None:
         """Close them: nobody looks any more."""
-        for sheet in self._sheets.values():
+        # What closes tells of it, and that may come while the others close.
+        sheets, self._sheets = self._sheets, {}
+        for sheet in sheets.values():
             if sheet.window() is not None:
                 sheet.close()
-        self._sheets.clear()
 
     def _ask(self, window: sublime.Window) -> None:
         """Not before the last answer has come, but then: a machine may be slow."""

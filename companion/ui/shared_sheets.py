@@ -47,16 +47,17 @@ class SharedSheets:
         """Show what is other now."""
         for window_id, sheet in list(self._sheets.items()):
             if sheet.window() is None:
-                del self._sheets[window_id]
+                self._sheets.pop(window_id, None)
             else:
                 self._ask(window_id)
 
     def stop(self) -> None:
         """Close them: they would show what was true once."""
-        for sheet in self._sheets.values():
+        # What closes tells of it, and that may come while the others close.
+        sheets, self._sheets = self._sheets, {}
+        for sheet in sheets.values():
             if sheet.window() is not None:
                 sheet.close()
-        self._sheets.clear()
 
     def _ask(self, window_id: int) -> None:
         def reply(shared: SharedContext) -> None:
