@@ -68,6 +68,14 @@ def groups_below(*pids: int) -> set[int]:
     return {group for _, group in below} - set(pids)
 
 
+def stat_of(pid: int) -> list[str]:
+    """What Linux tells of a process, from its state on: parent and group come next. Raises OSError
+    where it is gone."""
+    with open(f"{PROC}/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        # The name stands in parentheses and may have any character.
+        return file.read().rpartition(")")[2].split()
+
+
 def _from_proc() -> Iterator[tuple[int, int, int]]:
     """Each process, its parent and its group; nothing where the system does not tell."""
     names: list[str] = []
@@ -75,9 +83,8 @@ def _from_proc() -> Iterator[tuple[int, int, int]]:
         names = os.listdir(PROC)
     for name in filter(str.isdigit, names):
         # It may be gone meanwhile.
-        with suppress(OSError, ValueError, IndexError), open(f"{PROC}/{name}/stat", "rb") as file:
-            # The name stands in parentheses and may have any character.
-            fields = file.read().rpartition(b")")[2].split()
+        with suppress(OSError, ValueError, IndexError):
+            fields = stat_of(int(name))
             yield int(name), int(fields[1]), int(fields[2])
 
 

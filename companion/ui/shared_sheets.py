@@ -53,7 +53,7 @@ class SharedSheets:
 
     def stop(self) -> None:
         """Close them: they would show what was true once."""
-        # What closes tells of it, and that may come while the others close.
+        # One that has closed may be taken from the list while the others close.
         sheets, self._sheets = self._sheets, {}
         for sheet in sheets.values():
             if sheet.window() is not None:

@@ -174,9 +174,7 @@ class Dying(AgentCase):
         self.assertEqual(text(await self.rest(again)), "Here.")
 
     @on_loop
-    async def test_a_cli_that_is_stuck_ends_with_its_command_and_is_replaced(
-        self,
-    ) -> None:
+    async def test_a_cli_that_is_stuck_ends_with_its_command_and_is_replaced(self) -> None:
         agent = await self.another_agent()
         turn, command = await self.run_command(agent)
         pid = agent.info().pid or 0

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
-from ...base.child_processes import output
+from ...base.child_processes import output, stat_of
 from ..clis import Cli
 from .facts import Process
 
@@ -87,9 +87,7 @@ def _of_proc(pid: int, booted: float) -> Process:
     """Raises OSError, ValueError or IndexError where it is gone meanwhile."""
     if sys.platform == "win32":
         raise FileNotFoundError("/proc")
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        # The name stands in parentheses and may have any character.
-        fields = file.read().rpartition(")")[2].split()
+    fields = stat_of(pid)
     with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
         command = file.read().replace("\0", " ").strip()
     started = booted + float(fields[19]) / os.sysconf("SC_CLK_TCK") if booted else 0.0
