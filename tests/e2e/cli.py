@@ -72,6 +72,8 @@ HEADER = "Gemini CLI v"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
 EMPTY_INPUT = "Type your message"
+# What the models of the tests say where nothing is planned.
+ANSWER = "Nothing to do."
 # Stands there for three seconds after Ctrl+C.
 LEAVES = "Press Ctrl+C again to exit"
 
@@ -254,6 +256,15 @@ class GeminiCli:
         """Send the line that stands there, even while the CLI is at work."""
         self._wait_quiet()
         self._insist("\r", self._is_empty)
+
+    def wait_answered(self, prompt: str) -> None:
+        """Wait until the answer stands below the prompt. The CLI drops what is sent to it while it
+        begins with another prompt, and shows that it does so a little later."""
+
+        def is_answered(screen: str) -> bool:
+            return prompt in screen and ANSWER in screen.rpartition(prompt)[2]
+
+        self.wait_until(is_answered, f"the answer to {prompt!r}")
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())

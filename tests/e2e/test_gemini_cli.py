@@ -32,6 +32,7 @@ class Context(session.Session):
         self.assertIn('"line": 2', prompt)
         self.assertIn('"character": 7', prompt)
         self.assertIn('"selectedText": "second"', prompt)
+        self.cli.wait_answered("what do I look at")
 
     def test_files_that_are_held_back_are_in_no_request_to_the_model(self) -> None:
         # Elsewhere, for the CLI lists its own folder by itself.

@@ -45,6 +45,7 @@ class Sending(session.Session):
         self.assertIn("@my\\ shop.py#L2", input_area(self.cli.screen()))
         self.assertNotIn("#L2", "".join(self.model.prompts()))
         self.cli.enter()
+        self.cli.wait_answered("@my\\ shop.py#L2")
 
     def test_the_cli_reads_the_file_that_was_sent_by_a_name_full_of_signs(self) -> None:
         path = self.write("a (1) & 'b', c!.py", b"the text of it\n")
@@ -63,3 +64,4 @@ class Sending(session.Session):
         self.cli.wait_until(lambda screen: "\u241b[201~" in input_area(screen), "the picture")
         self.assertNotIn("201~", "".join(self.model.prompts()))
         self.cli.enter()
+        self.cli.wait_answered("\u241b[201~")

@@ -100,6 +100,7 @@ class Qwen(unittest.TestCase):
         for number in range(TRIES):
             self.cli.say(f"what do I look at {number}")
             told += self.model.wait_for_prompt(f"what do I look at {number}")
+            self.cli.wait_answered(f"what do I look at {number}")
             if "character 7" in told:
                 break
         self.assertIn(path, told)
