@@ -29,7 +29,8 @@ WRAPPER = re.compile(r"^\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*
 
 @dataclass(frozen=True)
 class Record:
-    """A call as it was recorded. `status` is the CLI's word for it, "" where it has none."""
+    """A call as it was recorded. `status` is the CLI's word for it, "" where it has none; `ended`
+    is the time at which it ended, as the CLI writes it."""
 
     name: str = ""
     display_name: str = ""
@@ -38,6 +39,7 @@ class Record:
     output: str = ""
     error: str = ""
     display: str = ""
+    ended: str = ""
 
 
 class NoRecording:
@@ -61,7 +63,10 @@ class Recording(NoRecording):
         self._path = ""
         self._read_to = 0
         self._rest = b""
-        self._records: dict[str, Record] = {}
+        # What nobody has asked for yet, oldest first: the model may give several calls one id.
+        self._records: dict[str, list[Record]] = {}
+        # When the newest call of each id ended: a message is written again for each of its calls.
+        self._ended: dict[str, str] = {}
 
     def skip(self) -> None:
         self._open()
@@ -73,10 +78,17 @@ class Recording(NoRecording):
         end = loop.time() + patience
         while True:
             self._look()
-            found = self._records.pop(call_id, None)
-            if found is not None or loop.time() >= end:
-                return found
+            if call_id in self._records:
+                return self._take(call_id)
+            if loop.time() >= end:
+                return None
             await asyncio.sleep(INTERVAL)
+
+    def _take(self, call_id: str) -> Record:
+        oldest, *others = self._records.pop(call_id)
+        if others:
+            self._records[call_id] = others
+        return oldest
 
     def _open(self) -> None:
         """See whether the file is there by now."""
@@ -100,7 +112,13 @@ class Recording(NoRecording):
         for line in lines:
             # Most lines are texts; reading their JSON would be work for nothing.
             if b'"toolCalls"' in line:
-                self._records.update(_calls(line))
+                for call_id, record in _calls(line):
+                    self._add(call_id, record)
+
+    def _add(self, call_id: str, record: Record) -> None:
+        if self._ended.get(call_id) != record.ended:
+            self._ended[call_id] = record.ended
+            self._records.setdefault(call_id, []).append(record)
 
 
 def _calls(line: bytes) -> Iterator[tuple[str, Record]]:
@@ -135,6 +153,7 @@ def _record(call: Mapping[str, Any]) -> Record:
         output,
         error,
         display if isinstance(display, str) else "",
+        str(call.get("timestamp") or ""),
     )
 
 

@@ -13,7 +13,7 @@ from GeminiCompanion.companion.agent.recording import Recording
 PATIENCE = 30.0
 
 
-class Skipped(unittest.IsolatedAsyncioTestCase):
+class Recorded(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -23,9 +23,9 @@ class Skipped(unittest.IsolatedAsyncioTestCase):
         self.path = os.path.join(chats, "session-2001-01-01T00-00-12345678.jsonl")
         self.recording = Recording(self.home, "12345678-and-more")
 
-    def call(self, id: str) -> None:
-        result = [{"functionResponse": {"response": {"output": "told"}}}]
-        call = {"id": id, "name": "read_file", "args": {}, "result": result}
+    def call(self, id: str, output: str = "told", ended: str = "") -> None:
+        result = [{"functionResponse": {"response": {"output": output}}}]
+        call = {"id": id, "name": "read_file", "args": {}, "result": result, "timestamp": ended}
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"type": "gemini", "toolCalls": [call]}) + "\n")
 
@@ -43,6 +43,19 @@ class Skipped(unittest.IsolatedAsyncioTestCase):
         self.call("first")
         found = await asyncio.wait_for(self.recording.find("first", PATIENCE), 2 * PATIENCE)
         self.assertIsNotNone(found)
+
+    async def test_of_calls_with_one_id_each_has_its_own_record(self) -> None:
+        self.call("same", "first", "10:00")
+        self.call("same", "second", "10:01")
+        found = [await self.recording.find("same", 0.0) for _ in range(3)]
+        self.assertEqual([it and it.output for it in found], ["first", "second", None])
+
+    async def test_a_call_that_is_written_again_is_told_once(self) -> None:
+        for _ in range(2):
+            self.call("one", "told", "10:00")
+            self.call("other", "told", "10:01")
+        found = [await self.recording.find(id, 0.0) for id in ("one", "one", "other", "other")]
+        self.assertEqual([it is not None for it in found], [True, False, True, False])
 
 
 if __name__ == "__main__":
