@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import sys
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from agent_case import on_loop  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
-from playwright.async_api import Page, expect  # noqa: E402
+from playwright.async_api import Page, Route, expect  # noqa: E402
 
 
 def setUpModule() -> None:
@@ -506,19 +507,51 @@ class Attaching(PageCase):
 
 
 class Agents(PageCase):
-    @on_loop
-    async def test_a_conversation_is_begun_with_the_cli_that_was_chosen(self) -> None:
+    async def open_with_two(self) -> Page:
+        """The page offers another CLI, too, which this server does not offer in truth; no token is
+        given yet."""
         usual = (await self.get("/agents"))["agents"]
         other = {**usual[0], "id": "qwen", "name": "Qwen Code", "isDefault": False}
         page = await self.open(self.server.url)
         told = {"success": True, "agents": [*usual, other]}
         await page.route("**/agents", lambda route: route.fulfill(json=told))
+        return page
+
+    @on_loop
+    async def test_a_conversation_is_begun_with_the_cli_that_was_chosen(self) -> None:
+        page = await self.open_with_two()
         await self.enter(page, self.server.token)
         await expect(page.locator("#agent option")).to_have_text(["Gemini CLI", "Qwen Code"])
         async with page.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
             await page.select_option("#agent", "qwen")
-        # This server does not offer it in truth.
         await expect(page.locator(".trouble")).to_be_visible()
+
+    @on_loop
+    async def test_a_cli_is_chosen_once_there_is_a_conversation_to_take_the_place_of(self) -> None:
+        page = await self.open_with_two()
+        may_begin = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            if route.request.method == "POST":
+                await may_begin.wait()
+            await route.continue_()
+
+        await page.route("**/sessions", hold)
+        async with page.expect_request(lambda it: it.method == "POST"):
+            await self.enter(page, self.server.token)
+        await expect(page.locator("#agent option")).to_have_count(2)
+        await expect(page.locator("#agent")).to_be_disabled()
+        may_begin.set()
+        await expect(page.locator("#agent")).to_be_enabled()
+
+    @on_loop
+    async def test_who_is_not_logged_in_to_one_cli_can_choose_another(self) -> None:
+        page = await self.open_with_two()
+        told = (await self.get("/auth/status")).body
+        told["data"].update(isAuthenticated=False)
+        await page.route("**/auth/status*", lambda route: route.fulfill(json=told))
+        await self.enter(page, self.server.token)
+        await expect(page.locator("#agent")).to_be_enabled()
 
 
 class Hostile(PageCase):

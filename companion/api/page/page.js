@@ -339,6 +339,16 @@ async function start() {
   list.start();
   find("message").focus();
   await showAgents();
+  try {
+    await arrive();
+  } finally {
+    // Not before: the first conversation would take back what was chosen while it was begun.
+    if (!chat) find("agent").disabled = mayOnlyRead;
+  }
+}
+
+/** The first conversation, or how to log in. */
+async function arrive() {
   await live.start();
   const { isAuthenticated, authType } = await account.refresh();
   if (isAuthenticated) {
