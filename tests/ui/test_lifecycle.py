@@ -283,7 +283,7 @@ class Lifecycle(AdapterTestCase):
         self.assertIn("It stopped working", told[-1])
 
     def test_a_new_window_has_its_own_server_and_a_closed_one_none(self) -> Steps:
-        yield lambda: len(own_files()) == len(sublime.windows())
+        yield from self.until_equal(lambda: len(own_files()), len(sublime.windows()))
         before = len(own_files())
         self.window.run_command("new_window")
         yield lambda: len(own_files()) == before + 1
