@@ -527,7 +527,7 @@ class Agents(PageCase):
         await expect(page.locator(".trouble")).to_be_visible()
 
     @on_loop
-    async def test_a_cli_is_chosen_once_there_is_a_conversation_to_take_the_place_of(self) -> None:
+    async def test_another_cli_can_be_chosen_only_once_there_is_a_conversation(self) -> None:
         page = await self.open_with_two()
         may_begin = asyncio.Event()
 
@@ -551,7 +551,9 @@ class Agents(PageCase):
         told["data"].update(isAuthenticated=False)
         await page.route("**/auth/status*", lambda route: route.fulfill(json=told))
         await self.enter(page, self.server.token)
-        await expect(page.locator("#agent")).to_be_enabled()
+        async with page.expect_request(lambda it: it.url.endswith("/auth/status?agent=qwen")):
+            await page.select_option("#agent", "qwen")
+        await expect(page.locator("#model option")).to_have_count(0)
 
 
 class Hostile(PageCase):

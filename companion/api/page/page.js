@@ -295,7 +295,7 @@ async function removed({ sessionId }) {
   chats.delete(sessionId);
   if (!known || known !== chat) return;
   chat = null;
-  await begin(known.info.workspacePath);
+  await holdAgent(() => begin(known.info.workspacePath));
 }
 
 async function showEarlier() {
@@ -307,9 +307,19 @@ async function showEarlier() {
 async function changedLogin(isLoggedIn) {
   find("model").disabled = true;
   if (!isLoggedIn) return;
-  if (!chat) await takeUp();
+  if (!chat) await holdAgent(takeUp);
   else if (chat.info.agent === agent().id) await showModels();
   else await beginAnew(false);
+}
+
+/** Does what brings a conversation; it would take back another CLI that is chosen meanwhile. */
+async function holdAgent(work) {
+  find("agent").disabled = true;
+  try {
+    await work();
+  } finally {
+    find("agent").disabled = mayOnlyRead || Boolean(chat?.isBusy);
+  }
 }
 
 /** After a reload: the conversation that this tab had, if the server still has it. */
@@ -339,12 +349,7 @@ async function start() {
   list.start();
   find("message").focus();
   await showAgents();
-  try {
-    await arrive();
-  } finally {
-    // Not before: the first conversation would take back what was chosen while it was begun.
-    if (!chat) find("agent").disabled = mayOnlyRead;
-  }
+  await holdAgent(arrive);
 }
 
 /** The first conversation, or how to log in. */
