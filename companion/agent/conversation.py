@@ -210,7 +210,6 @@ class Conversation:
             session = opened.session
             self._reminder = opened.reminder
             self._recording = self.cli.recording(session.id)
-            self._recording.skip()
             self._models = _models(opened.result.get("models"))
             self._modes = _modes(opened.result.get("modes"))
             # The agent forgets what was approved, and so do we.
@@ -269,6 +268,7 @@ class Conversation:
         log = EventLog(self.id, self._hear)
         note = partial(self.checkpoints.note, log.turn_id)
         approvals, recording = self._approvals, self._recording
+        recording.skip()
         turn = Turn(log, self._session, recording, approvals, limits, asks, ended, note)
         self.turn = turn
         self._turns += 1

@@ -46,8 +46,9 @@ class NoRecording:
     """Of a CLI whose protocol tells all."""
 
     def skip(self) -> None:
-        """Pass over what is there already, which may be all of a long conversation that was loaded
-        and would be read at the first call of a tool, with everybody waiting."""
+        """Pass over what is there already, as a turn begins. Of turns before, it would be taken for
+        a call of this one that has the same id; of a long conversation that was loaded, it would be
+        read at the first call of a tool, with everybody waiting."""
 
     async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
         """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
@@ -65,10 +66,13 @@ class Recording(NoRecording):
         self._rest = b""
         # What nobody has asked for yet, oldest first: the model may give several calls one id.
         self._records: dict[str, list[Record]] = {}
-        # When the newest call of each id ended: a message is written again for each of its calls.
+        # When the newest call of each id ended: a message is written again for each of its calls,
+        # and by then the CLI may have put other results into it.
         self._ended: dict[str, str] = {}
 
     def skip(self) -> None:
+        self._records.clear()
+        self._rest = b""
         self._open()
         with suppress(OSError):
             self._read_to = os.path.getsize(self._path) if self._path else 0

@@ -51,11 +51,19 @@ class Recorded(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([it and it.output for it in found], ["first", "second", None])
 
     async def test_a_call_that_is_written_again_is_told_once(self) -> None:
-        for _ in range(2):
+        for is_new in (True, False):
             self.call("one", "told", "10:00")
-            self.call("other", "told", "10:01")
-        found = [await self.recording.find(id, 0.0) for id in ("one", "one", "other", "other")]
-        self.assertEqual([it is not None for it in found], [True, False, True, False])
+            found = await self.recording.find("one", 0.0)
+            self.assertEqual(found is not None, is_new)
+
+    async def test_what_nobody_asked_for_in_its_turn_is_not_told_in_the_next(self) -> None:
+        self.call("same", "before", "10:00")
+        self.assertIsNone(await self.recording.find("another", 0.0))
+        self.recording.skip()
+        self.call("same", "now", "10:01")
+        found = await self.recording.find("same", 0.0)
+        assert found is not None
+        self.assertEqual(found.output, "now")
 
 
 if __name__ == "__main__":
