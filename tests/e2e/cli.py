@@ -27,6 +27,7 @@ from contextlib import suppress
 from typing import Callable, Mapping
 
 import pyte
+from model_server import NOTHING_PLANNED
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "node_modules", ".bin")
@@ -72,8 +73,6 @@ HEADER = "Gemini CLI v"
 # Stands above the input line, and nowhere else at the beginning of a line.
 RULE = "\n\u2500\u2500\u2500\u2500"
 EMPTY_INPUT = "Type your message"
-# What the models of the tests say where nothing is planned.
-ANSWER = "Nothing to do."
 # Stands there for three seconds after Ctrl+C.
 LEAVES = "Press Ctrl+C again to exit"
 
@@ -258,11 +257,14 @@ class GeminiCli:
         self._insist("\r", self._is_empty)
 
     def wait_answered(self, prompt: str) -> None:
-        """Wait until the answer stands below the prompt. The CLI drops what is sent to it while it
-        begins with another prompt, and shows that it does so a little later."""
+        """Wait until the model's answer stands below the prompt, where no other was planned.
+
+        The CLI drops a prompt that comes while it begins with another one, and its screen says only
+        a little later that it is at work.
+        """
 
         def is_answered(screen: str) -> bool:
-            return prompt in screen and ANSWER in screen.rpartition(prompt)[2]
+            return prompt in screen and NOTHING_PLANNED in screen.rpartition(prompt)[2]
 
         self.wait_until(is_answered, f"the answer to {prompt!r}")
 

@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Sequence, Union
 
+# What the model says where a test has planned nothing.
+NOTHING_PLANNED = "Nothing to do."
 USAGE = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
 # One object that satisfies every side question of the CLI.
 SIDE_ANSWER = {
@@ -229,7 +231,7 @@ class ModelServer:
             if self._calls:
                 call, self._closing = self._calls.popleft()
                 return _candidate(call)
-            return _candidate({"text": "Nothing to do."})
+            return _candidate({"text": NOTHING_PLANNED})
 
 
 def _is_main(path: str, request: dict[str, Any]) -> bool:

@@ -18,6 +18,8 @@ from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Deque, Dict
 
+from model_server import NOTHING_PLANNED
+
 MODEL = "local"
 # What the model says in a turn, one message after the other.
 Turn = Deque[Dict[str, Any]]
@@ -104,7 +106,7 @@ class OpenAIServer:
             if last["role"] != "tool":
                 words = next((words for words in self._turns if words in _text(last)), "")
                 self._turn = self._turns.pop(words, deque())
-            return self._turn.popleft() if self._turn else {"content": "Nothing to do."}
+            return self._turn.popleft() if self._turn else {"content": NOTHING_PLANNED}
 
 
 def _call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
