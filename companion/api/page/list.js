@@ -16,6 +16,10 @@ export class List {
     Object.assign(this, { open, renamed, removed, attempt });
     this.all = [];
     this.current = "";
+    // Whether a button of it is held down, and something has changed meanwhile.
+    this.isPressed = false;
+    this.isStale = false;
+    this.listenForPresses();
     find("search").addEventListener("input", () => this.draw());
     find("list-button").addEventListener("click", () => this.unfold(find("list").hidden));
     WIDE.addEventListener("change", () => this.unfold(WIDE.matches));
@@ -24,6 +28,25 @@ export class List {
     });
     find("remove-no").addEventListener("click", () => find("remove").close());
     find("remove-yes").addEventListener("click", () => this.attempt(() => this.remove()));
+  }
+
+  /** A button that is drawn anew between a press and its end gets no click, so it waits. */
+  listenForPresses() {
+    const press = ({ button: which }) => {
+      // The end of another one than the first goes to the menu that it opens.
+      this.isPressed = !which;
+    };
+    const release = () => {
+      this.isPressed = false;
+      if (this.isStale) this.draw();
+    };
+    for (const type of ["pointerdown", "keydown"]) {
+      find("conversations").addEventListener(type, press);
+    }
+    for (const type of ["pointerup", "pointercancel", "keyup", "blur"]) {
+      // The click comes after it.
+      addEventListener(type, () => setTimeout(release));
+    }
   }
 
   start() {
@@ -56,14 +79,15 @@ export class List {
   }
 
   draw() {
-    // Somebody is typing a title.
-    if (find("conversations").querySelector("form")) return;
+    this.isStale = this.isPressed;
+    // Or somebody is typing a title.
+    if (this.isPressed || find("conversations").querySelector("form")) return;
     const words = find("search").value.trim().toLowerCase();
     const shown = this.all.filter((info) => (info.turns || info.sessionId === this.current)
       && titleOf(info).toLowerCase().includes(words));
     const focus = document.activeElement?.id;
     find("conversations").replaceChildren(...shown.map((info) => this.item(info)));
-    if (focus?.startsWith("open-")) find(focus)?.focus();
+    if (focus) find(focus)?.focus();
     find("nothing-found").textContent = shown.length || !words ? "" : say("nothingFound");
   }
 
@@ -82,6 +106,8 @@ export class List {
     const item = make("li", {}, open);
     const rename = button("✎", () => this.ask(item, info), "small rename");
     const remove = button("✕", () => this.confirm(info), "small remove");
+    rename.id = `rename-${info.sessionId}`;
+    remove.id = `remove-${info.sessionId}`;
     rename.setAttribute("aria-label", say("rename", title));
     remove.setAttribute("aria-label", say("removeThis", title));
     item.append(rename, remove);
