@@ -51,24 +51,35 @@ export class Chat {
   /** The newest messages; where a turn runs, to its end. */
   load() {
     return this.hold(async () => {
-      const running = await this.page(this.log);
-      if (!running) return;
-      this.log.lastChild.remove();
-      try {
-        await this.play(running, wire.replay(running.turnId, () => this.noteLost()));
-      } catch (error) {
-        if (error.code !== "TURN_NOT_FOUND") throw error;
+      let gone = "";
+      for (;;) {
+        const running = await this.page(this.log);
+        if (!running || running.turnId === gone) return;
+        this.log.lastChild.remove();
+        try {
+          await this.play(running, wire.replay(running.turnId, () => this.noteLost()));
+          return;
+        } catch (error) {
+          if (error.code !== "TURN_NOT_FOUND") throw error;
+        }
+        // It ended meanwhile, and the messages have the rest of it.
+        gone = running.turnId;
+        this.clear();
       }
     });
+  }
+
+  clear() {
+    this.log.replaceChildren();
+    this.shown.clear();
+    this.first = "";
   }
 
   /** All anew, where something was missed. */
   async reload() {
     if (this.held) return;
     this.endForeign();
-    this.log.replaceChildren();
-    this.shown.clear();
-    this.first = "";
+    this.clear();
     await this.load();
   }
 
@@ -122,6 +133,7 @@ export class Chat {
     return () => this.log.prepend(found);
   }
 
+  /** Puts them there, and returns the last one where its end was not among them. */
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);
@@ -134,7 +146,7 @@ export class Chat {
     this.first = hasMore ? messages[0].turnId : "";
     const last = messages.at(-1);
     const isOver = ["complete", "error"].includes(last?.events.at(-1)?.type);
-    return this.info.isBusy && last && !isOver ? last : null;
+    return last && !isOver ? last : null;
   }
 
   setBusy(isOn) {
