@@ -374,6 +374,7 @@ function takeTyped() {
     return;
   }
   wire.keepToken(token);
+  mayOnlyRead = false;
   attempt(start);
 }
 
