@@ -7,6 +7,8 @@ import base64
 import os
 import sys
 import unittest
+from contextlib import asynccontextmanager
+from typing import AsyncIterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -272,14 +274,13 @@ class Listed(PageCase):
     async def test_a_press_opens_one_though_the_list_changes_before_it_ends(self) -> None:
         gate = Gate()
         self.model.will_play("apples", ["Half ", gate, "and half."])
-        one = await self.page()
-        two = await self.page()
+        one, two = await self.page(), await self.page()
         at_work = two.locator("#conversations small", has_text="at work")
         await self.say(one, "apples")
         await expect(at_work).to_have_count(1)
         await two.hover("text=apples")
         await two.mouse.down()
-        async with two.expect_response("**/sessions"):
+        async with self.list_told(two):
             gate.set()
         await expect(at_work).to_have_count(1)
         await two.mouse.up()
@@ -288,15 +289,51 @@ class Listed(PageCase):
 
     @on_loop
     async def test_the_focus_stays_in_the_list_though_it_changes(self) -> None:
-        gate = Gate()
-        self.model.will_play("apples", ["Half ", gate, "and half."])
+        self.model.will_play("apples", ["Red."])
+        self.model.will_play("pears", ["Green."])
+        one, two = await self.page(), await self.page()
+        await self.say(one, "apples")
+        await self.answered(one)
+        remove = two.locator("[aria-label='Delete “apples”']")
+        await remove.focus()
+        async with self.list_told(two):
+            await self.say(one, "pears")
+        await expect(remove).to_be_focused()
+        await expect(one.locator(".usage")).to_have_count(2)
+        await two.keyboard.press("Enter")
+        async with self.list_told(two):
+            await self.say(one, "pears")
+        await expect(two.locator("#remove")).to_be_visible()
+        await two.keyboard.press("Escape")
+        await expect(two.locator("#remove")).to_be_hidden()
+        await expect(remove).to_be_focused()
+
+    @on_loop
+    async def test_a_press_on_another_one_ends_the_typing_of_a_title_and_opens_it(self) -> None:
+        self.model.will_play("apples", ["Red."])
+        self.model.will_play("pears", ["Green."])
         page = await self.page()
         await self.say(page, "apples")
-        await expect(page.locator("#conversations small", has_text="at work")).to_have_count(1)
-        await page.focus("#conversations .remove")
-        gate.set()
-        await expect(page.locator("#conversations small", has_text="at work")).to_have_count(0)
-        await expect(page.locator("#conversations .remove")).to_be_focused()
+        await self.answered(page)
+        await page.click("#new")
+        await expect(page.locator("article")).to_have_count(0)
+        await self.say(page, "pears")
+        await self.answered(page)
+        await page.click("[aria-label='Rename “pears”']")
+        await page.keyboard.insert_text("fruit")
+        opens = page.locator("#conversations .open")
+        await opens.click(position={"x": 20, "y": 50})
+        await expect(page.locator(".prose")).to_have_text(["Red."])
+        await expect(opens.filter(has_text="fruit")).to_have_count(1)
+
+    @asynccontextmanager
+    async def list_told(self, page: Page) -> AsyncIterator[None]:
+        """Waits at its end until the page has the list that the server told meanwhile."""
+        async with page.expect_response("**/sessions") as told:
+            yield
+        await (await told.value).finished()
+        # Of two answers the page handles the earlier one first.
+        await page.evaluate("fetch('/').then((it) => it.text())")
 
 
 class Many(PageCase):
@@ -470,6 +507,7 @@ class Elsewhere(PageCase):
         await expect(one.locator(".usage")).to_have_count(2)
         is_over.set()
         await expect(two.locator(".prose")).to_have_text(["Half and half.", "Green."])
+        await expect(two.locator("#state")).to_have_text("")
 
 
 # A headless browser shows all its tabs.
@@ -706,12 +744,17 @@ class Token(PageCase):
             page = await self.open(f"{self.server.url}/#token={file.read().strip()}")
         await expect(page.locator("#state")).to_contain_text("only")
         refused = {"error": "Unauthorized", "code": "UNAUTHORIZED"}
+        both = asyncio.Semaphore(0)
 
         async def refuse(route: Route) -> None:
             await route.fulfill(status=401, json=refused)
+            both.release()
 
         await page.route("**/sessions", refuse)
         await self.say(one, "apples")
+        # At the beginning and at the end of the turn.
+        await both.acquire()
+        await both.acquire()
         await expect(page.locator("#token-form")).to_be_visible()
         await page.unroute("**/sessions")
         await self.enter(page, self.server.token)

@@ -62,7 +62,8 @@ export class Chat {
         } catch (error) {
           if (error.code !== "TURN_NOT_FOUND") throw error;
         }
-        // It ended meanwhile, and the messages have the rest of it.
+        // It ended meanwhile, and the messages have the rest of it. Where even they lack its end, it
+        // stays as it is.
         gone = running.turnId;
         this.clear();
       }
@@ -73,6 +74,7 @@ export class Chat {
     this.log.replaceChildren();
     this.shown.clear();
     this.first = "";
+    this.note("");
   }
 
   /** All anew, where something was missed. */
@@ -133,7 +135,8 @@ export class Chat {
     return () => this.log.prepend(found);
   }
 
-  /** Puts them there, and returns the last one where its end was not among them. */
+  /** Puts older messages than those that are shown at the end of `place`, and returns the last one
+   * where its end is missing. */
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);

@@ -6,6 +6,8 @@ import * as wire from "./wire.js";
 
 const WIDE = matchMedia("(min-width: 56rem)");
 const MAX_TITLE = 200;
+// Milliseconds between a tap's end and its click.
+const TAP = 400;
 const path = ({ sessionId }) => `/sessions/${encodeURIComponent(sessionId)}`;
 const titleOf = ({ title }) => title || say("newConversation");
 
@@ -16,7 +18,7 @@ export class List {
     Object.assign(this, { open, renamed, removed, attempt });
     this.all = [];
     this.current = "";
-    // Whether a button of it is held down, and something has changed meanwhile.
+    // Whether a press that began in it has not ended, and something has changed meanwhile.
     this.isPressed = false;
     this.isStale = false;
     this.listenForPresses();
@@ -28,13 +30,14 @@ export class List {
     });
     find("remove-no").addEventListener("click", () => find("remove").close());
     find("remove-yes").addEventListener("click", () => this.attempt(() => this.remove()));
+    // The button that opened it may have been drawn anew.
+    find("remove").addEventListener("close", () => find(`remove-${this.doomed.sessionId}`)?.focus());
   }
 
   /** A button that is drawn anew between a press and its end gets no click, so it waits. */
   listenForPresses() {
-    const press = ({ button: which }) => {
-      // The end of another one than the first goes to the menu that it opens.
-      this.isPressed = !which;
+    const press = () => {
+      this.isPressed = true;
     };
     const release = () => {
       this.isPressed = false;
@@ -43,9 +46,11 @@ export class List {
     for (const type of ["pointerdown", "keydown"]) {
       find("conversations").addEventListener(type, press);
     }
-    for (const type of ["pointerup", "pointercancel", "keyup", "blur"]) {
+    // Of a press that opens a menu, the menu takes the end.
+    for (const type of ["pointerup", "pointercancel", "keyup", "contextmenu", "blur"]) {
       // The click comes after it.
-      addEventListener(type, () => setTimeout(release));
+      addEventListener(type, ({ pointerType }) =>
+        setTimeout(release, pointerType === "touch" ? TAP : 0));
     }
   }
 
@@ -87,7 +92,7 @@ export class List {
       && titleOf(info).toLowerCase().includes(words));
     const focus = document.activeElement?.id;
     find("conversations").replaceChildren(...shown.map((info) => this.item(info)));
-    if (focus) find(focus)?.focus();
+    if (focus) find(focus)?.focus({ preventScroll: true });
     find("nothing-found").textContent = shown.length || !words ? "" : say("nothingFound");
   }
 
@@ -136,6 +141,8 @@ export class List {
       event.stopPropagation();
       if (event.key === "Escape") end("");
     });
+    // The others stay where they are under a press that ends the typing.
+    item.style.minHeight = `${item.offsetHeight}px`;
     item.replaceChildren(form);
     field.select();
   }

@@ -140,6 +140,7 @@ async function open(info) {
   }
   const opened = new Chat(info, update);
   show(opened);
+  showModel();
   const loaded = opened.load();
   // Where a turn runs, it is over only with that turn.
   if (!info.isBusy) await loaded;
@@ -164,11 +165,16 @@ async function begin(workspacePath, isTyped = false) {
 
 async function showModels() {
   const asked = chat;
-  const { model } = asked.info;
-  fillModels(model, model ? [{ id: model }] : []);
+  showModel();
   if (asked.isBusy || mayOnlyRead) return;
   const { current, models } = await asked.models();
   if (asked === chat) fillModels(current, models);
+}
+
+/** The one that the conversation has, as long as the others are not known. */
+function showModel() {
+  const { model } = chat.info;
+  fillModels(model, model ? [{ id: model }] : []);
 }
 
 function fillModels(current, models) {
