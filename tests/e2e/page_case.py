@@ -168,6 +168,10 @@ class PageCase(ApiCase):
         goes on, the last character comes with what follows."""
         await expect(page.locator(".prose").first).to_have_text(text)
 
+    async def settled(self, page: Page) -> None:
+        """Wait until the page has handled the answers that it has. Of two, the earlier is first."""
+        await page.evaluate("fetch('/').then((it) => it.text())")
+
     async def text(self, page: Page, selector: str) -> str:
         return await page.locator(selector).first.inner_text()
 

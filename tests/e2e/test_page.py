@@ -268,6 +268,7 @@ class Listed(PageCase):
         await page.click("[aria-label='Delete “fruit”']")
         await page.click("#remove-yes")
         await expect(page.locator("article")).to_have_count(0)
+        await expect(page.locator("#message")).to_be_focused()
         await self.assert_sound(page)
 
     @on_loop
@@ -325,6 +326,9 @@ class Listed(PageCase):
         await opens.click(position={"x": 20, "y": 50})
         await expect(page.locator(".prose")).to_have_text(["Red."])
         await expect(opens.filter(has_text="fruit")).to_have_count(1)
+        await page.click("[aria-label='Rename “apples”']")
+        await page.click("#message")
+        await expect(page.locator("#message")).to_be_focused()
 
     @asynccontextmanager
     async def list_told(self, page: Page) -> AsyncIterator[None]:
@@ -332,8 +336,7 @@ class Listed(PageCase):
         async with page.expect_response("**/sessions") as told:
             yield
         await (await told.value).finished()
-        # Of two answers the page handles the earlier one first.
-        await page.evaluate("fetch('/').then((it) => it.text())")
+        await self.settled(page)
 
 
 class Many(PageCase):
@@ -755,6 +758,7 @@ class Token(PageCase):
         # At the beginning and at the end of the turn.
         await both.acquire()
         await both.acquire()
+        await self.settled(page)
         await expect(page.locator("#token-form")).to_be_visible()
         await page.unroute("**/sessions")
         await self.enter(page, self.server.token)

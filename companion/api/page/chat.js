@@ -135,8 +135,8 @@ export class Chat {
     return () => this.log.prepend(found);
   }
 
-  /** Puts older messages than those that are shown at the end of `place`, and returns the last one
-   * where its end is missing. */
+  /** Appends to `place` the messages before the first one that is shown, or the newest ones where none
+   * is. Returns the last one where its end is missing. */
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);

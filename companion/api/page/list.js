@@ -6,7 +6,7 @@ import * as wire from "./wire.js";
 
 const WIDE = matchMedia("(min-width: 56rem)");
 const MAX_TITLE = 200;
-// Milliseconds between a tap's end and its click.
+// Milliseconds from a tap's end to its click, at most.
 const TAP = 400;
 const path = ({ sessionId }) => `/sessions/${encodeURIComponent(sessionId)}`;
 const titleOf = ({ title }) => title || say("newConversation");
@@ -18,7 +18,7 @@ export class List {
     Object.assign(this, { open, renamed, removed, attempt });
     this.all = [];
     this.current = "";
-    // Whether a press that began in it has not ended, and something has changed meanwhile.
+    // Whether a button of it may be held down, and something has changed meanwhile.
     this.isPressed = false;
     this.isStale = false;
     this.listenForPresses();
@@ -34,9 +34,12 @@ export class List {
     find("remove").addEventListener("close", () => find(`remove-${this.doomed.sessionId}`)?.focus());
   }
 
-  /** A button that is drawn anew between a press and its end gets no click, so it waits. */
+  /** A button that is drawn anew between a press and its end gets no click, so nothing is drawn until
+   * then. */
   listenForPresses() {
+    let ending = 0;
     const press = () => {
+      clearTimeout(ending);
       this.isPressed = true;
     };
     const release = () => {
@@ -46,11 +49,13 @@ export class List {
     for (const type of ["pointerdown", "keydown"]) {
       find("conversations").addEventListener(type, press);
     }
-    // Of a press that opens a menu, the menu takes the end.
+    // A context menu swallows the end of the press that opened it.
     for (const type of ["pointerup", "pointercancel", "keyup", "contextmenu", "blur"]) {
-      // The click comes after it.
-      addEventListener(type, ({ pointerType }) =>
-        setTimeout(release, pointerType === "touch" ? TAP : 0));
+      addEventListener(type, ({ pointerType }) => {
+        clearTimeout(ending);
+        // The click comes after it.
+        ending = setTimeout(release, pointerType === "touch" ? TAP : 0);
+      });
     }
   }
 
@@ -85,7 +90,7 @@ export class List {
 
   draw() {
     this.isStale = this.isPressed;
-    // Or somebody is typing a title.
+    // Neither under a press nor while somebody types a title.
     if (this.isPressed || find("conversations").querySelector("form")) return;
     const words = find("search").value.trim().toLowerCase();
     const shown = this.all.filter((info) => (info.turns || info.sessionId === this.current)
@@ -129,17 +134,21 @@ export class List {
       isOver = true;
       form.remove();
       this.draw();
-      find(`open-${info.sessionId}`)?.focus();
       if (title && title !== titleOf(info)) this.attempt(() => this.rename(info, title));
+    };
+    const endByKey = (title) => {
+      end(title);
+      find(`open-${info.sessionId}`)?.focus();
     };
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      end(field.value.trim());
+      endByKey(field.value.trim());
     });
+    // The focus is on its way to what was clicked.
     field.addEventListener("blur", () => end(field.value.trim()));
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      if (event.key === "Escape") end("");
+      if (event.key === "Escape") endByKey("");
     });
     // The others stay where they are under a press that ends the typing.
     item.style.minHeight = `${item.offsetHeight}px`;
@@ -159,10 +168,13 @@ export class List {
   }
 
   async remove() {
+    // Another one may be chosen while this one is removed.
+    const { doomed } = this;
     find("remove").close();
-    await wire.remove(path(this.doomed));
+    await wire.remove(path(doomed));
     await this.refresh();
-    await this.removed(this.doomed);
-    find("message").focus();
+    // Its button had it.
+    if (document.activeElement === document.body) find("message").focus();
+    await this.removed(doomed);
   }
 }

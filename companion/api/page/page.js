@@ -144,7 +144,7 @@ async function open(info) {
   const loaded = opened.load();
   // Where a turn runs, it is over only with that turn.
   if (!info.isBusy) await loaded;
-  await Promise.all([showModels(), loaded]);
+  await Promise.all([chat === opened && showModels(), loaded]);
 }
 
 /** Begins one; in the first folder of the server where none is named, or the named one is refused
