@@ -29,6 +29,9 @@ Large bodies and answers, with both servers in one process: the longest that a t
 each millisecond had to wait, the longest answer to another client, and the memory that 128 clients
 cost which ask for a file of 10 MB and do not read it.
 
+Very many requests that one connection sends ahead of their answers, to either server: the longest
+that other clients wait meanwhile.
+
 The Gemini CLI API, with the real CLI and the tests' model, beside the same CLI driven over its
 input and output: turns of both by turns, with the median of their differences; pieces of a long
 answer per second; memory over many turns, and what each conversation adds to it; starts of both up
@@ -43,14 +46,14 @@ import sys
 import time
 from typing import List
 
-from . import api, editor, large, latency, table, throughput
+from . import api, editor, large, latency, pipelining, table, throughput
 
 
 def main() -> int:
     """The exit status is 1 where something could not be measured; a missed aim is no failure."""
     began = time.monotonic()
     rows: List[table.Row] = []
-    for section in (throughput, latency, editor, large, api):
+    for section in (throughput, latency, editor, large, pipelining, api):
         name = section.__name__.split(".")[-1]
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         try:

@@ -139,13 +139,15 @@ class Api:
         )
         lines = self.process.stdout
         told = "".join(lines.readline() for _ in range(3)) if lines is not None else ""
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=(\S+)", told)
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", told)
         if found is None:
             raise RuntimeError("the server did not start")
+        with open(os.path.join(folder, "state", "token"), encoding="ascii") as file:
+            token = file.read().strip()
         self._port = int(found[1])
         self._http = self._connection()
         self._headers = {
-            "Authorization": "Bearer " + found[2],
+            "Authorization": "Bearer " + token,
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
         }

@@ -133,6 +133,15 @@ def companion(is_pure: bool = False) -> Iterator[Peer]:
 
 
 @contextmanager
+def api(limit: int) -> Iterator[Tuple[int, List[str]]]:
+    """The API's port, its token and the one that only reads; with as many requests a minute as the
+    `limit` for each of them, 0 for any number."""
+    with _process([sys.executable, "-m", "bench.serve_api", str(limit)]) as (line, _pid):
+        port, *tokens = line.split()
+        yield int(port), tokens
+
+
+@contextmanager
 def sdk(*options: str) -> Iterator[Peer]:
     """The SDK's server. Raises FileNotFoundError where there is no node."""
     token = secrets.token_urlsafe(32)

@@ -12,8 +12,8 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import Any, Iterator, Sequence, Tuple
+from itertools import accumulate, chain, islice
+from typing import Any, Iterator, Optional, Sequence, Tuple
 
 from .changes import ROWS, Change, Span, changed_characters, changes_between, counts, rows_of
 
@@ -23,20 +23,29 @@ MAX_DETAILED = 2000
 KEY_LENGTH = 16
 
 Region = Tuple[int, int]
+Numbers = Sequence[Optional[int]]
 
 
 @dataclass(frozen=True)
 class Side:
     """One of the texts. `starts` has the point of each row, and that of the end; `characters` are
-    the regions that differ within rows that were altered."""
+    the regions that differ within rows that were altered. Where the rows are parts of a larger
+    text, `numbers` has the row of that text for each, None for one that is not of it."""
 
     rows: Sequence[str]
     starts: Sequence[int]
     characters: tuple[Region, ...]
+    numbers: Numbers = ()
 
     def region(self, start: int, end: int) -> Region:
         """That of the rows from `start` to before `end`."""
         return self.starts[start], self.starts[end]
+
+    def number(self, row: int) -> int:
+        """The row of the larger text that the row is, or else the next one that is shown of it."""
+        below = islice(self.numbers, row, None)
+        above = reversed(self.numbers[:row])
+        return next((it for it in chain(below, above) if it is not None), row)
 
 
 @dataclass(frozen=True)
@@ -106,15 +115,6 @@ class Comparison:
         longer = [it for it in self.changes[numbers] if it.removed > it.added]
         return [Filler(it.new_end, it.removed - it.added) for it in longer]
 
-    def old_row(self, number: int) -> int:
-        """The row of the old side at which the change of that number stands; the last one for what
-        comes after all rows."""
-        return min(self.changes[number].old_start, max(len(self.old.rows) - 1, 0))
-
-    def new_row(self, number: int) -> int:
-        """The same on the new side."""
-        return min(self.changes[number].new_start, max(len(self.new.rows) - 1, 0))
-
     def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
         """The last equal row at or above the row of the new side, or of the old one, and the row of
         the other side beside it; None where there is none."""
@@ -128,6 +128,17 @@ class Comparison:
         if row >= ours[1]:
             return row, theirs[1] + row - ours[1]
         return (ours[0] - 1, theirs[0] - 1) if ours[0] and theirs[0] else None
+
+    def old_row_beside(self, row: int) -> int:
+        """The row of the old side that ends where the row of the new side does: the one beside it,
+        or the last one of its change."""
+        index = bisect_right(self.new_starts, row) - 1
+        if index < 0:
+            return row
+        change = self.changes[index]
+        if row < change.new_end:
+            return max(change.old_end - 1, 0)
+        return change.old_end + row - change.new_end
 
     def change_at(self, row: int) -> int | None:
         """The number, from 0, of the change that the row of the new side belongs to; a change that
@@ -148,6 +159,17 @@ class Comparison:
         above = [it for it in self.changes if max(it.new_end, it.new_start + 1) <= row]
         return len(above) - 1 if above else None
 
+    def number_at(self, place: Region, key: str) -> int | None:
+        """The number of the change whose new rows are exactly at this place, and which had that key
+        in an earlier comparison of the text; None where there is none. Keys count the changes that
+        are alike: where one of them goes, the ones below have other keys."""
+        name = key[:KEY_LENGTH]
+        for number, (change, its) in enumerate(zip(self.changes, self.keys)):
+            is_alike = its.startswith(name)
+            if is_alike and self.new.region(change.new_start, change.new_end) == place:
+                return number
+        return None
+
 
 def compare(old: str, new: str) -> Comparison:
     """Takes about a second for ten thousand changes: not on a thread that somebody waits for."""
@@ -161,9 +183,10 @@ def comparison_of(
     changes: tuple[Change, ...],
     keys: tuple[str, ...] = (),
     dropped: frozenset[str] = frozenset(),
+    numbers: tuple[Numbers, Numbers] = ((), ()),
 ) -> Comparison:
     """The same for texts whose changes are known; `keys` are those of the changes, where they have
-    names already."""
+    names already, `numbers` those of the old rows and the new ones."""
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
@@ -172,8 +195,8 @@ def comparison_of(
         before += _regions(removed, old_starts)
         after += _regions(added, new_starts)
     return Comparison(
-        Side(old_rows, old_starts, tuple(before)),
-        Side(new_rows, new_starts, tuple(after)),
+        Side(old_rows, old_starts, tuple(before), numbers[0]),
+        Side(new_rows, new_starts, tuple(after), numbers[1]),
         changes,
         keys or tuple(_keys(old_rows, new_rows, changes)),
         dropped,

@@ -7,12 +7,11 @@ order.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import Optional, Sequence, Tuple
+from typing import Iterator, Optional, Sequence, Tuple
 
 from .changes import Change, common_start, with_changes
-from .comparison import Comparison, compare, comparison_of
+from .comparison import KEY_LENGTH, Comparison, compare, comparison_of
 from .merge import merged
 
 # Code points of a text from which not all of it is shown.
@@ -47,6 +46,13 @@ class Digest:
         """The same new text, compared with another old one."""
         return replace(digest_of(old, self.new_text), is_merged=self.is_merged)
 
+    def still_dropped(self, earlier: Digest, dropped: frozenset[str]) -> frozenset[str]:
+        """The keys of the changes that had those keys in an earlier digest of the same new text, as
+        far as they are there. Of changes that are alike, the key says only which one of them it is
+        in its digest."""
+        places = {place for place, key in _places(earlier.whole) if key in dropped}
+        return frozenset(key for place, key in _places(self.whole) if place in places)
+
     def merged_with(self, theirs: str, present: str, dropped: frozenset[str]) -> MergedDigest:
         """Without the changes of these keys, but with what `theirs` has changed of the old text;
         compared with the text `present`."""
@@ -59,23 +65,6 @@ class Digest:
     @property
     def new_text(self) -> str:
         return with_changes(self.whole.new.rows, (), ())
-
-    def new_row(self, shown: Comparison, row: int) -> int:
-        """The row of the whole new text that the row of `shown` is; `shown` is that of the digest,
-        be it with dropped changes."""
-        number = bisect_right(shown.new_starts, row) - 1
-        if number < 0:
-            if not shown.changes:
-                return row
-            return max(self.whole.changes[0].new_start - (shown.changes[0].new_start - row), 0)
-        here, there = shown.changes[number], self.whole.changes[number]
-        if row < here.new_end:
-            return min(there.new_start + row - here.new_start, there.new_end)
-        if number + 1 < len(shown.changes):
-            below = shown.changes[number + 1].new_start - row
-            if below <= CONTEXT:
-                return self.whole.changes[number + 1].new_start - below
-        return there.new_end + row - here.new_end
 
     def without(self, dropped: frozenset[str]) -> Compared:
         """The same where the changes of these keys are dropped."""
@@ -97,70 +86,104 @@ def digest_of(old: str, new: str) -> Digest:
     return Digest(whole, digest(whole))
 
 
+def _places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
+    """Of each change, the new row at which it begins with the part of its key that names its rows,
+    and its key."""
+    for start, key in zip(whole.new_starts, whole.keys):
+        yield (start, key[:KEY_LENGTH]), key
+
+
 def digest(whole: Comparison) -> Comparison:
     """The comparison of the parts that are shown."""
-    old: list[str] = []
-    new: list[str] = []
+    old, new = _Parts(whole.old.rows), _Parts(whole.new.rows)
     changes: list[Change] = []
-    at = 0
-    for change in whole.changes:
-        equal = _between(whole.old.rows[at : change.old_start], CONTEXT if at else 0, CONTEXT)
-        old += equal
-        new += equal
-        old_start, new_start = len(old), len(new)
-        removed, added = _shown(
+    for number, change in enumerate(whole.changes):
+        after = CONTEXT if number else 0
+        starts = old.add_equal(change.old_start, after), new.add_equal(change.new_start, after)
+        removed, added = _cut_rows(
             whole.old.rows[change.old_start : change.old_end],
             whole.new.rows[change.new_start : change.new_end],
         )
-        old += removed
-        new += added
-        changes.append(Change(old_start, len(old), new_start, len(new)))
-        at = change.old_end
-    equal = _between(whole.old.rows[at:], CONTEXT, 0)
-    return comparison_of(old + equal, new + equal, tuple(changes), whole.keys)
+        ends = old.add_changed(removed), new.add_changed(added)
+        changes.append(Change(starts[0], ends[0], starts[1], ends[1]))
+    for side in (old, new):
+        side.add_equal(len(side.whole), CONTEXT if changes else 0, 0)
+    numbers = old.numbers, new.numbers
+    return comparison_of(old.rows, new.rows, tuple(changes), whole.keys, numbers=numbers)
+
+
+class _Parts:
+    """What is shown of a text, of which all before the row `at` has been looked at."""
+
+    def __init__(self, whole: Sequence[str]) -> None:
+        self.whole = whole
+        self.rows: list[str] = []
+        self.numbers: list[int | None] = []
+        self.at = 0
+
+    def add_equal(self, end: int, after: int, before: int = CONTEXT) -> int:
+        """Add the equal rows up to before `end`: so many after the change above them, and before
+        the one below. Gives how many rows there are now."""
+        hidden = end - self.at - after - before
+        if hidden > 1:
+            self._add(self._equal(after))
+            self._say(f"... {hidden:,} lines ...\n")
+            self.at += hidden
+        self._add(self._equal(end - self.at))
+        return len(self.rows)
+
+    def add_changed(self, rows: Sequence[str]) -> int:
+        """Add the next rows of the text, as they are to be shown; of many, both ends."""
+        half = MAX_CHANGE // 2
+        hidden = len(rows) - 2 * half if len(rows) > MAX_CHANGE else 0
+        if hidden:
+            self._add(rows[:half])
+            self._say(f"... {hidden:,} more lines of this change ...\n")
+            self.at += hidden
+            rows = rows[-half:]
+        self._add(rows)
+        return len(self.rows)
+
+    def _equal(self, count: int) -> list[str]:
+        return [_cut(row, row) for row in self.whole[self.at : self.at + count]]
+
+    def _add(self, rows: Sequence[str]) -> None:
+        self.rows += rows
+        self.numbers += range(self.at, self.at + len(rows))
+        self.at += len(rows)
+
+    def _say(self, row: str) -> None:
+        self.rows.append(row)
+        self.numbers.append(None)
 
 
 def _with_dropped(shown: Comparison, dropped: frozenset[str]) -> Comparison:
     old = shown.old.rows
     new: list[str] = []
+    numbers: list[int | None] = []
     changes: list[Change] = []
-    at = 0
+    at = new_at = 0
     for change, key in zip(shown.changes, shown.keys):
         new += old[at : change.old_start]
-        start, at = len(new), change.old_end
+        numbers += shown.new.numbers[new_at : change.new_start]
+        start, at, new_at = len(new), change.old_end, change.new_end
         if key in dropped:
             new += old[change.old_start : change.old_end]
+            numbers += [None] * change.removed
         else:
             new += shown.new.rows[change.new_start : change.new_end]
+            numbers += shown.new.numbers[change.new_start : change.new_end]
         changes.append(Change(change.old_start, change.old_end, start, len(new)))
-    return comparison_of(old, [*new, *old[at:]], tuple(changes), shown.keys, dropped)
+    rows, both = [*new, *old[at:]], (shown.old.numbers, [*numbers, *shown.new.numbers[new_at:]])
+    return comparison_of(old, rows, tuple(changes), shown.keys, dropped, both)
 
 
-def _between(rows: Sequence[str], after: int, before: int) -> list[str]:
-    """Equal rows between two changes: so many after the one, and before the other."""
-    hidden = len(rows) - after - before
-    if hidden <= 1:
-        return [_cut(row, row) for row in rows]
-    shown = [_cut(row, row) for row in (*rows[:after], *rows[len(rows) - before :])]
-    return [*shown[:after], f"... {hidden:,} lines ...\n", *shown[after:]]
-
-
-def _shown(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+def _cut_rows(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
     """The rows of a change. Where each became another, the part in which they differ is shown."""
     if len(removed) == len(added):
         old = [_cut(one, other) for one, other in zip(removed, added)]
-        new = [_cut(other, one) for one, other in zip(removed, added)]
-    else:
-        old, new = [_cut(row, row) for row in removed], [_cut(row, row) for row in added]
-    return _shortened(old), _shortened(new)
-
-
-def _shortened(rows: list[str]) -> list[str]:
-    if len(rows) <= MAX_CHANGE:
-        return rows
-    half = MAX_CHANGE // 2
-    hidden = f"... {len(rows) - 2 * half:,} more lines of this change ...\n"
-    return [*rows[:half], hidden, *rows[-half:]]
+        return old, [_cut(other, one) for one, other in zip(removed, added)]
+    return [_cut(row, row) for row in removed], [_cut(row, row) for row in added]
 
 
 def _cut(row: str, other: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 
 # How often it is tried on Windows, and the seconds before the second time; twice as many before
 # each further one, in all 0.15.
@@ -27,3 +28,15 @@ def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
                 raise
         time.sleep(pause)
     os.replace(unfinished, path)
+
+
+def sync_folder(folder: str) -> None:
+    """Have it written that a file in the folder was replaced, as far as the system can: what it
+    held before is still there after a power cut otherwise. Blocks for as long as the disk takes."""
+    # Windows opens no folder.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

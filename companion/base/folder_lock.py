@@ -19,33 +19,36 @@ class FolderInUse(Exception):
 
 class FolderLock:
     """On the file NAME in the folder, which stays there. The system itself takes the lock from a
-    process that has ended."""
+    process that has ended. `holder` is the number of the process that had it at the last try, as
+    text, empty where nobody knows."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self.folder = folder
+        self.holder = ""
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
         """Raises FolderInUse, which names the process that has it, and OSError."""
         if self._descriptor is not None:
             return
-        path = os.path.join(self._folder, NAME)
+        path = os.path.join(self.folder, NAME)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if _lock(descriptor):
             self._descriptor = descriptor
             os.ftruncate(descriptor, 0)
             os.write(descriptor, b"%d\n" % os.getpid())
             return
-        holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
+        self.holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
         os.close(descriptor)
-        if holder == str(os.getpid()):
+        if self.holder == str(os.getpid()):
             raise FolderInUse(
-                f"{self._folder} is still in use by a server that ran before in process {holder},"
-                " this one, and is ending. Try again in a few seconds, or use another folder."
+                f"{self.folder} is still in use by a server that ran before in process"
+                f" {self.holder}, this one, and is ending. Try again in a few seconds, or use"
+                " another folder."
             )
         raise FolderInUse(
-            f"{self._folder} is in use by process {holder or 'unknown'}, another server. End that"
-            " one first, or use another folder."
+            f"{self.folder} is in use by process {self.holder or 'unknown'}, another server. End"
+            " that one first, or use another folder."
         )
 
     def release(self) -> None:

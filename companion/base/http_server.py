@@ -31,6 +31,7 @@ from typing import (
     TypeVar,
     cast,
 )
+from urllib.parse import urlsplit
 
 # Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
 from aiohttp.abc import AbstractStreamWriter
@@ -42,11 +43,13 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 from aiohttp.web_server import Server
 
+from . import socket_handover
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
 from .repeated_heads import MAX_HEADS, RepeatedHeads
+from .socket_handover import Place
 from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
 
@@ -70,11 +73,16 @@ LINGERING = 10.0
 # a few megabytes, is reported in large steps only.
 STALLED = 60.0
 JSON = "application/json"
+# Of what the library answers with: else it names itself and Python, with their versions.
+SERVER = {"Server": "GeminiCompanion"}
 HTTP, HTTPS = "http", "https"
 # Ports that clients leave out of Host and Origin.
 USUAL_PORTS = {HTTP: 80, HTTPS: 443}
 # Bytes that the HTTP parser gets at a time: one in Python copies all that is left for each chunk.
 PARSED_AT_ONCE = 16 * 1024
+# Requests that wait for their turn on one connection, from which on nothing more of it is read. The
+# library's newer releases have this limit, too, and ask for data before they read on.
+MAX_WAITING = 32
 # What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
 # of 64 bytes stay below a fifth.
 CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
@@ -141,9 +149,12 @@ class Guard:
         self._origins.update(origin.lower().rstrip("/") for origin in origins)
         self._authorizations = [("Bearer " + token).encode("ascii") for token in tokens]
 
-    def check_place(self, headers: Mapping[str, str]) -> None:
-        """Raises Refused for another host, and for a web page that is not known."""
+    def check_place(self, target: str, headers: Mapping[str, str]) -> None:
+        """Raises Refused for another host, and for a web page that is not known. `target` is what
+        the request line asks for: a path, or a whole address, which has a host, too."""
         if headers.get("Host", "").lower() not in self._hosts:
+            raise Refused(BAD_HOST)
+        if target[:1] not in ("/", "*") and _host_of(target) not in self._hosts:
             raise Refused(BAD_HOST)
         origin = headers.get("Origin")
         if origin is not None and not self.knows(origin):
@@ -170,6 +181,14 @@ class Guard:
             if hmac.compare_digest(data, authorization):
                 return index
         return None
+
+
+def _host_of(address: str) -> str:
+    """The host and port of a whole address, as they stand there; "" where there are none."""
+    try:
+        return urlsplit(address).netloc.lower()
+    except ValueError:
+        return ""
 
 
 class _LoopOfOneTask:
@@ -231,6 +250,9 @@ class Connection(RequestHandler):
         self._stall_timer: asyncio.TimerHandle | None = None
         self._must_resume = False
         self._unparsed = b""
+        self._is_held = False
+        # Whether the library's parser may keep requests that it has not told of.
+        self._may_keep = False
         # The chunked body that is being read, and the bytes parsed of it.
         self._body: StreamReader | None = None
         self._parsed = 0
@@ -253,27 +275,73 @@ class Connection(RequestHandler):
         return cast(T, known[1])
 
     def data_received(self, data: bytes) -> None:
-        is_small = len(data) <= PARSED_AT_ONCE
-        if is_small and self._body is None and not (self._unparsed or self._must_resume):
+        is_usual = len(data) <= PARSED_AT_ONCE and self._body is None and not self._unparsed
+        if is_usual and self._may_parse():
             # Nearly every request; or the library's own call, to go on with what it has.
-            super().data_received(data)
+            self._feed(data)
             return
         if not data:
-            super().data_received(data)
+            self._feed(data)
         self._unparsed += data
         self._parse()
 
+    def _may_parse(self) -> bool:
+        return not self._must_resume and len(self._messages) < MAX_WAITING
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except ValueError:
+            # An address that is none, with the library's older releases.
+            logger.debug("what came is no HTTP")
+            self.force_close()
+        if self._message_tail:
+            # It follows a request for another protocol, which is declined: the library's older
+            # releases keep all of it, and then lose it.
+            self.close()
+        # Newer releases stop near this number, and count one too many after a body that came late.
+        if len(self._messages) >= MAX_WAITING - 1:
+            self._may_keep = True
+
     def _parse(self) -> None:
-        """As much of what was received as the reader of the body wants now."""
-        while self._unparsed and not self._must_resume:
+        """As much of what was received as the reader of the body wants now, and until enough
+        requests wait. While something is left, nothing more is received."""
+        while self._unparsed and self._may_parse():
             piece = self._unparsed[:PARSED_AT_ONCE]
             self._unparsed = self._unparsed[PARSED_AT_ONCE:]
             self._parsed += len(piece)
-            super().data_received(piece)
+            self._feed(piece)
             if self._body is not None and self._has_too_many_chunks(self._body):
                 self._body.set_exception(_TooManyChunks())
                 # What else comes is not read.
                 self.close()
+        self._hold(bool(self._unparsed))
+
+    def _hold(self, is_held: bool) -> None:
+        """Whether the rest stays with the sender. To be said again where it does: the library
+        resumes for its own reasons."""
+        was_held, self._is_held = self._is_held, is_held
+        # Before Python 3.11, a connection with TLS that has just ended has nothing to pause.
+        with contextlib.suppress(AttributeError):
+            if is_held and self.transport is not None:
+                self.transport.pause_reading()
+            elif was_held and self.transport is not None and not self._must_resume:
+                self.transport.resume_reading()
+
+    def go_on(self) -> None:
+        """A request begins. Where it is the last of those that were parsed, more are."""
+        if self._messages:
+            return
+        if self._may_keep:
+            self._may_keep = False
+            self.data_received(b"")
+        elif self._unparsed:
+            self._parse()
+
+    @property
+    def waiting(self) -> int:
+        """Requests that came and wait for the end of the one that is handled."""
+        return len(self._messages)
 
     def _has_too_many_chunks(self, body: StreamReader) -> bool:
         beside = self._parsed - body.total_bytes
@@ -341,6 +409,7 @@ class Connection(RequestHandler):
         message: str | None = None,
     ) -> StreamResponse:
         response = super().handle_error(request, status, exc, "")
+        response.headers.update(SERVER)
         if isinstance(response, Response) and status < 500:
             response.body, response.content_type = self._not_http
         return response
@@ -365,6 +434,7 @@ class HttpServer:
         self._in_tasks = in_tasks
         self._not_http = not_http
         self._unauthenticated = UnauthenticatedConnections(unauthenticated)
+        self._listeners: dict[Place, socket.socket] = {}
         self._acceptors: list[asyncio.base_events.Server | TlsListener] = []
 
     async def start(
@@ -374,7 +444,7 @@ class HttpServer:
         requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
         self._server = Server(self._handle_one)
         self._shutdown = shutdown
-        listener = _listener(address, port)
+        listener = self._listener(address, port)
         if tls is None:
             await self._accept(listener)
         else:
@@ -384,20 +454,31 @@ class HttpServer:
 
     async def listen_also(self, address: str, port: int) -> None:
         """On another interface. Raises OSError where that cannot be had."""
-        await self._accept(_listener(address, port))
+        await self._accept(self._listener(address, port))
 
     async def _handle_one(self, request: BaseRequest) -> StreamResponse:
+        connection = cast(Connection, request.protocol)
+        connection.go_on()
         try:
-            return await self._handle(request)
+            answer = await self._handle(request)
         finally:
             # The task may go on with the next request, which is another's to end.
             outlive_client(request)
+        if connection.waiting:
+            # Other connections have their turn first.
+            await asyncio.sleep(0)
+        return answer
 
     async def _accept(self, listener: socket.socket) -> None:
         acceptor = await asyncio.get_running_loop().create_server(
             self._connection, sock=listener, backlog=MAX_CONNECTIONS
         )
         self._acceptors.append(acceptor)
+
+    def hand_over(self) -> None:
+        """To be called before the stop: the next server of this process on the same ports gets
+        whoever connects from now on."""
+        socket_handover.leave(self._listeners)
 
     def stop_accepting(self) -> None:
         for acceptor in self._acceptors:
@@ -434,11 +515,15 @@ class HttpServer:
         inner = Connection(self._server, self._not_http, self._in_tasks)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
-
-def _listener(address: str, port: int) -> socket.socket:
-    # Made here, for asyncio would pass over the error that kept it from being made.
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.create_server((address, port), family=family, backlog=MAX_CONNECTIONS)
+    def _listener(self, address: str, port: int) -> socket.socket:
+        """One that a server before left, or a new one. Raises OSError."""
+        listener = socket_handover.take((address, port))
+        if listener is None:
+            # Made here, for asyncio would pass over the error that kept it from being made.
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            listener = socket.create_server((address, port), family=family, backlog=MAX_CONNECTIONS)
+        self._listeners[(address, listener.getsockname()[1])] = listener
+        return listener
 
 
 def end_with_client(request: BaseRequest) -> None:

@@ -27,18 +27,22 @@ Id = Union[str, int]
 class RpcError(Exception):
     """A JSON-RPC error that knows its wire form.
 
-    `code` is one of the constants above, `message` a sentence that says what was expected and what
-    came, `id` that of the request it answers where one could be read.
+    `code` is one of the constants above or of the protocol on top, `message` a sentence that says
+    what was expected and what came, `id` that of the request it answers where one could be read,
+    `data` what programs read of it beside the code.
     """
 
-    def __init__(self, code: int, message: str, id: Id | None = None) -> None:
+    def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.id = id
+        self.data = data
 
     def encode(self) -> bytes:
         error = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
         return encode({"jsonrpc": "2.0", "id": self.id, "error": error})
 
 

@@ -9,7 +9,7 @@ import stat
 import sys
 from contextlib import suppress
 
-from .file_replace import replace
+from .file_replace import replace, sync_folder
 
 # The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
 UNFINISHED = ".unfinished-"
@@ -38,8 +38,18 @@ def make_folder(path: str) -> None:
         os.chmod(path, 0o700)
 
 
-def write(path: str, data: bytes) -> None:
-    """Create or replace a file so that no moment shows it half written or to others.
+def make_parents(path: str) -> None:
+    """Make the folders above it that are missing, for this user alone. Raises OSError."""
+    folder = os.path.dirname(path)
+    if folder != path and not os.path.isdir(folder):
+        make_parents(folder)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+
+
+def write(path: str, data: bytes, lasting: bool = False) -> None:
+    """Create or replace a file so that no moment shows it half written or to others. What is
+    `lasting` is there after a power cut, too: that takes as long as the disk does.
 
     Raises OSError.
     """
@@ -49,11 +59,16 @@ def write(path: str, data: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            if lasting:
+                file.flush()
+                os.fsync(descriptor)
         replace(unfinished, path)
     except OSError:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
+    if lasting:
+        sync_folder(os.path.dirname(path))
 
 
 def sweep(folder: str) -> list[str]:

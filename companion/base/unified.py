@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Sequence
 
 from .changes import Change
-from .comparison import Comparison
+from .comparison import Comparison, Side
 
 # Equal rows around a change.
 CONTEXT = 3
@@ -43,8 +43,8 @@ def _hunk(comparison: Comparison, changes: Sequence[Change]) -> Iterator[str]:
     first, last = changes[0], changes[-1]
     before = min(CONTEXT, first.old_start, first.new_start)
     after = min(CONTEXT, len(old) - last.old_end, len(new) - last.new_end)
-    removed = _range(first.old_start - before, last.old_end + after)
-    added = _range(first.new_start - before, last.new_end + after)
+    removed = _range(comparison.old, first.old_start - before, last.old_end + after)
+    added = _range(comparison.new, first.new_start - before, last.new_end + after)
     yield f"@@ -{removed} +{added} @@\n"
     at = first.old_start - before
     for change in changes:
@@ -55,10 +55,10 @@ def _hunk(comparison: Comparison, changes: Sequence[Change]) -> Iterator[str]:
     yield from _rows(" ", old[at : at + after])
 
 
-def _range(start: int, end: int) -> str:
+def _range(side: Side, start: int, end: int) -> str:
     """As the form has it: the first row, from 1, and how many; of no row, the one above."""
-    count = end - start
-    return f"{start + 1 if count else start},{count}"
+    number, count = side.number(start), end - start
+    return f"{number + 1 if count else number},{count}"
 
 
 def _rows(mark: str, rows: Sequence[str]) -> Iterator[str]:

@@ -38,6 +38,8 @@ elif find_spec("jsonschema") is None and find_spec(f"{__name__.rsplit('.', 3)[0]
     raise ModuleNotFoundError("No module named 'jsonschema'", name="jsonschema")
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+# MCP 2026-07-28, "Protocol Version Header".
+UNSUPPORTED_PROTOCOL_VERSION = -32022
 # What the clients of today speak (docs/protocol.md 3.28); they accept any revision they know.
 DEFAULT_VERSION = "2025-06-18"
 # A client that sends no header speaks the revision that had none (MCP, "Protocol Version Header").
@@ -240,6 +242,16 @@ class _Arguments:
 _TOOLS = {tool.name: (tool, _Arguments(tool.schema)) for tool in TOOLS}
 _TOOL_LIST = encode({"tools": [tool.listing() for tool in TOOLS]})
 _NO_TOOLS = encode({"tools": []})
+
+
+def unsupported_version(version: str) -> RpcError:
+    """The answer to a request in another version: a client that speaks later ones, too, reads those
+    of ours and goes on with `initialize`."""
+    return RpcError(
+        UNSUPPORTED_PROTOCOL_VERSION,
+        "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(VERSIONS)),
+        data={"supported": VERSIONS, "requested": version},
+    )
 
 
 def negotiate(request: Request) -> tuple[str, dict[str, Any]]:

@@ -62,7 +62,8 @@ KEEP_ALIVE = 20.0
 # Seconds for a reader to take one event before its stream is given up.
 STALLED = 60.0
 # Milliseconds after which a client comes back to a stream that ended, and twice at most
-# (docs/protocol.md 3.22): a package that is reloaded on a busy machine has to serve again by then.
+# (docs/protocol.md 3.22). Where nobody keeps its port meanwhile (base/socket_handover.py), as on
+# Windows or while the editor is restarted, the package has to serve again by then.
 RETRY = 1500
 # Seconds that connections get to finish when the server stops: the editor's exit waits for it.
 SHUTDOWN = 0.2
@@ -150,6 +151,11 @@ class Endpoint:
             self._sessions.end_all()
             await self._server.stop()
 
+    def hand_over(self) -> None:
+        """To be called before the end: the next endpoint of this process on the same port gets
+        whoever connects from now on."""
+        self._server.hand_over()
+
     async def _listen_also(self, port: int) -> list[str]:
         """The name by which a client may call the other interface, if there is one."""
         if not self._address:
@@ -187,7 +193,7 @@ class Endpoint:
     def _examine(self, request: BaseRequest) -> Cli:
         """All that is decided before a byte of the body is read; gives who asks."""
         headers = request.headers
-        self._guard.check_place(headers)
+        self._guard.check_place(request.raw_path, headers)
         cli = CLIS[self._guard.check_token(headers)]
         self._server.admit(request)
         if request.path != PATH:
@@ -196,10 +202,7 @@ class Endpoint:
             raise _Refusal(405, "Expected one of the methods POST, GET and DELETE.")
         version = headers.get("MCP-Protocol-Version", mcp.HEADERLESS_VERSION)
         if version not in mcp.VERSIONS:
-            raise _Refusal(
-                400,
-                "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(mcp.VERSIONS)),
-            )
+            raise mcp.unsupported_version(version)
         if request.method == "POST":
             if http_server.media_type(request) != http_server.JSON:
                 raise _Refusal(415, "Expected Content-Type: application/json.")
@@ -229,7 +232,7 @@ class Endpoint:
             return Answer(_ACCEPTED_HEAD)
         if len(body) <= PIECE:
             return Answer(_JSON_HEAD, body)
-        headers = {**_JSON, "Content-Length": str(len(body))}
+        headers = {**_JSON, **http_server.SERVER, "Content-Length": str(len(body))}
         return await http_server.send(request, 200, headers, in_pieces(body))
 
     async def _answer(self, message: Message, session: Session) -> bytes | None:
@@ -269,7 +272,11 @@ class Endpoint:
         session = self._session(request)
         http_server.end_with_client(request)
         response = StreamResponse(
-            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform"}
+            headers={
+                **http_server.SERVER,
+                "Content-Type": "text/event-stream",
+                "Cache-Control": "no-cache, no-transform",
+            }
         )
         # A client that leaves is no failure; what it did not read stays in the session.
         with suppress(ConnectionError, asyncio.TimeoutError):
@@ -286,7 +293,7 @@ class Endpoint:
 
     def _delete(self, request: BaseRequest) -> Response:
         self._sessions.end(self._session(request).id)
-        return Response(status=204)
+        return Response(status=204, headers=http_server.SERVER)
 
     def _session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")

@@ -104,6 +104,17 @@ class Moving(unittest.TestCase):
         at = [self.found.change_at(row) for row in range(7)]
         self.assertEqual(at, [None, 0, None, 1, None, 2, None])
 
+    def test_of_changes_that_are_alike_the_one_at_a_place_is_known_by_what_it_was_called(
+        self,
+    ) -> None:
+        before = compare("1\n2\n3\n", "1\nnew\n2\nnew\n3\nnew\n")
+        after = compare("1\n2\n3\n", "1\n2\nnew\n3\nnew\n")
+        last = before.keys[2]
+        self.assertNotIn(last, after.keys)
+        self.assertEqual(after.number_at((10, 14), last), 1)
+        self.assertIsNone(after.number_at((2, 6), last))
+        self.assertIsNone(after.number_at((10, 14), "0" * 16))
+
     def test_the_next_change_is_the_first_below_and_the_previous_the_last_above(self) -> None:
         self.assertEqual([self.found.next_change(row) for row in (0, 1, 3, 5)], [0, 1, 2, None])
         self.assertEqual(

@@ -27,7 +27,7 @@ for thread in threading.enumerate():
         thread.join()
 
 window, seen = sublime.active_window(), threading.Event()
-window.run_command("gemini_companion_status")
+window.run_command("gemini_companion_show_status")
 sublime.set_timeout(seen.set, 0)
 seen.wait()
 panel = window.find_output_panel("gemini_companion")

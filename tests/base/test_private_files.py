@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import types
 import unittest
@@ -65,6 +66,44 @@ class Running(unittest.TestCase):
     def test_one_that_windows_does_not_know_is_gone_and_one_of_another_user_is_not(self) -> None:
         self.assertFalse(self.on_windows(Windows({})))
         self.assertTrue(self.on_windows(Windows({}, DENIED)))
+
+
+@unittest.skipIf(sys.platform == "win32", "its folders are not opened, nor have they modes")
+class Lasting(unittest.TestCase):
+    def order_of(self, lasting: bool) -> list[str]:
+        """What is synced and replaced, in its order, as a file is written."""
+        path = os.path.join(temp_folder(self), "file")
+        found: list[str] = []
+        real = os.replace
+
+        def sync(descriptor: int) -> None:
+            status = os.fstat(descriptor)
+            is_folder = stat.S_ISDIR(status.st_mode)
+            found.append("folder" if is_folder else f"{status.st_size} bytes")
+
+        def replace(unfinished: str, target: str) -> None:
+            found.append("replaced")
+            real(unfinished, target)
+
+        with mock.patch.object(os, "fsync", sync), mock.patch.object(os, "replace", replace):
+            private_files.write(path, b"four", lasting)
+        return found
+
+    def test_what_is_to_last_is_on_disk_before_it_takes_its_place_and_so_is_that(self) -> None:
+        self.assertEqual(self.order_of(lasting=True), ["4 bytes", "replaced", "folder"])
+        self.assertEqual(self.order_of(lasting=False), ["replaced"])
+
+    def test_folders_above_it_are_made_for_this_user_alone_whatever_the_umask(self) -> None:
+        self.addCleanup(os.umask, os.umask(0))
+        top = temp_folder(self)
+        path = os.path.join(top, "one", "two", "three")
+        os.chmod(top, 0o755)
+        for _ in range(2):
+            private_files.make_parents(path)
+        made = [os.path.join(top, "one"), os.path.join(top, "one", "two")]
+        modes = [stat.S_IMODE(os.stat(it).st_mode) for it in (*made, top)]
+        self.assertEqual(modes, [0o700, 0o700, 0o755])
+        self.assertFalse(os.path.exists(path))
 
 
 class Unfinished(unittest.TestCase):

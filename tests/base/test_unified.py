@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 from GeminiCompanion.companion.base.comparison import compare
+from GeminiCompanion.companion.base.digest import digest
 from GeminiCompanion.companion.base.unified import unified
 
 
@@ -24,6 +25,12 @@ class Unified(unittest.TestCase):
         self.assertEqual(rows[:2], ["--- a", "+++ b"])
         self.assertIn("-5", rows)
         self.assertIn("+five", rows)
+
+    def test_hunks_of_parts_of_a_text_have_the_numbers_of_the_whole(self) -> None:
+        old = [f"{row}\n" for row in range(1, 1001)]
+        whole = compare("".join(old), "".join([*old[:499], "changed\n", *old[500:]]))
+        self.assertIn("@@ -497,7 +497,7 @@\n", unified(whole, "a", "b"))
+        self.assertEqual(unified(digest(whole), "a", "b"), unified(whole, "a", "b"))
 
     def test_equal_texts_give_nothing(self) -> None:
         self.assertEqual(unified(compare("a\n", "a\n"), "a", "b"), "")

@@ -384,7 +384,7 @@ class Failures(ServiceTestCase):
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
         (sentence,) = self.editor.told
         self.assertIn("Gemini Companion: Show Log", sentence)
-        self.assertIn("Gemini Companion: Restart", sentence)
+        self.assertIn("Gemini Companion: Restart Companion", sentence)
         self.companion.post(WindowsChanged({1: ()}))
         self.companion.stop()
         self.assertEqual(self.files(), [])

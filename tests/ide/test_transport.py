@@ -265,6 +265,33 @@ class WhoMayTalk(TransportTestCase):
             with self.subTest(host=host):
                 self.assert_refused(self.client.post(PING, Host=host), 403, "Host")
 
+    def test_a_whole_address_in_the_request_line_has_to_name_the_server_too(self) -> None:
+        self.client.initialize()
+        body = json.dumps(PING).encode()
+        head = self.client.head(Content_Length=str(len(body)), Connection="close")
+        for host, status in (
+            (f"127.0.0.1:{self.port}", 200),
+            (f"evil.example:{self.port}", 403),
+            ("127.0.0.1", 403),
+        ):
+            with self.subTest(host=host):
+                whole = head.replace(b" /mcp ", f" http://{host}/mcp ".encode(), 1)
+                answer = read_all(self.client.send_raw(whole + body))
+                self.assertTrue(answer.startswith(f"HTTP/1.1 {status} ".encode()), answer)
+
+    def test_no_answer_names_the_libraries_and_their_versions(self) -> None:
+        self.client.initialize()
+        with self.client.stream() as stream:
+            answers = [str(stream.headers).encode()]
+        for data in (
+            b"secret \x00 nonsense\r\n\r\n",
+            self.client.head(Connection="close").replace(b"Bearer ", b"Bearer x"),
+            self.client.head("DELETE", Connection="close"),
+        ):
+            answers.append(read_all(self.client.send_raw(data)))
+        for answer in answers:
+            self.assertNotRegex(answer.lower(), b"aiohttp|python")
+
     def test_a_request_without_a_host_is_refused(self) -> None:
         head = self.client.head("GET", Host=None, Connection="close").replace(b"/1.1", b"/1.0", 1)
         self.assertRegex(read_all(self.client.send_raw(head)), rb"^HTTP/1\.\d 403 ")
@@ -473,7 +500,25 @@ class WhatMayBeAsked(TransportTestCase):
             for method in ("POST", "GET", "DELETE"):
                 with self.subTest(version=version, method=method):
                     answer = self.client.request(method, MCP_Protocol_Version=version)
-                    self.assert_refused(answer, 400, "2025-03-26, 2025-06-18, 2025-11-25")
+                    self.assertEqual(
+                        (answer.status, answer.headers["Content-Type"]), (400, "application/json")
+                    )
+                    told = answer.json()
+                    self.assertEqual((told["jsonrpc"], told["id"]), ("2.0", None))
+                    self.assertEqual(
+                        (told["error"]["code"], told["error"]["data"]),
+                        (-32022, {"supported": list(mcp.VERSIONS), "requested": version}),
+                    )
+
+    def test_a_client_that_asks_in_a_later_revision_can_go_on_with_initialize(self) -> None:
+        # As those of 2026 do (docs/protocol.md 3.28).
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+        probe = {**PING, "method": "server/discover", "params": {"_meta": meta}}
+        another = Client(self.port, TOKEN)
+        answer = another.post(probe, MCP_Protocol_Version="2026-07-28")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, -32022))
+        another.initialize()
+        self.assertEqual(another.post(PING).json()["result"], {})
 
     def test_without_a_session_nothing_but_initialize_is_answered(self) -> None:
         for method, body in (("POST", json.dumps(PING)), ("GET", None), ("DELETE", None)):

@@ -1,0 +1,33 @@
+"""The API without a CLI, as a process: prints port, token and read-only token, ends with its input.
+
+`python -m bench.serve_api LIMIT`: so many requests a minute for each caller, 0 for any number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+
+from companion.agent.runner import Launch
+from companion.api.access import Access
+from companion.api.server import Server, Settings, options
+
+
+async def _serve(folder: str, limit: int) -> None:
+    state, workspace = os.path.join(folder, "state"), os.path.join(folder, "workspace")
+    os.mkdir(workspace)
+    access = Access(has_read_only_token=True, rate_limit=limit)
+    agent = options(state, Launch((os.path.join(folder, "no program"),)))
+    server = Server(Settings(agent, [workspace], port=0, access=access), state)
+    await server.start()
+    with open(server.read_only_file, encoding="ascii") as file:
+        print(server.port, server.token, file.read().strip(), flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    await server.stop()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as _folder:
+        asyncio.run(_serve(_folder, int(sys.argv[1])))

@@ -1,0 +1,247 @@
+"""Commands, paths, names and labels as a person sees them before they decide: what nobody would see
+is spelled out, what would push something out of sight is folded with its count; pure.
+
+    shown("rm \\u202egpj.exe")              rm <U+202E>gpj.exe
+    shown("ls" + 41 * "\\n" + "rm a")       ls, <40 blank lines>, rm a
+    shown("ls" + 60 * " " + "; rm a")      ls<60 spaces>; rm a
+    shown_line("a\\nb")                     a<U+000A>b
+
+Prose stays as it is: the letters of all scripts with their marks, emoji, flags, and those invisible
+characters that change how the letters beside them look. Two texts that show alike differ in
+nothing but blanks on blank lines, the order of many spaces and tabs, or letters that look alike
+themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache, partial
+from typing import Iterable, Iterator, NamedTuple, Sequence
+
+# As many blank lines in a row are not folded, and as many spaces or tabs: the width of a phone.
+MAX_BLANK_LINES, MAX_SPACES = 2, 40
+# Marks over and below one letter, of which the scripts need up to seven.
+MAX_MARKS = 8
+
+# By their category they could be seen, but they are blank or nothing at all: joiners, fillers,
+# selectors of variants, empty cells. Ranges, the last one included.
+BLANK = (
+    (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800),
+    (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFFC, 0xFFFC), (0x16FE4, 0x16FE4),
+    (0x1D159, 0x1D159), (0xE0100, 0xE01EF),
+)  # fmt: skip
+# By their category they could not be seen, but they are signs around numbers or above words.
+SIGNS = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+# Blocks of emoji and ideographs, whose newest characters an old Python does not know.
+GROWING = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
+
+_LONG_RUN = re.compile(f"[ \t]{{{MAX_SPACES + 1},}}")
+# A command goes on after one of these at a line's end, and does not where a space follows.
+_ESCAPED_END = r"(?:(?<=[\\^])|(?<=\s`))[ \t]+$"
+# Nobody sees where a name that stands alone has them.
+_OUTER_SPACES = r"\A[ \t]+|(?<![ \t])[ \t]+\Z"
+# What a character that is spelled out looks like.
+_SPELLED = r"U\+[0-9A-F]{4,6}(?: ×\d+)?"
+
+# What may be drawn in two ways, and of that what is joined to one picture.
+_PICTURE = (
+    "\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0"
+    "\u25fb-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297"
+    "\u3299\U0001f000-\U0001faff"
+)
+_TWO_WAYS = "\u00a9\u00ae\u203c\u2049\u2122\u2139" + _PICTURE
+_HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_WIDE = "\u2e80-\u2fff\u3001-\u33ff\uac00-\ud7a3\uff01-\uff60" + _HAN
+_MONGOLIAN = "\u1820-\u1878\u1880-\u18aa"
+# England, Scotland, Wales: a black flag, and letters that cannot be seen.
+_LANDS = "|".join(
+    "".join(chr(0xE0000 + ord(letter)) for letter in land) for land in ("gbeng", "gbsct", "gbwls")
+)
+# Invisible characters that belong where they stand, beside those which they do something to.
+_IN_PLACE = re.compile(
+    "|".join(
+        (
+            f"(?<=\U0001f3f4)(?:{_LANDS})\U000e007f",
+            f"(?<=[{_TWO_WAYS}])[\ufe0e\ufe0f]",
+            # A key, such as that of a telephone.
+            "(?<=[#*0-9])\ufe0f\u20e3",
+            # A picture that is joined may have a selector.
+            f"(?:(?<=[{_PICTURE}])|(?<=[{_PICTURE}]\ufe0f))\u200d(?=[{_PICTURE}])",
+            f"(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e01ef]",
+            f"(?<=[{_MONGOLIAN}])[\u180b-\u180f]",
+            f"(?<=[{_WIDE}])\u3000{{1,4}}(?!\u3000)|(?<!\u3000)\u3000{{1,4}}(?=[{_WIDE}])",
+            # French, before and after these.
+            r"(?<=\w)[\u00a0\u202f](?=[:;!?»])|(?<=«)[\u00a0\u202f]",
+        )
+    )
+)
+_APART, _TOGETHER = "\u200c", "\u200d"
+
+
+class Remarks(NamedTuple):
+    """What is said in place of what is folded, in the reader's language; {count} is filled in."""
+
+    blank_lines: str = "{count} blank lines"
+    spaces: str = "{count} spaces"
+    spaces_and_tabs: str = "{count} spaces and tabs"
+
+
+ENGLISH = Remarks()
+
+
+def shown(text: str, remarks: Remarks = ENGLISH) -> str:
+    """The text with its lines. A "<" that looks like the begin of a remark, or of a character that
+    is spelled out, is spelled out itself."""
+    lines = []
+    blank = 0
+    for line in _without_hidden(text, "\n\t", _lookalike(remarks)).split("\n"):
+        if not line.strip(" \t"):
+            blank += 1
+            continue
+        lines += [*_blank(blank, remarks), _folded(line, remarks)]
+        blank = 0
+    # After a last line end there is no line.
+    ends = text.endswith("\n")
+    return "\n".join([*lines, *_blank(blank - ends, remarks), *([""] if ends else [])])
+
+
+def shown_line(text: str, remarks: Remarks = ENGLISH) -> str:
+    """The text in one line: a path, a name, a label."""
+    line = _without_hidden(text, "\t", f"{_OUTER_SPACES}|{_lookalike(remarks)}")
+    return _folded(line, remarks).replace("\t", "<U+0009>")
+
+
+def spelled(text: str) -> str:
+    """The text with its lines as they are, none folded, and the characters spelled out that nobody
+    would see, or that would turn others around."""
+    return _without_hidden(text, "\n\t", _lookalike())
+
+
+def hidden_parts(text: str, more: str = "", kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:
+    """Where in the text characters are that nobody would see, from and to, and the same spelled
+    out; those in `kept` are let be. `more` is a pattern of others."""
+    letters = set(text)
+    hidden = "".join(sorted(it for it in letters.difference(kept) if is_hidden(it)))
+    pattern = _pattern(hidden, "".join(sorted(filter(_is_mark, letters.difference(hidden)))), more)
+    at, found = 0, pattern.search(text)
+    while found is not None:
+        at = _end_in_place(text, found.start()) if found.group("one") else found.start()
+        if at == found.start():
+            at = found.end()
+            yield found.start(), at, _each(found.group())
+        found = pattern.search(text, at)
+
+
+def _without_hidden(text: str, kept: str, more: str) -> str:
+    pieces, end = [], 0
+    for start, after, told in hidden_parts(text, more, kept):
+        pieces += [text[end:start], told]
+        end = after
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+@lru_cache(maxsize=4096)
+def is_hidden(letter: str) -> bool:
+    """Whether a reader would not see it, would take it for a plain space, or cannot know how it is
+    drawn."""
+    code, category = ord(letter), unicodedata.category(letter)
+    if _is_in(code, BLANK):
+        return True
+    if category == "Cn" and _is_in(code, GROWING):
+        return False
+    return category[0] in "CZ" and letter != " " and letter not in SIGNS
+
+
+def _is_in(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= code <= last for first, last in ranges)
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
+
+
+@lru_cache(maxsize=256)
+def _pattern(hidden: str, marks: str, more: str) -> re.Pattern[str]:
+    """What is spelled out of a text that has these; the group `one` may be in its place."""
+    parts = [f"(?P<one>[{re.escape(hidden)}])(?P=one)*" if hidden else "(?P<one>(?!))"]
+    parts += [_ESCAPED_END, *([more] if more else [])]
+    if marks:
+        # With no letter below them, or more than a letter can bear.
+        parts.append(rf"(?:\A|(?<=[\s{re.escape(hidden)}]))[{marks}]+")
+        parts.append(f"(?<=[{marks}]{{{MAX_MARKS}}})[{marks}]+")
+    return re.compile("|".join(parts), re.MULTILINE)
+
+
+def _end_in_place(text: str, at: int) -> int:
+    """Where the characters from `at` end that belong there; `at` where they do not."""
+    found = _IN_PLACE.match(text, at)
+    if found is not None:
+        return found.end()
+    if text[at] not in (_APART, _TOGETHER):
+        return at
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if _is_virama(before) or (text[at] == _APART and _is_cut(text, at)):
+        return at + 1
+    return at + 2 if before.isalnum() and text[at] == _TOGETHER and _is_virama(after) else at
+
+
+def _is_virama(letter: str) -> bool:
+    """Whether it takes a letter's vowel, and so joins it with the next one, in scripts of India."""
+    return bool(letter) and unicodedata.combining(letter) == 9
+
+
+def _is_cut(text: str, at: int) -> bool:
+    """Whether the letters of Arabic script before and after would be joined."""
+    before = at - 1
+    while before > max(0, at - 1 - MAX_MARKS) and _is_mark(text[before]):
+        before -= 1
+    return _has_form(text[before:at][:1], "INITIAL") and _has_form(text[at + 1 : at + 2], "FINAL")
+
+
+@lru_cache(maxsize=1024)
+def _has_form(letter: str, form: str) -> bool:
+    try:
+        unicodedata.lookup(f"{unicodedata.name(letter)} {form} FORM")
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _each(text: str) -> str:
+    """Its characters spelled out, the same one in a row with their count."""
+    counted: list[tuple[str, int]] = []
+    for letter in text:
+        count = counted.pop()[1] if counted and counted[-1][0] == letter else 0
+        counted.append((letter, count + 1))
+    return "".join(
+        f"<U+{ord(letter):04X}{f' ×{count}' if count > 1 else ''}>" for letter, count in counted
+    )
+
+
+def _lookalike(remarks: Sequence[str] = ()) -> str:
+    """A pattern of what begins like that which is put into a text."""
+    known = (re.escape(it).replace(re.escape("{count}"), r"\d+") for it in remarks)
+    return f"<(?=(?:{'|'.join([_SPELLED, *known])})>)"
+
+
+def _folded(line: str, remarks: Remarks) -> str:
+    return _LONG_RUN.sub(partial(_counted, remarks), line)
+
+
+def _counted(remarks: Remarks, found: re.Match[str]) -> str:
+    is_plain = "\t" not in found.group()
+    remark = remarks.spaces if is_plain else remarks.spaces_and_tabs
+    return _remark(remark, len(found.group()))
+
+
+def _blank(count: int, remarks: Remarks) -> list[str]:
+    if count <= MAX_BLANK_LINES:
+        return [""] * count
+    return [_remark(remarks.blank_lines, count)]
+
+
+def _remark(template: str, count: int) -> str:
+    return f"<{template.replace('{count}', str(count))}>"

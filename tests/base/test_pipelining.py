@@ -1,0 +1,171 @@
+"""Requests that are sent ahead of the answers to those before them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import unittest
+from functools import partial
+from typing import cast
+
+from aiohttp.web_request import BaseRequest
+from aiohttp.web_response import StreamResponse
+from GeminiCompanion.companion.base.http_server import (
+    MAX_WAITING,
+    PARSED_AT_ONCE,
+    Answer,
+    Connection,
+    HttpServer,
+    head_of,
+)
+
+from ..support import PATIENCE, until
+
+REQUEST = b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
+POST = b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b"
+UPGRADE = b"GET /slow HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+MANY = 3000
+# Requests of one connection that may be answered while another one's is.
+TURNS = 8
+
+
+class Pipelining(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        # It would remember where each of some thousand futures was made.
+        asyncio.get_running_loop().set_debug(False)
+
+    async def serve(self, in_tasks: bool) -> None:
+        self.may_go_on = asyncio.Event()
+        self.requests: list[BaseRequest] = []
+        self.server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8, in_tasks)
+        self.port = await self.server.start(0, 0.1)
+        self.addAsyncCleanup(self.server.stop)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """One that has shown the token."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.addCleanup(writer.close)
+        writer.write(REQUEST % b"/first")
+        await self.answered(reader, b"/first")
+        return reader, writer
+
+    async def handle(self, request: BaseRequest) -> StreamResponse:
+        self.requests.append(request)
+        self.server.admit(request)
+        body = await request.read()
+        if request.path == "/slow":
+            await self.may_go_on.wait()
+        return Answer(head_of(200, {}), request.path.encode("ascii") + body)
+
+    async def answered(self, reader: asyncio.StreamReader, *ends: bytes) -> None:
+        for end in ends:
+            answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n" + end), PATIENCE)
+            self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+
+    async def begun(self) -> Connection:
+        """The connection whose slow request has begun."""
+        await until(lambda: self.requests[-1].path == "/slow")
+        return cast(Connection, self.requests[-1].protocol)
+
+    async def test_requests_after_a_body_that_came_late_are_all_answered(self) -> None:
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                await self.serve(in_tasks)
+                reader, writer = await self.connect()
+                writer.write(b"POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+                await until(lambda: self.requests[-1].path == "/late")
+                writer.write(b"ok")
+                await self.answered(reader, b"/lateok")
+                names = [b"/%d" % number for number in range(100, 100 + 3 * MAX_WAITING)]
+                writer.write(b"".join(REQUEST % name for name in names))
+                await self.answered(reader, *names)
+
+    def is_paused_or_has(self, connection: Connection, waiting: int) -> bool:
+        transport = connection.transport
+        is_paused = transport is not None and not transport.is_reading()
+        return is_paused or connection.waiting >= waiting
+
+    async def test_few_are_parsed_while_one_is_handled_and_the_rest_stays_with_the_sender(
+        self,
+    ) -> None:
+        another = REQUEST % b"/"
+        most = MAX_WAITING + PARSED_AT_ONCE // len(another)
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                await self.serve(in_tasks)
+                reader, writer = await self.connect()
+                writer.write(REQUEST % b"/slow" + another * MANY)
+                connection = await self.begun()
+                await until(partial(self.is_paused_or_has, connection, most + 1))
+                self.assertLessEqual(connection.waiting, most)
+                self.may_go_on.set()
+                await self.answered(reader, b"/slow", *[b"/"] * MANY)
+
+    async def test_few_are_parsed_where_each_comes_alone(self) -> None:
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                await self.serve(in_tasks)
+                reader, writer = await self.connect()
+                writer.write(REQUEST % b"/slow")
+                connection = await self.begun()
+                for _ in range(10 * MAX_WAITING):
+                    connection.data_received(REQUEST % b"/")
+                self.assertEqual(connection.waiting, MAX_WAITING)
+                self.may_go_on.set()
+                await self.answered(reader, b"/slow", *[b"/"] * 10 * MAX_WAITING)
+
+    async def test_a_request_of_another_client_waits_for_few_of_them(self) -> None:
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                await self.serve(in_tasks)
+                other_reader, other = await self.connect()
+                _reader, writer = await self.connect()
+                writer.write(REQUEST % b"/slow" + (REQUEST % b"/") * MANY)
+                connection = await self.begun()
+                await until(partial(self.is_paused_or_has, connection, TURNS))
+                before = len(self.requests)
+                other.write(REQUEST % b"/other")
+                self.may_go_on.set()
+                await self.answered(other_reader, b"/other")
+                paths = [request.path for request in self.requests[before:]]
+                self.assertLess(paths.index("/other"), TURNS)
+                self.assertLess(len(paths), 2 * TURNS)
+                writer.transport.abort()
+                await until(lambda: self.server.connections == 1)
+
+    async def test_none_is_lost_and_no_body_is_anothers(self) -> None:
+        chosen = random.Random(1)
+        for in_tasks in (False, True):
+            with self.subTest(in_tasks=in_tasks):
+                await self.serve(in_tasks)
+                reader, writer = await self.connect()
+                sizes = [0, 0, 0, 1, 100, 3 * PARSED_AT_ONCE, 200_000]
+                bodies = [b"%d" % n + b"a" * chosen.choice(sizes) for n in range(500)]
+                sent = b"".join(POST % (b"/", len(body), body) for body in bodies)
+                sending = asyncio.ensure_future(self.send(writer, sent, chosen))
+                await self.answered(reader, *[b"/" + body for body in bodies])
+                await sending
+
+    async def send(self, writer: asyncio.StreamWriter, data: bytes, chosen: random.Random) -> None:
+        ends = sorted(chosen.sample(range(len(data)), 200))
+        for begin, end in itertools.zip_longest([0, *ends], ends):
+            writer.write(data[begin:end])
+            await writer.drain()
+
+    async def test_what_follows_a_request_for_another_protocol_is_not_kept(self) -> None:
+        await self.serve(in_tasks=False)
+        reader, writer = await self.connect()
+        another = REQUEST % b"/"
+        writer.write(UPGRADE)
+        connection = await self.begun()
+        for _ in range(100):
+            connection.data_received(another * (PARSED_AT_ONCE // len(another)))
+        self.assertLessEqual(len(connection._message_tail), PARSED_AT_ONCE)
+        self.may_go_on.set()
+        await self.answered(reader, b"/slow")
+        self.assertEqual(await asyncio.wait_for(reader.read(), PATIENCE), b"")
+
+
+if __name__ == "__main__":
+    unittest.main()
