@@ -25,9 +25,10 @@ from .sharing import Sharing
 
 VERSION = 1
 ENDING = ".json"
-# Bytes as they are saved of one edit and of all, and days after which one is forgotten.
+# Bytes as they are saved of one edit and of all; days after which one is forgotten, and those by
+# which a clock may be set back.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
-MAX_AGE = 7
+MAX_AGE, MAX_AHEAD = 7, 36525
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 2.0
 NOT_KNOWN = "The accepted text is not known whole; the edit cannot be undone here."
@@ -40,7 +41,8 @@ SAVE_FAILED = (
 )
 LOAD_FAILED = (
     "What you accepted before the restart cannot be undone, and what you accept now not after the"
-    ' next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart" tries again.'
+    ' next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart Companion" tries'
+    " again."
 )
 NO_ANSWER = "The edit of {} cannot be undone after a restart: its disk does not answer."
 TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; until then it can."
@@ -87,8 +89,9 @@ class Edit:
 
     @property
     def is_recent(self) -> bool:
-        """False for a time that none can have, too."""
-        return abs(time.time() - self.at) < MAX_AGE * 24 * 60 * 60
+        """False for a time that none can have, too, but not for one to come: somebody may have set
+        the clock back."""
+        return -MAX_AHEAD < (time.time() - self.at) / (24 * 60 * 60) < MAX_AGE
 
     def is_of(self, window_id: int, folders: Sequence[str], gone: Container[int] = (0,)) -> bool:
         """Whether the window's CLI proposed it; where its own window is among those that are gone,
@@ -116,7 +119,7 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
     """Have these there, as far as they may be saved and fit, and no other: the newest first. Gives
     what went wrong, as a sentence for the user. Calls have to come one after the other."""
     try:
-        os.makedirs(os.path.dirname(os.path.dirname(folder)), exist_ok=True)
+        private_files.make_parents(os.path.dirname(folder))
         private_files.make_folder(os.path.dirname(folder))
         private_files.make_folder(folder)
         return _save(folder, sorted(edits, key=lambda it: it.at, reverse=True))
@@ -144,7 +147,7 @@ def _save(folder: str, newest: Iterable[Edit]) -> str:
             room -= size
             there.discard(name)
             if data:
-                private_files.write(os.path.join(folder, name), data)
+                private_files.write(os.path.join(folder, name), data, lasting=True)
     for name in there:
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))

@@ -54,7 +54,9 @@ class Entry(NamedTuple):
     `after_session` may be those of its CLI, come back. A TOLD text that `comes_back` is given to
     the user, should it not be on disk soon: nobody is sure to want it.
     `cli` is the id of its CLI's kind; empty where that is not known. `path` is the editor's, and
-    `sent_path` what the CLI sent, empty where that is the same (docs/protocol.md 1.2).
+    `sent_path` what the CLI sent, empty where that is the same (docs/protocol.md 1.2). `before` is
+    the digest of the file's bytes when the user accepted, empty where there was no file, None where
+    nobody knows. For `hours` its file was seen as something else than that and than the text.
     """
 
     session_id: str
@@ -70,6 +72,8 @@ class Entry(NamedTuple):
     comes_back: bool = False
     cli: str = ""
     sent_path: str = ""
+    before: str | None = None
+    hours: int = 0
 
     @property
     def is_edited(self) -> bool:
@@ -86,7 +90,7 @@ class Book:
 
     A number is never given twice. One session can have two entries of one path: an older text of
     which it was told and that nobody wrote, and a newer proposal. What is asked of the entries and
-    what changes them belongs together: a method more than the twenty.
+    what changes them belongs together: two methods more than the twenty.
     """
 
     def __init__(self) -> None:
@@ -170,11 +174,11 @@ class Book:
         self._put(self._entries[number]._replace(text=text), number)
         return True
 
-    def decide(self, number: int, text: str | None) -> None:
+    def decide(self, number: int, text: str | None, before: str | None = None) -> None:
         """The user accepted the text, or rejects with None; or changes an acceptance of which
         nobody was told into a rejection."""
         entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
-        self._put(entry, number)
+        self._put(entry._replace(before=before, hours=0), number)
 
     def queue(self, number: int, session_id: str, event_id: int) -> None:
         """The decision waits in the queue of that session now."""
@@ -198,6 +202,8 @@ class Book:
                 self.forget(same)
         self._put(entry._replace(state=TOLD, event_id=0), number)
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
+        # Those that nobody has written go last.
+        told.sort(key=lambda each: self._entries[each].before is None)
         oldest = told[: max(len(told) - MAX_TOLD, 0)]
         gone = [self._entries[each] for each in oldest]
         for each in oldest:
@@ -225,6 +231,16 @@ class Book:
         if entry is not None and entry.state == TOLD:
             again = entry._replace(state=DECIDED, session_id=session_id, event_id=event_id)
             self._put(again, number)
+
+    def grow_older(self, number: int) -> int:
+        """One more hour was seen of its file as something else; gives how many that are."""
+        entry = self._entries[number]
+        self._put(entry._replace(hours=entry.hours + 1), number)
+        return entry.hours + 1
+
+    def keep(self, number: int) -> None:
+        """Nobody has written it: whatever becomes of its file later says nothing of it."""
+        self._put(self._entries[number]._replace(before=None, hours=0), number)
 
     def hand_over(self, number: int, text: str) -> None:
         """An open proposal was closed for its CLI, which was given the user's text: it comes back

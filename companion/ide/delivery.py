@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Container, Iterable, Mapping
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
 from .sessions import Event, Session, Sessions
 
-# Seconds that a CLI has to write the file before the text counts as unwritten.
+# Seconds that a CLI has to write the file before the text counts as unwritten; forth or back, for
+# somebody may set the clock meanwhile.
 PATIENCE = 5.0
 # Seconds after which a CLI knows what became of its proposal.
 SETTLED = 2.0
@@ -23,9 +24,8 @@ CROWDED = f"The oldest of the texts in {LIST} had to make way."
 class Delivery:
     """From the book to the sessions of one window.
 
-    `on_told` is given the number of each text of which a CLI has been told; `on_change` is called
-    whenever the book has changed. `asking` gives the sessions
-    that have a proposal for a path open in any book.
+    `on_told` is given the number of each text of which a CLI was told; `on_change` is called where
+    the book has changed; `asking` gives the sessions with an open proposal for a path in any book.
     """
 
     def __init__(
@@ -73,6 +73,8 @@ class Delivery:
             if isinstance(event.value, Decision):
                 where = (session.id, event.id, session.cli.id)
                 self._book.take_back(event.number, event.value, *where)
+                if event.value.text and event.number in self._book:
+                    self._tell_away(event.number)
         self._on_change()
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
@@ -210,15 +212,17 @@ class Delivery:
             self._on_change()
         return bool(unwritten)
 
-    def unwritten(self) -> tuple[tuple[str, str], ...]:
+    def unwritten(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:
         """Path and text of each accepted proposal that no CLI could be told of yet, or that none
-        has written."""
-        texts = [(e.path, e.text) for number, e in self._book if self._is_unwritten(number)]
-        return tuple(dict.fromkeys((path, text) for path, text in texts if text))
+        has written; where `told` is given, of those of which a CLI was told only these."""
+        found = [(number, entry) for number, entry in self._book if self._is_unwritten(number)]
+        if told is not None:
+            found = [it for it in found if it[1].state != TOLD or it[0] in told]
+        return tuple(dict.fromkeys((entry.path, entry.text) for _, entry in found if entry.text))
 
     def _is_unwritten(self, number: int) -> bool:
         entry = self._book[number]
-        is_due = time.time() - entry.decided_at > PATIENCE
+        is_due = abs(time.time() - entry.decided_at) > PATIENCE
         if entry.state == TOLD:
             return is_due and not entry.comes_back
         if entry.state == OPEN or not entry.text:
@@ -238,8 +242,8 @@ class Delivery:
 
         A CLI knows a proposal by its path alone, whatever its session, and comes back to another
         window where folders have changed. So nothing is passed on as long as a proposal for the
-        path is open anywhere, nor where the decisions that wait for the path are
-        not all the same: it would be taken for the decision on another one.
+        path is open anywhere, nor where the decisions that wait for the path are not all the same:
+        it would be taken for the decision on another one.
         """
         entry = self._book[number]
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]

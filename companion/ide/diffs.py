@@ -223,21 +223,24 @@ class Diffs(Desk):
         finally:
             self._under_way.discard(task)
 
-    def accept(self, session_id: str, path: str, text: str) -> None:
-        """The user accepted; `text` is the proposal as edited, with `\n` line ends."""
+    def accept(self, session_id: str, path: str, text: str, before: str | None = None) -> None:
+        """The user accepted; `text` is the proposal as edited, with `\n` line ends; `before` is
+        that of Entry."""
         # Before it is written, what was written to the file before can still be seen.
         self._disk.look_soon()
-        self._decide(session_id, path, text)
+        self._decide(session_id, path, text, before)
 
     def reject(self, session_id: str, path: str) -> None:
         self._decide(session_id, path, None)
 
-    def _decide(self, session_id: str, path: str, text: str | None) -> None:
+    def _decide(
+        self, session_id: str, path: str, text: str | None, before: str | None = None
+    ) -> None:
         # Where a newer one is about to be opened, it was not that which the user saw.
         known = self._book.of(OPEN, session_id, path)
         sent_path = self.path_maps.to_remote(path)
         number = known[0] if known else self._book.open(session_id, path, None, sent_path=sent_path)
-        self._book.decide(number, text)
+        self._book.decide(number, text, before)
         self._delivery.send(number)
 
     def reject_all(self) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from functools import partial
-from typing import Awaitable, Callable
+from typing import Awaitable, Callable, NamedTuple
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -24,9 +24,10 @@ from .file_content import Stamp
 # Seconds after a CLI was told at which its file is looked at: whoever changes the file again, such
 # as a formatter, comes after one of them. After the last one, a text that comes back does.
 LOOKS = (0.1, 0.25, 0.5, 1.0, 2.0)
-# Seconds for which a text is held whose file has become something else since: by then the CLI has
-# written it, and somebody went on, or it never will.
-SUPERSEDED = 24 * 60 * 60.0
+# Hours for which a text is held whose file has become something else since: by then the CLI has
+# written it, and somebody went on, or it never will. They are counted here: between two readings of
+# a clock, somebody may have set it.
+SUPERSEDED, HOUR = 24, 60 * 60.0
 # Seconds for a disk to tell what a file holds.
 READING = 5.0
 MARK = "\ufeff"
@@ -51,9 +52,13 @@ class DiskCheck:
         self._give_back = give_back
         self._tell = tell
         self._on_change = on_change
-        # What a text's file was like at the last look: one that nobody touched is not read again.
-        self._seen: dict[int, Stamp] = {}
-        self._notified: set[int] = set()
+        # What was seen of a text's file last: one that nobody touched is not read again.
+        self._seen: dict[int, Sight] = {}
+        self._judged: set[int] = set()
+        # When the last hour began of those whose file is something else, by the loop's time.
+        self._hour: dict[int, float] = {}
+        # Those of them whose file nobody has touched: sure to have been written by nobody.
+        self.missing: set[int] = set()
         # Texts that could not be given back yet, and those that are being given back: the editor
         # may be busy for longer than it is to the next look.
         self._overdue: set[int] = set()
@@ -79,10 +84,12 @@ class DiskCheck:
         """To be called now and then."""
         numbers = self._book.of(TOLD)
         await asyncio.gather(*(self._look_at(it, it in self._overdue) for it in numbers))
-        for number in set(self._seen) - set(numbers):
-            del self._seen[number]
-        self._notified.intersection_update(numbers)
-        self._overdue.intersection_update(numbers)
+        for gone in set(self._seen) - set(numbers):
+            del self._seen[gone]
+        for gone in set(self._hour) - set(numbers):
+            del self._hour[gone]
+        for known in (self._judged, self.missing, self._overdue):
+            known.intersection_update(numbers)
 
     def _begin(self, number: int, is_last: bool = False) -> None:
         if self._has_text(number) and not self._is_stopped:
@@ -97,22 +104,22 @@ class DiskCheck:
             # It was forgotten before its turn came.
             return
         entry = self._book[number]
-        seen = () if is_last else self._seen.get(number, ())
+        last = None if is_last else self._seen.get(number)
+        sight: Sight | None = None
         try:
-            touched, is_there = await in_thread(partial(_compare, entry, seen), READING)
+            sight = await in_thread(partial(_look, entry, last), READING)
         except asyncio.TimeoutError:
             logger.warning("whether an accepted text was written cannot be seen")
-            touched, is_there = None, None
         if self._is_stopped or not self._has_text(number):
             return
-        if is_there:
+        if sight is not None and sight.has_text:
             self._forget(number)
         elif entry.comes_back:
             if is_last and number not in self._returning:
                 await self._return(number, entry)
-        elif is_there is not None:
-            self._seen[number] = touched
-            self._judge(number, entry, touched)
+        elif sight is not None:
+            self._seen[number] = sight
+            self._judge(number, entry, sight.is_other)
 
     async def _return(self, number: int, entry: Entry) -> None:
         self._overdue.add(number)
@@ -126,30 +133,47 @@ class DiskCheck:
         finally:
             self._returning.discard(number)
 
-    def _judge(self, number: int, entry: Entry, touched: Stamp) -> None:
-        """A file that is something else."""
-        age = time.time() - entry.decided_at
-        was_touched = touched is not None and touched[0] >= entry.decided_at * 1e9
-        if was_touched and age > SUPERSEDED:
-            self._forget(number)
-        elif age > PATIENCE and number not in self._notified:
-            self._notified.add(number)
-            if not was_touched:
+    def _judge(self, number: int, entry: Entry, is_other: bool) -> None:
+        """A file that does not have the text."""
+        now = asyncio.get_running_loop().time()
+        is_superseded = is_other and number not in self.missing
+        if is_superseded and now - self._hour.setdefault(number, now) > HOUR:
+            self._hour[number] = now
+            if self._book.grow_older(number) >= SUPERSEDED:
+                self._book.forget(number)
+            self._on_change()
+        elif abs(time.time() - entry.decided_at) > PATIENCE and number not in self._judged:
+            self._judged.add(number)
+            if not is_other:
+                self.missing.add(number)
+                self._book.keep(number)
                 # Without the path: the file may be one that is excluded (docs/settings.md).
                 logger.warning("an accepted text was not written")
                 self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
+                self._on_change()
 
     def _forget(self, number: int) -> None:
         self._book.forget(number)
         self._on_change()
 
 
-def _compare(entry: Entry, seen: Stamp | tuple[()]) -> tuple[Stamp, bool]:
-    """The file's state, and whether it has the text; it has not where it is what was `seen`."""
-    touched = file_content.stamp(entry.path)
-    if touched == seen:
-        return touched, False
-    return touched, is_in(entry.text or "", file_content.read_or_note(entry.path))
+class Sight(NamedTuple):
+    """What a look at a text's file shows: whether it has the text, or is something else than it was
+    when the user accepted."""
+
+    stamp: Stamp
+    has_text: bool
+    is_other: bool
+
+
+def _look(entry: Entry, last: Sight | None) -> Sight:
+    """`last` is that of the last look, which did not see the text."""
+    stamp = file_content.stamp(entry.path)
+    if last is not None and stamp == last.stamp:
+        return last
+    present = file_content.read_or_note(entry.path)
+    is_other = present.digest not in ("", entry.before) and entry.before is not None
+    return Sight(stamp, is_in(entry.text or "", present), is_other)
 
 
 def is_in(text: str, present: file_content.Original) -> bool:

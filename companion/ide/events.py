@@ -179,12 +179,14 @@ class DiffEdited(_DiffEvent):
 @dataclass(frozen=True)
 class DiffAccepted(_DiffEvent):
     """The user accepted the proposal as it stood then (`\\n` line ends); an empty text has the CLI
-    write its own."""
+    write its own. `before` is the digest of the file's bytes at that moment, empty where there was
+    no file, None where nobody knows (`file_content`)."""
 
     text: str
+    before: str | None = None
 
     def apply_to(self, workspace: Workspace) -> None:
-        workspace.diffs.accept(self.session_id, self.path, self.text)
+        workspace.diffs.accept(self.session_id, self.path, self.text, self.before)
 
 
 class DiffRejected(_DiffEvent):
@@ -201,7 +203,18 @@ class StatusAsked(Event):
     reply: Callable[[tuple[Status, ...]], None]
 
     def apply(self, windows: Windows) -> None:
-        self.reply(tuple(workspace.status() for workspace in windows))
+        self.reply(windows.statuses())
+
+
+@dataclass(frozen=True)
+class SavingAwaited(Event):
+    """`reply` is called on the companion's thread once the folder of the saved state is this
+    editor's; never, where another editor keeps it."""
+
+    reply: Callable[[], None]
+
+    def apply(self, windows: Windows) -> None:
+        windows.saving.once_on(self.reply)
 
 
 @dataclass(frozen=True)
@@ -255,6 +268,7 @@ class ExaminationAsked(Event):
             frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
             told.path_maps.separator,
             told.path_maps.unmapped(told.folders),
+            dict(workspace.connected_before),
         )
         return Question(
             self.cli,

@@ -68,6 +68,11 @@ class Original:
     data: bytes | None = None
 
     @property
+    def known_digest(self) -> str | None:
+        """`digest`, None where nobody knows what the file holds."""
+        return None if self.note and not self.digest else self.digest
+
+    @property
     def is_cut(self) -> bool:
         """Whether `text` is the beginning only."""
         return CUT in self.traits
@@ -157,13 +162,17 @@ def put_back(path: str, before: Original, after: str) -> tuple[str, Original | N
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Write the file in one step: a full disk or a kill leaves the old one. Raises OSError."""
+    """Write the file in one step: a full disk, a kill or a power cut leaves the old one, or the
+    new. Raises OSError."""
     unfinished = f"{path}.{secrets.token_hex(8)}.unfinished"
     try:
         with open(unfinished, "xb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         shutil.copymode(path, unfinished)
         file_replace.replace(unfinished, path)
+        file_replace.sync_folder(os.path.dirname(path))
     except OSError:
         with suppress(OSError):
             os.remove(unfinished)

@@ -100,7 +100,7 @@ class RestoredDiffs:
             entry.path,
             entry.text or "",
             all_ids,
-            may_be_edited=True,
+            may_be_edited=entry.is_edited,
             opened_at=entry.opened_at,
         )
         try:

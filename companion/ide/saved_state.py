@@ -7,6 +7,7 @@ decision is lost to one that does not.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, BinaryIO, Callable, Iterator, TypeVar
 
 from ..base import private_files
 from ..base.large_json import encode_in_pieces
@@ -26,16 +27,24 @@ from .decisions import DECIDED, OPEN, STATES, TOLD, Entry
 T = TypeVar("T")
 
 VERSION = 5
-# Days after which nobody comes back any more; and those that texts of the user's are held.
+# Days after which nobody comes back any more, and a token counts for nothing; and those that texts
+# of the user's are held.
 MAX_AGE = 7
 MAX_TEXT_AGE = 90
+DAY = 24 * 60 * 60.0
 # Workspaces saved beside those with texts of the user's, the newest first; and bytes of all.
 MAX_WORKSPACES = 32
 MAX_BYTES = 64 * 1024 * 1024
+# Bytes that are read, and lines or members of a list that make no sense: after so many the rest is
+# not looked at, or it could be long until a CLI finds a server.
+MAX_READ, MAX_BAD = 2 * MAX_BYTES, 100
 # Code points of an open proposal that is saved; one that is larger has to be asked anew.
 MAX_PROPOSAL = 1024 * 1024
-# What could not be read is put beside the file under its name and this.
+# What could not be read is put beside the file under its name and this, and a number where there is
+# one already.
 UNREAD = ".unread"
+NOT_WHOLE = "Some of what was saved for the restart cannot be read."
+TOO_OLD = "Texts of yours that no CLI has written for {} days are not listed any more."
 TOO_MUCH = (
     "More texts wait for Gemini CLI than are saved for a restart; the oldest will not be. See"
     ' "Gemini Companion: Show Unwritten Edits".'
@@ -69,7 +78,7 @@ class SavedSession:
 class SavedWorkspace:
     """A window's endpoint. `folders`, and with several such the editor's `window_id`, say which
     window gets it back; `proposals` is the picture of its book; `saved_at` is in seconds since the
-    epoch. An empty `token` is one that could not be read.
+    epoch. An empty `token` is one that could not be read, or is too old.
 
     The sessions are in the order in which they began: the ordinal of each is its place here, from
     1, and `after_session` of the proposals speaks of that."""
@@ -112,30 +121,49 @@ def is_within(path: str, folders: tuple[str, ...]) -> bool:
 
 def load(path: str) -> tuple[list[SavedWorkspace], str]:
     """What was saved, without what is too old; and a sentence for the user where something could
-    not be read, which is put aside then: the next save would end it."""
+    not be read, or is too old and theirs. The file is put aside then: the next save would end
+    it."""
     private_files.sweep(os.path.dirname(path))
     try:
-        data, is_outdated = _content(path)
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            # A pipe may never give anything, nor has a device an end.
+            raise OSError(0, "it is no file")
+        found, is_whole = _found(path, status.st_size)
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
     except OSError as error:
-        return [], f"What was saved for the restart cannot be read: {path} ({error.strerror})."
-    found, is_whole = _read(data)
-    now, day = time.time(), 24 * 60 * 60
-    ages = [(it, (now - it.saved_at) / day) for it in found]
-    young = [it for it, age in ages if age < (MAX_TEXT_AGE if it.has_texts else MAX_AGE)]
-    problems = (OUTDATED if is_outdated else "", "" if is_whole else _put_aside(path, data))
+        lost = f"What was saved for the restart cannot be read: {path} ({error.strerror})."
+        return [], f"{lost} {_put_aside(path)}" if os.path.isfile(path) else lost
+    young, is_all = _young(found)
+    problems = [OUTDATED] if status.st_mtime_ns == OUTDATED_NS else []
+    problems += [] if is_whole else [NOT_WHOLE]
+    problems += [] if is_all else [TOO_OLD.format(MAX_TEXT_AGE)]
+    problems += [] if is_whole and is_all else [_put_aside(path)]
     return young, " ".join(filter(None, problems))
 
 
-def _content(path: str) -> tuple[bytes, bool]:
-    """Its bytes, and whether it is outdated. Raises OSError, also for a pipe, which may never give
-    anything, and for a device."""
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is no file")
+def _found(path: str, size: int) -> tuple[list[SavedWorkspace], bool]:
+    """What can be understood of the file, and whether that is all. Raises OSError."""
+    if size > MAX_READ:
+        return [], False
     with open(path, "rb") as file:
-        return file.read(), status.st_mtime_ns == OUTDATED_NS
+        return _read(file)
+
+
+def _young(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
+    """Those that are not too old, and whether all texts of the user's are among them. Their age
+    counts back from the newest, for a clock that is set ahead is to take none away; but a token is
+    too old where the clock says so."""
+    now, young, is_all = time.time(), [], True
+    newest = min(now, max((it.saved_at for it in found), default=now))
+    for it in found:
+        if newest - it.saved_at < DAY * (MAX_TEXT_AGE if it.has_texts else MAX_AGE):
+            is_known = now - it.saved_at < DAY * MAX_AGE
+            young.append(it if is_known else replace(it, token=""))
+        else:
+            is_all = is_all and not it.has_texts
+    return young, is_all
 
 
 def _mark_outdated(path: str) -> None:
@@ -151,9 +179,10 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
     with_texts = sum(it.has_texts for it in newest)
     lines, is_all = _fitting(newest[: with_texts + MAX_WORKSPACES])
     try:
-        os.makedirs(os.path.dirname(os.path.dirname(path)), exist_ok=True)
+        private_files.make_parents(os.path.dirname(path))
         private_files.make_folder(os.path.dirname(path))
-        private_files.write(path, b"".join([_line({"version": VERSION}), *lines]))
+        data = b"".join([_line({"version": VERSION}), *lines])
+        private_files.write(path, data, lasting=True)
     except OSError as error:
         _mark_outdated(path)
         return f"What has to outlive a restart could not be saved: {path} ({error.strerror})."
@@ -173,13 +202,27 @@ def _lasting(workspace: SavedWorkspace) -> SavedWorkspace:
     return replace(workspace, sessions=sessions, saved_at=0.0)
 
 
-def _put_aside(path: str, data: bytes) -> str:
-    aside = path + UNREAD
+def _put_aside(path: str) -> str:
+    """Under a second name: the next save puts another file in the place of the first. Gives what
+    became of it, as a sentence for the user."""
+    names = (f"{path}{UNREAD}-{it}" if it > 1 else path + UNREAD for it in itertools.count(1))
     try:
-        private_files.write(aside, data)
+        aside = next(it for it in names if not os.path.exists(it) or os.path.samefile(it, path))
+        with suppress(FileExistsError):
+            _name_twice(path, aside)
     except OSError as error:
-        return f"Some of what was saved for the restart cannot be read: {path} ({error.strerror})."
-    return f"Some of what was saved for the restart cannot be read; all of it is in {aside}."
+        return f"It could not be put aside ({error.strerror})."
+    return f"All of it is in {aside}."
+
+
+def _name_twice(path: str, other: str) -> None:
+    try:
+        os.link(path, other)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems know no second names.
+        os.replace(path, other)
 
 
 def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
@@ -247,25 +290,26 @@ def _line(entry: dict[str, Any]) -> bytes:
     return encode_in_pieces(entry) + b"\n"
 
 
-def _read(data: bytes) -> tuple[list[SavedWorkspace], bool]:
+def _read(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
     """What can be understood, member by member, and whether that is all."""
-    first, *lines = data.splitlines() or [b""]
     try:
-        if json.loads(first)["version"] != VERSION:
+        if json.loads(file.readline())["version"] != VERSION:
             return [], False
     except (ValueError, KeyError, TypeError, RecursionError):
         return [], False
-    found, is_whole = [], True
-    for line in lines:
+    found, is_whole, bad = [], True, 0
+    for line in file:
         try:
             members = _Members(json.loads(line))
         except (ValueError, TypeError, RecursionError) as error:
             logger.warning("a window's state could not be read: %s", type(error).__name__)
-            is_whole = False
+            bad += 1
+            if bad == MAX_BAD:
+                break
             continue
         found.append(_workspace(members))
         is_whole = is_whole and members.are_whole
-    return found, is_whole
+    return found, is_whole and not bad
 
 
 class _Members:
@@ -287,10 +331,15 @@ class _Members:
             self.are_whole = False
             return otherwise
 
+    def later(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
+        """The same for a member that older releases do not write."""
+        return self.get(name, check, otherwise) if name in self._value else otherwise
+
     def all(self, name: str, make: Callable[[_Members], T]) -> tuple[T, ...]:
         """What `make` gives for each object in a list; the rest is passed over."""
         found = []
         values: list[Any] = self.get(name, _list, [])
+        bad = 0
         for value in values:
             try:
                 members = _Members(value)
@@ -299,6 +348,9 @@ class _Members:
             except (KeyError, ValueError, TypeError, ArithmeticError) as error:
                 logger.warning("saved state: one of %s is lost (%s)", name, type(error).__name__)
                 self.are_whole = False
+                bad += 1
+                if bad == MAX_BAD:
+                    break
         return tuple(found)
 
     def need(self, name: str, check: Callable[[Any], T]) -> T:
@@ -351,6 +403,8 @@ def _entry(members: _Members) -> Entry:
         members.get("comes_back", _flag, False),
         members.get("cli", _text, ""),
         members.get("sent_path", _text, ""),
+        members.later("before", _text_or_none, None),
+        members.later("hours", _natural, 0),
     )
 
 

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Status:
     """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
-    decision, `unwritten` the accepted texts that no CLI has written yet; `port` is 0 where no
-    server could be started; `discovery_paths` is empty where no file could be written; `folders`
-    are absolute; `clients` names the CLIs that are connected.
+    decision, `unwritten` the accepted texts that are not in their files, without those whose file
+    became something else when it was to be written: most likely it had them for a moment. `port` is
+    0 where no server could be started; `discovery_paths` is empty where no file could be written;
+    `folders` are absolute; `clients` names the CLIs that are connected, `away` those that were a
+    moment ago, or before a restart, and were not back in time. `unsaved` says why what is there now
+    would not outlive the editor; empty where it would.
     """
 
     window_id: int
@@ -21,6 +24,8 @@ class Status:
     waiting: int
     unwritten: int
     clients: tuple[str, ...] = ()
+    unsaved: str = ""
+    away: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Some lines for a panel, with what to do next where something is missing."""
@@ -31,7 +36,7 @@ class Status:
             f"Proposed edits without a decision: {self.waiting}",
             f"Server: 127.0.0.1, port {self.port}"
             if self.port
-            else 'Server: none; run "Gemini Companion: Restart"',
+            else 'Server: none; run "Gemini Companion: Restart Companion"',
             "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
             "Discovery file: %s"
             % (", ".join(self.discovery_paths) or "not written; the log tells why"),
@@ -41,6 +46,8 @@ class Status:
                 f"Accepted texts that Gemini CLI has not written: {self.unwritten}; see"
                 ' "Gemini Companion: Show Unwritten Edits".'
             )
+        if self.unsaved:
+            lines.append(f"Not saved for a restart: {self.unsaved}")
         if not self.connected and self.folders:
             lines.append(
                 'To connect, start "gemini" in one of the folders and type "/ide enable" there.'

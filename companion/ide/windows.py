@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Callable, Iterator, Mapping
 
 from ..base.background import in_thread
 from ..base.log import logger
-from . import discovery, saved_state
+from . import discovery
 from .decisions import OPEN
 from .discovery import Advertisement
 from .editor import Editor
@@ -37,7 +38,9 @@ class Windows:
 
     `on_environments` is given the variables for the terminals of every window, whenever they are
     others; the mapping is never changed afterwards. `state_path` is where to save what outlives
-    this run; None saves nothing. `stamps` are those of files that the editor asks for.
+    this run; None saves nothing. `stamps` are those of files that the editor asks for, `saving`
+    says whether what there is outlives this run.
+
     Their lives, their saved states and their ends belong together: a method more than the twenty.
     """
 
@@ -52,10 +55,9 @@ class Windows:
         self._editor = editor
         self._pid = pid
         self._on_environments = on_environments
-        self._state_path = state_path
         self._reach = reach
         self.stamps = Stamps()
-        self._saving = Saving(state_path, self._picture, editor.tell)
+        self.saving = Saving(state_path, self._picture, editor.tell)
         self._unclaimed = Unclaimed()
         self._is_ending = False
         self._workspaces: dict[int, Workspace] = {}
@@ -70,12 +72,7 @@ class Windows:
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called when windows may be told."""
         await in_thread(partial(discovery.sweep, self._pid, self._reach.folder))
-        if self._state_path is not None:
-            saved, problem = await in_thread(partial(saved_state.load, self._state_path))
-            self._unclaimed = Unclaimed(saved)
-            if problem:
-                logger.error("%s", problem)
-                self._editor.tell(problem)
+        self._unclaimed = Unclaimed(await self.saving.begin())
         watch = asyncio.ensure_future(self._watch())
         try:
             on_ready()
@@ -91,11 +88,23 @@ class Windows:
             before = time.time()
             await asyncio.sleep(TICK)
             slept = time.time() - before > TICK + SLEPT
-            self._saving.try_again()
+            self.saving.try_again()
+            await self._take_over()
             for workspace in self:
                 if slept:
                     workspace.sessions.woke_up()
                 await self._look_after(workspace)
+            # Some things come with time alone, such as a text that nobody wrote.
+            self._refresh()
+
+    async def _take_over(self) -> None:
+        """What another editor left, which had the saved state for itself until now."""
+        found = await self.saving.take_over()
+        for saved in found:
+            self._unclaimed.add(saved)
+        if found:
+            self._hand_over()
+            self._changed()
 
     async def _look_after(self, workspace: Workspace) -> None:
         """The boundary of looks: one that fails is not the last."""
@@ -108,12 +117,12 @@ class Windows:
         """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
         self._is_ending = True
         for workspace in self:
-            workspace.close(reject=not self._saving.is_on)
+            workspace.close(reject=not self.saving.is_on)
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
         for workspace in self:
             workspace.delivery.hand_on()
-        await self._saving.finish()
+        await self.saving.finish()
         self._workspaces = {}
         self._on_environments({})
 
@@ -207,7 +216,7 @@ class Windows:
             workspace.problem = f"No server could be started ({error})."
             self._editor.tell(
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
-                ' "Gemini Companion: Restart" from the command palette.'
+                ' "Gemini Companion: Restart Companion" from the command palette.'
             )
         self._refresh()
 
@@ -218,7 +227,7 @@ class Windows:
             # Once for changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
             self._status_timer = loop.call_later(STATUS_DELAY, self._refresh)
-        self._saving.soon()
+        self.saving.soon()
 
     def _picture(self) -> list[SavedWorkspace]:
         """What is to be saved of all windows, those that are closing included."""
@@ -226,12 +235,16 @@ class Windows:
         all_now = [*self, *(each for each in closing if each.has_decisions)]
         return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
 
+    def statuses(self) -> tuple[Status, ...]:
+        """Those of all windows."""
+        return tuple(replace(each.status(), unsaved=self.saving.problem) for each in self)
+
     def _refresh(self) -> None:
         """Tell the editor what is other now: the state of windows, variables of terminals."""
         if self._status_timer is not None:
             self._status_timer.cancel()
             self._status_timer = None
-        statuses = tuple(workspace.status() for workspace in self)
+        statuses = self.statuses()
         if statuses != self._statuses:
             self._statuses = statuses
             self._editor.show_status(statuses)

@@ -40,6 +40,10 @@ class Workspace:
     `restored_diffs`, those of before a restart; `delivery`, who is told of decisions. Here they are
     put together, which takes a method more than the twenty. `on_change` is called whenever
     something has changed that outlives the companion; `asking` is that of `Delivery`.
+
+    In seconds since the epoch: `since` is from when on a CLI could find it, 0.0 where it takes over
+    from one before; `connected_before` is when one of each kind connected last to that, by the
+    kind's id.
     """
 
     # Why there is no server, as a sentence; empty while there is one.
@@ -62,9 +66,8 @@ class Workspace:
         self._editor, self.reach = editor, reach
         self._on_change = on_change
         self._wanted_port = 0
-        # From when on a CLI could find it, in seconds since the epoch; 0.0 where it takes over from
-        # one before.
         self.since = 0.0
+        self.connected_before: dict[str, float] = {}
         self._closed = asyncio.Event()
         # Those of the end, for whoever takes over; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
@@ -95,6 +98,8 @@ class Workspace:
         numbers = self.adopt(saved.proposals)
         event_ids = dict(zip(numbers, (entry.event_id for entry in saved.proposals)))
         self.delivery.restore(saved.sessions, event_ids)
+        for session in sorted(saved.sessions, key=lambda each: each.since):
+            self.connected_before[session.cli] = session.since
 
     def adopt(self, entries: Iterable[Entry]) -> list[int]:
         """Have what is in another book; gives the numbers."""
@@ -139,7 +144,6 @@ class Workspace:
             port = await self._listen(stack)
             self.since = 0.0 if port == self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            stack.callback(self._end)
             self._publish()
             self._on_change()
             await self._closed.wait()
@@ -147,24 +151,28 @@ class Workspace:
     async def _listen(self, stack: AsyncExitStack) -> int:
         if self._wanted_port:
             with suppress(OSError):
-                listening = self._endpoint().listening(self._wanted_port)
-                return await stack.enter_async_context(listening)
+                return await self._serve(stack, self._wanted_port)
             # Somebody else has it now, to whom the CLIs of before show their token: it must open
             # nothing any more. They have to be enabled anew.
             self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))
-        return await stack.enter_async_context(self._endpoint().listening(0))
+        return await self._serve(stack, 0)
 
-    def _endpoint(self) -> Endpoint:
+    async def _serve(self, stack: AsyncExitStack, port: int) -> int:
         token = self.advertisement.token
         address, tell = self.reach.address, self._editor.tell
-        return Endpoint(token, self.sessions, self.diffs, self._stream_began, address, tell)
+        endpoint = Endpoint(token, self.sessions, self.diffs, self._stream_began, address, tell)
+        port = await stack.enter_async_context(endpoint.listening(port))
+        stack.callback(self._end, endpoint)
+        return port
 
-    def _end(self) -> None:
+    def _end(self, endpoint: Endpoint) -> None:
         if self.publication is not None:
             self.publication.remove()
             self.publication = None
         self._wanted_port = self.advertisement.port
         self.advertisement = replace(self.advertisement, port=0)
+        if self._sessions_at_end is not None:
+            endpoint.hand_over()
 
     def close(self, reject: bool = True) -> None:
         """Stop serving. Diffs without a decision are rejected, and what the user typed into them is
@@ -208,6 +216,7 @@ class Workspace:
 
     def status(self) -> Status:
         clients = tuple(each.cli.name for each in self.sessions if each.stream is not None)
+        away = tuple(each.cli.name for each in self.sessions if self.sessions.is_absent(each))
         return Status(
             self.window_id,
             self.advertisement.port,
@@ -215,8 +224,9 @@ class Workspace:
             self.publication.paths if self.publication is not None else (),
             len(clients),
             len(self.book.of(OPEN)),
-            len(self.delivery.unwritten()),
+            len(self.delivery.unwritten(self._disk.missing)),
             clients,
+            away=away,
         )
 
     async def look_after(self) -> None:

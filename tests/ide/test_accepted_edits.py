@@ -178,6 +178,13 @@ class Saved(unittest.TestCase):
             self.save(*found)
         self.assertEqual((found, os.listdir(self.folder)), ([], []))
 
+    def test_a_clock_that_is_set_back_takes_none_away(self) -> None:
+        self.save(edit())
+        with mock.patch.object(time, "time", return_value=time.time() - 1e9):
+            found = accepted_edits.load(self.folder)
+            self.save(*found)
+        self.assertEqual(self.names(), ["a.py"])
+
     def test_one_that_grew_old_while_the_editor_ran_goes_with_the_next_that_is_saved(self) -> None:
         old = edit("old")
         self.save(old)
@@ -186,7 +193,7 @@ class Saved(unittest.TestCase):
         self.assertEqual(len(os.listdir(self.folder)), 1)
 
     def test_one_of_a_moment_that_cannot_be_goes_with_the_next_save(self) -> None:
-        for at in (float("inf"), float("-inf"), float("nan"), 1e18, -1e18, time.time() + 1e7):
+        for at in (float("inf"), float("-inf"), float("nan"), 1e18, -1e18):
             with self.subTest(at=at):
                 saved = edit()
                 self.save(saved)

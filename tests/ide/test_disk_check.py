@@ -14,9 +14,10 @@ from unittest import mock
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide import disk_check, file_content
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
-from GeminiCompanion.companion.ide.delivery import PATIENCE
-from GeminiCompanion.companion.ide.disk_check import LOOKS, SUPERSEDED, DiskCheck
+from GeminiCompanion.companion.ide.delivery import PATIENCE, Delivery
+from GeminiCompanion.companion.ide.disk_check import HOUR, LOOKS, SUPERSEDED, DiskCheck
 from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.sessions import Sessions
 
 from ..support import Clock, in_loop, temp_folder, until
 
@@ -54,7 +55,8 @@ class DiskCheckTestCase(unittest.TestCase):
 
     def accept(self, text: str, at: float, path: str = "", comes_back: bool = False) -> int:
         """A text of which a CLI was told at that moment; gives its number."""
-        entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at)
+        before = file_content.read_or_note(path or self.path).known_digest
+        entry = Entry("s", path or self.path, TOLD, at, text=text, decided_at=at, before=before)
         (number,) = self.book.adopt([entry._replace(comes_back=comes_back)])
         return number
 
@@ -90,6 +92,21 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertEqual(self.texts(), ["new\n"])
 
     @in_loop
+    async def test_a_text_counts_as_missing_until_it_is_written(self) -> None:
+        self.age()
+        number = self.accept("new\n", self.long_ago)
+        self.assertEqual(self.check.missing, set())
+        with self.assertLogs(log.logger, "WARNING"):
+            await self.check.look()
+        self.write(b"something else, much later\n")
+        await self.check.look()
+        self.assertEqual(self.check.missing, {number})
+        self.write(b"new\n")
+        for _ in range(2):
+            await self.check.look()
+        self.assertEqual(self.check.missing, set())
+
+    @in_loop
     async def test_the_log_does_not_name_the_file(self) -> None:
         self.accept("new\n", self.long_ago)
         self.age()
@@ -113,6 +130,7 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.write(b"formatted\n")
         await self.check.look()
         self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
+        self.assertEqual(self.check.missing, set())
 
     @in_loop
     async def test_a_new_file_that_never_came_is_told(self) -> None:
@@ -155,24 +173,57 @@ class WhatIsOnDisk(DiskCheckTestCase):
         await self.check.look()
         self.assertEqual(self.texts(), [long + "mine\n"])
 
+    async def pass_hours(self, clock: Clock, count: int) -> None:
+        for _ in range(count):
+            await self.check.look()
+            await clock.advance(HOUR + 1)
+
     @in_loop
     async def test_a_text_is_forgotten_a_day_after_its_file_became_something_else(self) -> None:
-        for age, kept in ((SUPERSEDED - 60, 1), (SUPERSEDED + 60, 0)):
-            self.accept("new\n", time.time() - age)
-            self.write(b"formatted\n")
-            await self.check.look()
-            self.assertEqual(len(self.texts()), kept)
-            for number in self.book.of(TOLD):
-                self.book.forget(number)
+        clock = Clock()
+        self.accept("new\n", self.long_ago)
+        self.write(b"formatted\n")
+        await self.pass_hours(clock, 10)
+        # A restart: only what stands in the book goes on.
+        (entry,) = self.book.entries()
+        self.book.forget(self.book.of(TOLD)[0])
+        self.book.adopt([entry])
+        await self.pass_hours(clock, SUPERSEDED - entry.hours)
+        self.assertEqual(self.texts(), ["new\n"])
+        await self.check.look()
+        self.assertEqual(self.texts(), [])
 
     @in_loop
     async def test_a_text_that_nobody_wrote_is_never_forgotten(self) -> None:
+        clock = Clock()
         self.age()
-        at = time.time() - 30 * SUPERSEDED
-        self.accept("new\n", at)
-        os.utime(self.path, (at - 10, at - 10))
-        await self.check.look()
+        self.accept("new\n", self.long_ago)
+        with self.assertLogs(log.logger, "WARNING"):
+            await self.pass_hours(clock, SUPERSEDED + 2)
+        os.unlink(self.path)
+        await self.pass_hours(clock, SUPERSEDED + 2)
         self.assertEqual(self.texts(), ["new\n"])
+
+    @in_loop
+    async def test_a_text_that_was_accepted_before_the_clock_was_set_is_missing_and_kept(
+        self,
+    ) -> None:
+        year = 365 * 24 * 60 * 60
+        for ahead in (year, -year):
+            with self.subTest(ahead=ahead):
+                number = self.accept("new\n", time.time())
+                delivery = self.delivery()
+                self.assertEqual(delivery.unwritten(), ())
+                with mock.patch.object(time, "time", return_value=time.time() + ahead):
+                    with self.assertLogs(log.logger, "WARNING"):
+                        await self.check.look()
+                    self.assertEqual(delivery.unwritten(), ((self.path, "new\n"),))
+                self.assertEqual(self.check.missing, {number})
+                self.book.forget(number)
+
+    def delivery(self) -> Delivery:
+        sessions = Sessions(lambda session: None)
+        return Delivery(self.book, sessions, self.said.append, lambda it: None, lambda: None)
 
     @in_loop
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
@@ -201,11 +252,11 @@ class WhatComesBack(DiskCheckTestCase):
 
     async def pass_by(self, seconds: float) -> None:
         """Let the time pass, and wait for the looks that were due."""
-        with mock.patch.object(disk_check, "_compare", wraps=disk_check._compare) as compare:
-            due = sum(self.passed < look <= self.passed + seconds for look in LOOKS)
+        with mock.patch.object(disk_check, "_look", wraps=disk_check._look) as look:
+            due = sum(self.passed < at <= self.passed + seconds for at in LOOKS)
             self.passed += seconds
             await self.clock.advance(seconds)
-            await until(lambda: compare.call_count >= due or not self.texts())
+            await until(lambda: look.call_count >= due or not self.texts())
             # What a look leads to is over.
             await until(lambda: len(asyncio.all_tasks()) == 1)
 

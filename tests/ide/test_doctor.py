@@ -106,7 +106,7 @@ class Way(unittest.TestCase):
         with_node = Program(node="/usr/bin/node")
         self.assertEqual(
             self.failure(process=None, program=with_node)[1].remedy,
-            "npm install -g @google/gemini-cli",
+            "Run: npm install -g @google/gemini-cli",
         )
         self.assertIn("Install Node.js 20", self.failure(**none)[1].remedy)
 
@@ -220,6 +220,20 @@ class Way(unittest.TestCase):
         )
         known = {"TERM_PROGRAM": "sublime"}
         self.assertIsNone(report.examine(facts(process=early, environment=known)).failure)
+
+    def test_a_cli_that_the_editor_before_was_found_by(self) -> None:
+        early = replace(PROCESSES[CLI], started=400.0)
+        for at, kind, is_fine in (
+            (450.0, "gemini", True),
+            (350.0, "gemini", False),
+            (450.0, "qwen", False),
+            # To this editor, then.
+            (950.0, "gemini", False),
+        ):
+            window = replace(OURS, connected_before={kind: at})
+            found = report.examine(facts(process=early, window=window)).failure
+            with self.subTest(at=at, kind=kind):
+                self.assertEqual(found is None, is_fine)
 
     def test_nothing_that_tells_of_an_editor(self) -> None:
         nameless = replace(FILE, names_editor=False)

@@ -8,17 +8,21 @@ import socket
 import threading
 import time
 import unittest
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
+from GeminiCompanion.companion.base.folder_lock import FolderLock
 from GeminiCompanion.companion.ide import saved_state
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
-from GeminiCompanion.companion.ide.events import DiffAccepted, UnwrittenAsked
+from GeminiCompanion.companion.ide.events import DiffAccepted, SavingAwaited, UnwrittenAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
+from GeminiCompanion.companion.ide.saving import TAKEN_OVER
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import PATIENCE, FakeEditor, temp_folder
+from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
@@ -177,7 +181,7 @@ class StopsAndStarts(OutlivingTestCase):
                 await self.until(lambda: any("No space" in it for it in self.editor.told))
                 # From here on nothing changes any more.
                 await self.until(lambda: self.environments)
-                await self.until(lambda: windows._saving._timer is None)
+                await self.until(lambda: windows.saving._timer is None)
             self.assertFalse(os.path.exists(self.path))
             await self.until(lambda: os.path.exists(self.path))
 
@@ -198,7 +202,7 @@ class StopsAndStarts(OutlivingTestCase):
 
         async def nothing(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            await self.until(lambda: windows._saving._writing is not None)
+            await self.until(lambda: windows.saving._writing is not None)
 
         with self.assertLogs("GeminiCompanion", "ERROR"):
             self.run_with(fill)
@@ -231,7 +235,7 @@ class StopsAndStarts(OutlivingTestCase):
     def test_what_is_on_disk_already_is_not_written_again_at_the_end(self) -> None:
         async def step(windows: Windows) -> None:
             windows.set_windows({1: ("/a",)})
-            saving = windows._saving
+            saving = windows.saving
             await self.until(lambda: self.environments and saving._writing is not None)
             await self.until(lambda: saving._writing is None or saving._writing.done())
             await self.until(lambda: saving._timer is None)
@@ -243,6 +247,101 @@ class StopsAndStarts(OutlivingTestCase):
             with self.subTest(change=change):
                 self.run_with(step)
                 self.assertEqual(os.stat(self.path).st_mtime_ns != self.stamp, change)
+
+
+class TwoEditors(OutlivingTestCase):
+    """On one folder; another open file of the lock is as good as one of another process."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other = FakeEditor()
+        for name in (SAVING + ".HANDOVER", SAVING + ".RETRY", WINDOWS + ".TICK"):
+            patch = mock.patch(name, 0.02)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    @asynccontextmanager
+    async def running(self, editor: FakeEditor, window_id: int) -> AsyncIterator[Windows]:
+        """A companion with one window, whose folder is /a."""
+        ready = asyncio.Event()
+        windows = Windows(editor, PID, lambda environments: None, self.path)
+        running = asyncio.ensure_future(windows.run(ready.set))
+        await ready.wait()
+        windows.set_windows({window_id: ("/a",)})
+        await self.until(lambda: windows.statuses()[0].port)
+        yield windows
+        windows.stop()
+        await running
+
+    @in_loop
+    async def test_the_second_serves_without_saving_and_says_so(self) -> None:
+        async with self.running(self.editor, 1) as first:
+            DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
+            await self.until(lambda: os.path.exists(self.path))
+            with self.assertLogs("GeminiCompanion", "ERROR"):
+                async with self.running(self.other, 2) as second:
+                    self.assertEqual(texts(second, 2), ())
+                    (told,) = self.other.told
+                    self.assertRegex(told, "keeps its state in .* nothing .* is saved")
+                    self.assertEqual([it.unsaved for it in second.statuses()], [told])
+                    self.assertIn("Not saved for a restart", second.statuses()[0].text())
+                    DiffAccepted(2, "session", "/a/b", "second\n").apply(second)
+            DiffAccepted(1, "session", "/a/c", "first again\n").apply(first)
+            self.assertEqual(first.statuses()[0].unsaved, "")
+        found = self.load()[("/a",)]
+        self.assertEqual(texts_of(found), ["first\n", "first again\n"])
+
+    @in_loop
+    async def test_the_second_takes_over_what_the_first_left_when_that_has_gone(self) -> None:
+        heard: list[str] = []
+        with self.assertLogs("GeminiCompanion", "ERROR"):
+            async with AsyncExitStack() as stack:
+                first = await stack.enter_async_context(self.running(self.editor, 1))
+                later = AsyncExitStack()
+                second = await later.enter_async_context(self.running(self.other, 2))
+                SavingAwaited(partial(heard.append, "on")).apply(second)
+                DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
+                DiffAccepted(2, "another", "/a/c", "second\n").apply(second)
+                self.assertEqual(heard, [])
+        await self.until(lambda: heard)
+        self.assertEqual(set(texts(second, 2)), {("/a/b", "first\n"), ("/a/c", "second\n")})
+        self.assertEqual((self.other.told[-1], second.statuses()[0].unsaved), (TAKEN_OVER, ""))
+        await later.aclose()
+        found, _ = saved_state.load(self.path)
+        kept = {text for each in found for text in texts_of(each)}
+        self.assertEqual(kept, {"first\n", "second\n"})
+
+    @in_loop
+    async def test_one_that_is_about_to_end_is_waited_for(self) -> None:
+        saved_state.save(self.path, [self.saved("/a")])
+        lock = FolderLock(os.path.dirname(self.path))
+        lock.acquire()
+        with mock.patch(SAVING + ".HANDOVER", PATIENCE):
+            asyncio.get_running_loop().call_later(0.1, lock.release)
+            async with self.running(self.editor, 1) as windows:
+                self.assertEqual(texts(windows, 1), (("/a/a", "typed\n"),))
+        self.assertEqual(self.editor.told, [])
+
+    @in_loop
+    async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
+        self,
+    ) -> None:
+        answers, real = threading.Event(), saved_state.save
+        self.addCleanup(answers.set)
+
+        def save(path: str, workspaces: list[SavedWorkspace]) -> str:
+            answers.wait(PATIENCE)
+            return real(path, workspaces)
+
+        with mock.patch.object(saved_state, "save", save), mock.patch(SAVING + ".LAST", 0.05):
+            with self.assertLogs("GeminiCompanion", "ERROR"):
+                async with self.running(self.editor, 1) as first:
+                    DiffAccepted(1, "session", "/a/b", "late\n").apply(first)
+                async with self.running(self.other, 2) as second:
+                    self.assertTrue(second.statuses()[0].unsaved)
+                    answers.set()
+                    await self.until(lambda: texts(second, 2))
+                    self.assertEqual(texts(second, 2), (("/a/b", "late\n"),))
 
 
 class OtherWindows(OutlivingTestCase):

@@ -60,6 +60,11 @@ class StateFile(unittest.TestCase):
         saved_state.save(self.path, saved)
         self.assertEqual(self.load(), saved)
 
+    def test_it_is_there_after_a_power_cut(self) -> None:
+        with mock.patch.object(os, "fsync") as fsync:
+            saved_state.save(self.path, [WORKSPACE])
+        self.assertEqual(fsync.call_count, 1 if sys.platform == "win32" else 2)
+
     def test_only_the_user_can_read_it(self) -> None:
         saved_state.save(self.path, [WORKSPACE])
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600)
@@ -210,12 +215,73 @@ class StateFile(unittest.TestCase):
             return replace(workspace, saved_at=time.time() - days * 86400)
 
         young, holding = saved(1, EMPTY), saved(saved_state.MAX_AGE + 1, WORKSPACE)
-        old = [
-            saved(saved_state.MAX_AGE + 1, EMPTY),
-            saved(saved_state.MAX_TEXT_AGE + 1, WORKSPACE),
-        ]
-        saved_state.save(self.path, [young, holding, *old])
-        self.assertEqual(self.load(), [holding, young])
+        saved_state.save(self.path, [young, holding, saved(saved_state.MAX_AGE + 2, EMPTY)])
+        self.assertEqual(self.load(), [replace(holding, token=""), young])
+
+    def test_texts_that_are_too_old_are_put_aside_and_told(self) -> None:
+        too_old = time.time() - (saved_state.MAX_TEXT_AGE + 1) * saved_state.DAY
+        saved_state.save(self.path, [EMPTY, replace(WORKSPACE, saved_at=too_old)])
+        found, problem = saved_state.load(self.path)
+        self.assertEqual(found, [EMPTY])
+        self.assertRegex(problem, "^Texts of yours .* not listed any more. All of it is in ")
+        saved_state.save(self.path, [EMPTY])
+        with open(self.path + saved_state.UNREAD, encoding="ascii") as file:
+            self.assertIn("typed", file.read())
+
+    def test_a_clock_that_is_set_takes_no_text_away(self) -> None:
+        saved_state.save(self.path, [WORKSPACE])
+        for years in (-30, 30):
+            later = time.time() + years * 365 * saved_state.DAY
+            with self.subTest(years=years), mock.patch.object(time, "time", return_value=later):
+                token = "" if years > 0 else WORKSPACE.token
+                self.assertEqual(self.load(), [replace(WORKSPACE, token=token)])
+
+    def test_what_was_put_aside_before_stays(self) -> None:
+        for text in ("first", "second"):
+            for _ in range(2):
+                (self.damage if os.path.exists(self.path) else self.write)(text)
+                found, problem = saved_state.load(self.path)
+                self.assertEqual(found, [])
+            saved_state.save(self.path, [])
+        folder = os.path.dirname(self.path)
+        kept = []
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="ascii") as file:
+                kept.append(file.read())
+        self.assertEqual(kept[1:], ["first", "second"])
+
+    def test_a_file_that_cannot_be_read_is_put_aside(self) -> None:
+        saved_state.save(self.path, [WORKSPACE])
+        failing = OSError(5, "Input/output error")
+        with mock.patch("builtins.open", side_effect=failing):
+            found, problem = saved_state.load(self.path)
+        self.assertEqual(found, [])
+        self.assertRegex(problem, r"cannot be read: .*Input/output error.* is in .*\.unread")
+        saved_state.save(self.path, [])
+        with open(self.path + saved_state.UNREAD, encoding="ascii") as file:
+            self.assertIn("typed", file.read())
+
+    def test_where_there_are_no_second_names_it_is_moved(self) -> None:
+        self.write("damaged")
+        with mock.patch.object(os, "link", side_effect=OSError(95, "Operation not supported")):
+            saved_state.load(self.path)
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), ["state.json.unread"])
+
+    def test_a_file_of_bad_lines_or_of_any_size_is_not_read_to_its_end(self) -> None:
+        saved_state.save(self.path, [WORKSPACE])
+        first, line = self.lines()
+        many = saved_state.MAX_BAD * 10
+        lists = {**saved_state.members_of(EMPTY), "proposals": [1] * many, "sessions": [1] * many}
+        for bad in (["[]\n"] * many, [json.dumps(lists) + "\n"]):
+            self.damage(first, line, *bad)
+            with self.assertLogs("GeminiCompanion", "WARNING") as logs:
+                found, problem = saved_state.load(self.path)
+            self.assertEqual(found[0], WORKSPACE)
+            self.assertIn("cannot be read", problem)
+            self.assertLessEqual(len(logs.output), 2 * saved_state.MAX_BAD)
+        with mock.patch.object(saved_state, "MAX_READ", 10):
+            found, problem = saved_state.load(self.path)
+        self.assertEqual((found, "cannot be read" in problem), ([], True))
 
     def test_the_newest_are_kept_within_the_limits_and_all_that_hold_texts(self) -> None:
         now = time.time()
@@ -235,7 +301,7 @@ class StateFile(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_said_without_the_secret(self) -> None:
         self.write("")
         problem = saved_state.save(os.path.join(self.path, "below", "a file"), [WORKSPACE])
-        self.assertRegex(problem, "could not be saved: .*a file .*File exists")
+        self.assertRegex(problem, "could not be saved: .*a file .*Not a directory")
         self.assertNotIn("secret", problem)
 
     def test_a_full_disk_is_said_and_leaves_what_was_there(self) -> None:

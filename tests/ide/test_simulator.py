@@ -24,7 +24,15 @@ class Simulator(unittest.TestCase):
         print(output.strip())
         self.assertEqual(done.returncode, 0, output)
         # Each of them has to have happened, or the run says nothing.
-        for what in ("cut", "crash", "killed at a write", "answer lost", "accepted", "returned"):
+        for what in (
+            "cut",
+            "crash",
+            "killed at a write",
+            "answer lost",
+            "accepted",
+            "returned",
+            "clock is set",
+        ):
             self.assertRegex(output, rf"\b[1-9]\d* {what}\b")
 
     def test_a_seed_replays(self) -> None:

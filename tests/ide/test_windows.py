@@ -324,7 +324,11 @@ class StartAndFailure(WindowsTestCase):
                 self.tell(WindowsChanged({1: ("/1",), 2: ("/2",)}))
                 wait_for(lambda: self.editor.told)
         (sentence,) = self.editor.told
-        for part in ("no server could be started", "open files", "Gemini Companion: Restart"):
+        for part in (
+            "no server could be started",
+            "open files",
+            "Gemini Companion: Restart Companion",
+        ):
             self.assertIn(part, sentence)
         self.assertIn("Traceback", logs.output[0])
         self.assertEqual(client.call("ping")["result"], {})
@@ -382,7 +386,7 @@ class ADiskThatRefuses(unittest.TestCase):
                 await asyncio.sleep(0.01)
             it.set_windows({1: ("/2",)})
             it._changed()
-            saving = it._saving
+            saving = it.saving
             while saving._timer or saving._writing is None or not saving._writing.done():
                 await asyncio.sleep(0.01)
             it.stop()

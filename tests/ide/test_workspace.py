@@ -465,6 +465,25 @@ class Decisions(WithoutServer):
         self.assertEqual(later.received("ide/diffAccepted"), [])
 
     @in_loop
+    async def test_the_user_is_told_where_a_stream_breaks_off_right_after_it_took_a_text(
+        self,
+    ) -> None:
+        await self.begin()
+        for text, told in ((None, 0), ("mine\n", 1)):
+            session, _ = self.connect()
+            await self.propose(session)
+            if text is None:
+                self.workspace.diffs.reject(session.id, PATH)
+            else:
+                self.workspace.diffs.accept(session.id, PATH, text)
+            await self.clock.advance(0)
+            self.assertEqual(self.workspace.status().unwritten, 0)
+            self.leave(session)
+            self.assertEqual(len(self.editor.told), told)
+            self.assertEqual(self.workspace.status().unwritten, told)
+        self.assertIn("Show Unwritten Edits", self.editor.told[0])
+
+    @in_loop
     async def test_a_decision_that_no_stream_took_outlives_its_session(self) -> None:
         await self.begin()
         session, _ = self.connect()
@@ -561,6 +580,8 @@ class Decisions(WithoutServer):
             await self.clock.advance(0)
             self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
             self.assertEqual(self.workspace.delivery.unwritten(), ((path, "mine\n"),))
+            # Nobody has looked yet whether it is in its file.
+            self.assertEqual(self.workspace.status().unwritten, 0)
             (entry,) = self.workspace.saved(time.time()).proposals
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
             with open(path, "w") as file:

@@ -77,9 +77,11 @@ def installed(facts: Facts) -> Ok | Failed | None:
             'The setting "cli_command" names it: write a path there that leads to it.',
         )
     if not program.path:
-        first = "" if program.node else f"Install Node.js {cli.node or 20} or newer, and then run: "
-        how = f"npm install -g {cli.package}" if cli.package else f"see {cli.site}"
-        return Failed(f"{cli.name} was not found.", first + how, INSTALL, how)
+        if not cli.package:
+            return Failed(f"{cli.name} was not found.", f"See {cli.site}.", INSTALL, cli.site)
+        how = f"npm install -g {cli.package}"
+        first = "Run" if program.node else f"Install Node.js {cli.node} or newer, and then run"
+        return Failed(f"{cli.name} was not found.", f"{first}: {how}", INSTALL, how)
     is_old = lookup.version_of(program.node_version) < (cli.node,)
     # One that runs may have another Node.js than the editor finds.
     if program.node_version and is_old and facts.process is None:
@@ -239,11 +241,14 @@ def right_file(facts: Facts) -> Ok | Failed | None:
 
 def detected(facts: Facts) -> Ok | Failed | None:
     """A CLI looks for an editor once, when it starts (docs/protocol.md 5.49)."""
-    process, since = facts.process, facts.window.since
+    process, window = facts.process, facts.window
     if process is not None and not lookup.knows_terminal(facts.environment):
-        editor = facts.processes.get(facts.window.pid)
-        since = since or (editor.started if editor is not None else 0.0)
-        if process.started and since and process.started < since:
+        editor = facts.processes.get(window.pid)
+        begun = editor.started if editor is not None else 0.0
+        since = window.since or begun
+        # It may have found the editor before this one, where its kind connected to that later.
+        found_before = process.started < window.connected_before.get(facts.cli.id, 0.0) < begun
+        if process.started and process.started < since and not found_before:
             return Failed(
                 f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
                 f" this window could be found ({_clock(since)}). It looks for an editor only then.",
@@ -270,12 +275,26 @@ def enabled(facts: Facts) -> Ok | Failed | None:
             return Ok(f"{name} in {file.path}")
     if facts.settings.value(key) is True:
         return Ok(f"{name} in {facts.settings.path}")
+    asks = facts.process is not None and facts.settings.value(facts.cli.asked_key) is not True
+    question = ", and it asks whether to connect Sublime Text" if asks else ""
     return Failed(
-        f"{name} is not set, so that the CLI connects to no editor.",
-        "Set it, or type /ide enable in the CLI.",
+        f"{name} is not set, so that the CLI connects to no editor{question}.",
+        _enabling(facts, asks),
         ENABLE,
         facts.settings.path,
     )
+
+
+def _enabling(facts: Facts, asks: bool) -> str:
+    """What to do about it. Answered with yes the CLI's question leads to an installer that there is
+    not, and is not asked again (docs/protocol.md 5.48)."""
+    if facts.process is None:
+        return (
+            "Enable it here before you start the CLI. Else that asks whether to connect, and its"
+            ' "Yes" can end in an error.'
+        )
+    first = 'Answer "No (esc)", for "Yes" can end in an error, and type' if asks else "Type"
+    return f"{first} /ide enable in the CLI; or enable it here and start the CLI anew."
 
 
 def same_folder(facts: Facts) -> Ok | Failed | None:
@@ -302,8 +321,9 @@ def host(facts: Facts) -> Ok | Failed | None:
     return Failed(
         f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
         f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
-        "Where Sublime Text runs in the same container, start it with REMOTE_CONTAINERS=1 in its"
-        f" environment. Where the CLI alone runs in one, {REMOTE_GUIDE}",
+        f"Where Sublime Text runs in the same container, start the CLI as REMOTE_CONTAINERS=1"
+        f" {facts.cli.command}, so that it calls 127.0.0.1. Where the CLI alone runs in one,"
+        f" {REMOTE_GUIDE}",
     )
 
 
@@ -353,7 +373,8 @@ def connected(facts: Facts) -> Ok | Failed | None:
         return Ok("to this window")
     if not count or facts.is_connected is False:
         return Failed(
-            "Nothing is in the way, and the CLI is not connected.", "Type /ide enable in it."
+            "Nothing is in the way, and the CLI is not connected.",
+            'Type /ide enable in it. If it asks whether to connect, answer "No (esc)" before that.',
         )
     clis = "one CLI is" if count == 1 else f"{count} CLIs are"
     which = "" if facts.process is None else "; which, this system does not tell"

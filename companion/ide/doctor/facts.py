@@ -60,7 +60,9 @@ class Window:
     is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0 for as
     long as the editor runs; `discovery_paths` are its files, `unwritten` says why there is none, by
     the folder; `problem` says why there is no server, empty where nobody knows; `peers` are the
-    ports at the other end of its `connected` streams."""
+    ports at the other end of its `connected` streams; `connected_before` is when one of each
+    kind connected last to the server that this one takes over from, by the kind's id, in seconds
+    since the epoch."""
 
     pid: int
     port: int
@@ -73,6 +75,7 @@ class Window:
     peers: frozenset[int] = frozenset()
     separator: str = ""
     unmapped: tuple[str, ...] = ()
+    connected_before: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

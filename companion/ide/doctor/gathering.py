@@ -115,7 +115,9 @@ def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
-def _facts(question: Question, known: Mapping[int, Process], process: Process | None) -> Facts:
+def from_files(question: Question, process: Process | None = None) -> Facts:
+    """What files tell of the CLI that runs, or of one that would be started in the window's folder;
+    asks no port."""
     cli, window = question.cli, question.window
     environment = _environment(question, process)
     # Node's idea of it.
@@ -135,12 +137,23 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         cli_settings.read(cli_settings.path_of(cli, environment, home)),
         _overriding(cli, environment, question.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
+        # One that runs is known by what it is.
+        wrapper=_wrapper(question.command) if process is None else "",
+        names_cli=process is not None or by_command(question.command) is not None,
+    )
+    return replace(facts, logins=_logins(facts))
+
+
+def _facts(question: Question, known: Mapping[int, Process], process: Process | None) -> Facts:
+    cli, window = question.cli, question.window
+    facts = replace(
+        from_files(question, process),
         processes=known,
         exists=_container_marks(process),
         has_own_network=process is not None and processes.has_own_network(process.pid),
     )
     files = _discovery_files(facts, cli.token(question.token) if question.token else "")
-    facts = replace(facts, files=files, logins=_logins(facts))
+    facts = replace(facts, files=files)
     reaches = lookup.calls_container_host(facts) and _answers(
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
@@ -151,9 +164,6 @@ def _facts(question: Question, known: Mapping[int, Process], process: Process | 
         reaches_host=reaches,
         surroundings=surroundings.here(*where),
         is_connected=_is_connected(process, window),
-        # One that runs is known by what it is.
-        wrapper=_wrapper(question.command) if process is None else "",
-        names_cli=process is not None or by_command(question.command) is not None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import itertools
 import os
@@ -10,6 +11,10 @@ import stat
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator
+
+from companion.base.folder_lock import FolderInUse
+
+from .loop import PROCESS
 
 STATE_FOLDER = "/state"
 STATE = STATE_FOLDER + "/GeminiCompanion/state.json"
@@ -30,6 +35,8 @@ class Disk:
         self.folders = {"/", STATE_FOLDER}
         self.written: dict[str, list[str]] = {}
         self.strays: list[str] = []
+        # The processes that have a folder for themselves.
+        self.locks: dict[str, int] = {}
         self.now_ns = now_ns
         self.before = before
 
@@ -39,6 +46,10 @@ class Disk:
 
     def text(self, path: str) -> str:
         return self.files[path].data.decode("utf-8") if path in self.files else ""
+
+    def digest(self, path: str) -> str:
+        """Of the file's bytes; empty where there is none."""
+        return hashlib.sha256(self.files[path].data).hexdigest() if path in self.files else ""
 
     def change(self, operation: str, path: str) -> None:
         """An operation of the companion's own."""
@@ -80,6 +91,27 @@ class _Reader(io.BytesIO):
     def close(self) -> None:
         super().close()
         self._close(self._descriptor)
+
+
+class Lock:
+    """Stands in for FolderLock; `dead` gives the processes that have none any more."""
+
+    def __init__(self, disk: Callable[[], Disk], dead: Callable[[], set[int]], folder: str) -> None:
+        self.folder = folder
+        self.holder = ""
+        self._disk = disk
+        self._dead = dead
+
+    def acquire(self) -> None:
+        holder = self._disk().locks.get(self.folder)
+        if holder not in {None, PROCESS.get(), *self._dead()}:
+            self.holder = str(holder)
+            raise FolderInUse(self.folder)
+        self._disk().locks[self.folder] = PROCESS.get()
+
+    def release(self) -> None:
+        if self._disk().locks.get(self.folder) == PROCESS.get():
+            del self._disk().locks[self.folder]
 
 
 class _Path:

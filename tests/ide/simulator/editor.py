@@ -360,7 +360,8 @@ class Scene:
         where = (diff.window_id, diff.session_id, diff.path)
         self.world.ledger.decided(diff, how == "accept")
         if how == "accept":
-            companion.post(events.DiffAccepted(*where, diff.text))
+            before = self.world.disk.digest(diff.path)
+            companion.post(events.DiffAccepted(*where, diff.text, before))
         else:
             companion.post(events.DiffRejected(*where))
             self._put_away(diff)
@@ -395,7 +396,7 @@ class Companion:
         port = Port(self._scene, self)
         self.windows = Windows(port, self.process, self._set_environments, disk.STATE)
         await self.windows.run(on_ready=self._ready)
-        if self.windows._saving._problem:
+        if self.windows.saving.problem:
             # What could not be saved went with it; the next one tells the user so.
             self.world.ledger.kills.append(loop.now)
         self.world.note("companion {} ended", self.process)

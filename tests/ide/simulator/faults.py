@@ -26,6 +26,7 @@ RATES = {
     "disk is slow": 0.1,
     "network is slow": 0.05,
     "disk is full": 0.1,
+    "clock is set": 0.1,
 }
 
 

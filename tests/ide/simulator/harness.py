@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator
 from unittest import mock
@@ -17,7 +18,7 @@ from companion.base import background
 from companion.base.log import logger
 from companion.ide import discovery, windows  # noqa: F401 (loads all of the core)
 
-from .disk import VirtualOs
+from .disk import Lock, VirtualOs
 from .loop import VirtualTime
 from .network import Endpoint
 from .world import World
@@ -83,6 +84,9 @@ class Harness:
             "time": lambda it: self._time if it is time else it,
             "os": lambda it: os_here if it is os else it,
             "in_thread": lambda it: self._in_thread if it is background.in_thread else it,
+            "FolderLock": lambda it: partial(
+                Lock, lambda: self.world.disk, lambda: self.world.loop.dead
+            ),
             "Endpoint": lambda it: Endpoint,
             "Publication": lambda it: _Publication,
             "uuid": lambda it: SimpleNamespace(uuid4=lambda: SimpleNamespace(hex=self._token(16))),

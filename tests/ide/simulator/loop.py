@@ -34,6 +34,8 @@ class VirtualLoop(_BaseLoop):  # type: ignore[misc]
     def __init__(self, delay: Callable[[], float]) -> None:
         super().__init__()
         self.now = 1000.0
+        # Seconds by which somebody has set the clock on the wall ahead.
+        self.ahead = 0.0
         self.dead: set[int] = set()
         self.errors: list[str] = []
         self.tasks: list[asyncio.Task[Any]] = []
@@ -156,7 +158,7 @@ class VirtualTime:
         return getattr(time, name)
 
     def time(self) -> float:
-        return self.EPOCH + (self.loop.now if self.loop is not None else 0.0)
+        return self.EPOCH + (self.loop.now + self.loop.ahead if self.loop is not None else 0.0)
 
     def time_ns(self) -> int:
         return int(self.time() * 1e9)

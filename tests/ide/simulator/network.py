@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 
 from companion.base.jsonrpc import Request
+from companion.base.socket_handover import PATIENCE
 from companion.ide import mcp
 from companion.ide.sessions import Event, Session, StreamEnded, UnknownSession
 
@@ -45,6 +46,7 @@ class Endpoint:
         self.token = token
         self.sessions = sessions
         self.process = PROCESS.get()
+        self.port = 0
         self.handlers: set[asyncio.Task[Any]] = set()
         self._desk = desk
         self._on_stream = on_stream
@@ -52,7 +54,7 @@ class Endpoint:
     @asynccontextmanager
     async def listening(self, port: int = 0) -> AsyncIterator[int]:
         network = self.world.network
-        port = network.listen(self, port)
+        self.port = port = network.listen(self, port)
         try:
             yield port
         finally:
@@ -64,6 +66,9 @@ class Endpoint:
                 task.cancel()
             if self.handlers:
                 await asyncio.wait(list(self.handlers))
+
+    def hand_over(self) -> None:
+        self.world.network.keep(self.port)
 
     async def answer(self, session_id: str | None, message: Any) -> Any:
         """What the body of a POST answers: bytes, or the id of a new session."""
@@ -189,20 +194,40 @@ class Network:
         self.world = world
         self.loop = loop
         self.listeners: dict[int, Endpoint] = {}
+        # The ports that nobody serves and that go on listening; done as soon as that is over.
+        self.kept: dict[int, asyncio.Future[None]] = {}
         self.wires: list[Wire] = []
         self._next_port = 40000
 
     def listen(self, endpoint: Endpoint, port: int) -> int:
-        if port and (port in self.listeners or self.world.faults.happens("port taken")):
-            raise OSError(98, "Address already in use")
+        if port and port not in self.kept:
+            if port in self.listeners or self.world.faults.happens("port taken"):
+                raise OSError(98, "Address already in use")
         if not port:
             self._next_port += 1
             port = self._next_port
         self.listeners[port] = endpoint
+        self._let_go(self.kept.pop(port, None))
         return port
 
+    def keep(self, port: int) -> None:
+        """Whoever connects waits for the next companion."""
+        kept = self.kept[port] = self.loop.create_future()
+
+        def close() -> None:
+            if self.kept.get(port) is kept:
+                self._let_go(self.kept.pop(port))
+
+        self.loop.later(0, PATIENCE, close)
+
+    def _let_go(self, kept: asyncio.Future[None] | None) -> None:
+        if kept is not None:
+            kept.set_result(None)
+
     def process_died(self, process: int) -> None:
-        """Whoever was connected with it notices."""
+        """Whoever was connected with it notices. The whole editor has gone with it."""
+        for port in list(self.kept):
+            self._let_go(self.kept.pop(port))
         for port in [it for it, each in self.listeners.items() if each.process == process]:
             del self.listeners[port]
         for wire in list(self.wires):
@@ -214,7 +239,7 @@ class Network:
     ) -> Any:
         """Send a message and wait for the answer. Raises Broken."""
         await asyncio.sleep(self.world.latency())
-        wire = Wire(self, client, self._endpoint(port, token))
+        wire = Wire(self, client, await self._endpoint(port, token))
         if self.world.faults.happens("request lost"):
             raise Broken("lost")
         wire.begin(wire.endpoint.answer(session_id, message))
@@ -231,7 +256,7 @@ class Network:
     ) -> Wire:
         """A GET; events come to the wire's `on_event`, its end to `done`. Raises Broken."""
         await asyncio.sleep(self.world.latency())
-        endpoint = self._endpoint(port, token)
+        endpoint = await self._endpoint(port, token)
         if endpoint.sessions.find(session_id) is None:
             raise Broken("404")
         wire = Wire(self, client, endpoint)
@@ -239,7 +264,9 @@ class Network:
         wire.begin(endpoint.stream(wire, session_id, last_event_id))
         return wire
 
-    def _endpoint(self, port: int, token: str) -> Endpoint:
+    async def _endpoint(self, port: int, token: str) -> Endpoint:
+        if port in self.kept:
+            await self.kept[port]
         endpoint = self.listeners.get(port)
         if endpoint is None or endpoint.token != token:
             raise Broken("refused")

@@ -19,6 +19,7 @@ FOLDERS = ("/home/ann/one", "/home/ann/two", "/home/ann/three")
 MORE = "/home/ann/more"
 # Seconds in which everything comes to rest, and those after the last start.
 REST, LAST = 90.0, 12.0
+DAY = 24 * 60 * 60.0
 
 
 class World:
@@ -49,7 +50,7 @@ class World:
         return self.process
 
     def now_ns(self) -> int:
-        return int((1.8e9 + self.loop.now) * 1e9)
+        return int((1.8e9 + self.loop.now + self.loop.ahead) * 1e9)
 
     def note(self, text: str, *values: Any) -> None:
         if self.trace is not None:
@@ -210,6 +211,14 @@ class World:
             else:
                 self.ledger.full[-1][1] = self.loop.now + 6
 
+    async def _set_clock(self) -> None:
+        """Forth or back, by minutes or years; or right again."""
+        if "clock is set" in self.faults.rates:
+            seconds = self.random.choice((0, 60, 3 * DAY, 400 * DAY))
+            self.loop.ahead = self.random.choice((1.0, -1.0)) * seconds
+            self.note("the clock is set ahead by {} s", self.loop.ahead)
+            self.count("clock is set")
+
     async def _crash_soon(self) -> None:
         self.crash()
 
@@ -322,6 +331,7 @@ ACTIONS = {
     "new_cli": 1,
     "enable": 1,
     "fill_disk": 1,
+    "set_clock": 1,
     "crash_soon": 1,
     "reload": 1,
     "quit": 1,
