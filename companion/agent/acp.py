@@ -27,8 +27,45 @@ PROTOCOL_VERSION = 1
 OPENING = b'{"jsonrpc"'
 # The update that tells the commands of a session.
 COMMANDS = "available_commands_update"
+# Lines before the first message of which a CLI may write so many; how many of them are shown, and
+# how many bytes of each.
+MAX_STRAYS, SHOWN_STRAYS, SHOWN_BYTES = 50, 10, 300
+OTHER_PROTOCOL = sentence(
+    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
+    " whether its command is the right one."
+)
 # How a line of the CLI's own log begins, which it writes to its standard error.
 LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
+
+
+class OtherProtocol(Exception):
+    """The process does not speak the Agent Client Protocol."""
+
+
+class Strays:
+    """The lines before the first message, of which a program that speaks something else has no
+    end. `shown` are the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.shown: list[str] = []
+        # Set with the first message.
+        self.are_over = False
+
+    def add(self, line: bytes) -> None:
+        """Raises OtherProtocol where there are too many."""
+        text = line[:SHOWN_BYTES].decode("utf-8", "replace").strip()
+        if self.are_over or not text:
+            return
+        self.count += 1
+        if self.count <= SHOWN_STRAYS:
+            self.shown.append(text)
+        if self.are_too_many:
+            raise OtherProtocol(f"{self.count} lines, and none of the protocol")
+
+    @property
+    def are_too_many(self) -> bool:
+        return self.count > MAX_STRAYS
 
 
 class Listener(ABC):
@@ -102,6 +139,7 @@ class Client:
         self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
         self._next_id = 1
         self._is_given_up = False
+        self.strays = Strays()
         # What the agent said of itself in `initialize`.
         self.capabilities: Mapping[str, Any] = {}
         self.commands = OfferedCommands()
@@ -210,7 +248,7 @@ class Client:
         try:
             async for line in self.process.lines():
                 self._take(line)
-        except TooLong as error:
+        except (TooLong, OtherProtocol) as error:
             logger.error("the agent is ended: %s", error)
         except Exception:
             logger.exception("the agent is ended, for it cannot be understood")
@@ -225,6 +263,7 @@ class Client:
         start = line.find(OPENING)
         if start < 0:
             self._noise(line)
+            self.strays.add(line)
             return
         if start:
             self._noise(line[:start])
@@ -232,7 +271,9 @@ class Client:
             message = jsonrpc.message(json.loads(line[start:].decode("utf-8", "replace")))
         except (ValueError, RecursionError, jsonrpc.RpcError):
             self._noise(line)
+            self.strays.add(line)
             return
+        self.strays.are_over = True
         self._dispatch(message)
 
     def _take_error(self, line: str) -> bool:
@@ -284,6 +325,9 @@ class Client:
         self.process.write(error.encode() + b"\n")
 
     def _gone(self) -> AgentError:
+        if self.strays.are_too_many:
+            told = OTHER_PROTOCOL.filled(cli=self.cli.name, count=self.strays.count)
+            return AgentError(CLIENT_NOT_INITIALIZED, told)
         told = sentence("{cli} ended unexpectedly.", cli=self.cli.name)
         return AgentError(STREAM_ERROR, told, self.process.last_errors)
 

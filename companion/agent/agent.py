@@ -29,6 +29,7 @@ from .tool_servers import ToolServer
 from .transcripts import Transcripts
 from .turn import Limits, Turn
 
+NO_FOLDER = sentence("The folder of this conversation is not known any more; begin a new one.")
 NOT_TRUSTED = sentence(
     "{cli} starts tool servers in trusted workspaces only; start the server with --trust to trust"
     " them."
@@ -307,12 +308,15 @@ class Agent:
         return self.conversations.find(workspace, session_id, new, agent, self.backends.usual)
 
     def _turn_ended(self, conversation: Conversation, body: events.Body) -> None:
+        conversation.tell_unsaved()
         backend = self.backends[conversation.cli.id]
         backend.account.learn(body)
         backend.pool.place_of(conversation).idle.used()
 
     async def _connect(self, conversation: Conversation) -> None:
         """See to a session of the conversation, whose turn may be running. Raises AgentError."""
+        if not conversation.workspace:
+            raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
         self.conversations.remember(conversation)
         place = backend.pool.place_of(conversation)

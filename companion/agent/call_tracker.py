@@ -53,7 +53,7 @@ class CallTracker:
         self._calls: dict[str, Call] = {}
         self._questions: dict[str, Question] = {}
         # Calls whose end is told, though the agent may still tell it.
-        self._rejected: set[str] = set()
+        self._told: set[str] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -99,7 +99,7 @@ class CallTracker:
         if call.status not in (COMPLETED, FAILED):
             self.begin(call)
             return
-        if known is None and call.id in self._rejected:
+        if known is None and call.id in self._told:
             return
         self._introduce(call)
         record = await self._recording.find(call.id)
@@ -123,7 +123,7 @@ class CallTracker:
 
     def ask(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
         """The agent asks whether a call may run."""
-        question = Question.read(request, params, self._session.client.cli)
+        question = Question.read(request, params, self._session)
         call = question.call
         if self.is_cancelled:
             self._session.decide(request, None)
@@ -158,8 +158,9 @@ class CallTracker:
         """The turn is over: no call goes on."""
         for question in list(self._questions.values()):
             self._settle(question)
+            self._reject(question.call, STOPPED)
         for call in list(self._calls.values()):
-            self._reject(call, STOPPED)
+            self._fail(call, STOPPED)
 
     def _expire(self, call_id: str) -> None:
         question = self._questions.get(call_id)
@@ -193,11 +194,15 @@ class CallTracker:
             del self._calls[call.id]
 
     def _reject(self, call: Call, reason: Words) -> None:
-        self._tell_status(call, FAILED)
-        self._log.add(tool_call.rejected(call, reason))
+        """It was not allowed to run."""
+        self._fail(call, reason, rejected=True)
+
+    def _fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
+        self._tell_status(call, FAILED, rejected)
+        self._log.add(tool_call.ended(call, reason, rejected))
         self._calls.pop(call.id, None)
-        self._rejected.add(call.id)
+        self._told.add(call.id)
         self.writes.end(call)
 
-    def _tell_status(self, call: Call, status: str) -> None:
-        self._log.add(ToolExecution(call.id, call.name, status))
+    def _tell_status(self, call: Call, status: str, rejected: bool = False) -> None:
+        self._log.add(ToolExecution(call.id, call.name, status, rejected))

@@ -10,6 +10,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Running {tool}...": "正在执行 {tool}...",
     "{tool} is done": "{tool} 执行完成",
     "{tool} failed": "{tool} 执行失败",
+    "{tool} was not allowed to run": "{tool} 未获允许，没有执行",
     "The turn is complete.": "对话完成",
     "The turn was cancelled.": "对话已取消",
     "The most tokens that the model takes are reached.": "已达到最大令牌数",
@@ -34,6 +35,9 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Allow all tools of the server for this conversation": "在本会话中允许此服务器的所有工具",
     "Allow the tool for this conversation": "在本会话中允许此工具",
     "Edit": "编辑",
+    "{count} blank lines": "{count} 个空行",
+    "{count} spaces": "{count} 个空格",
+    "{count} spaces and tabs": "{count} 个空格和制表符",
     "Reject": "拒绝",
     "It failed.": "执行失败。",
     "Rejected by the user.": "用户已拒绝。",
@@ -92,9 +96,12 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The mode {name} is not in use any more, for the agent refused it: {reason}": (
         "不再使用模式 {name}，因为 CLI 拒绝了它：{reason}"
     ),
-    "The disk does not take what is said here: after a restart it will be missing.": (
-        "无法把此会话写入磁盘，重启后其内容将会丢失。"
+    "The disk does not take what is said here: unless it does later, it will be missing after a"
+    " restart.": "无法把此会话写入磁盘；若之后仍无法写入，重启后其内容将会丢失。",
+    "The folder of this conversation is not known any more; begin a new one.": (
+        "此会话的工作目录已无法得知，请新建一个会话。"
     ),
+    "Some of this turn could not be read from the disk.": "此次对话的部分内容无法从磁盘读取。",
     # Of messages.
     "The message is empty.": "消息为空。",
     "{command} is a command of the Gemini CLI that would run without asking.": (
@@ -158,6 +165,10 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The folder of {cli} is not closed to other users.": ("{cli} 的目录没有对其他用户关闭。"),
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
+    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
+    " whether its command is the right one.": (
+        "{cli} 没有使用 Agent Client Protocol：它输出了 {count} 行其他内容。请检查其命令是否正确。"
+    ),
     "{cli} did not answer within {seconds} seconds ({method}).": (
         "{cli} 在 {seconds} 秒内没有响应（{method}）。"
     ),

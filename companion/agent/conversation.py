@@ -47,7 +47,10 @@ UNDID = (
     "The user has undone changes of yours: these files are as they were before. Read them again"
     " before you edit them.\n{}\n"
 )
-UNSAVED = sentence("The disk does not take what is said here: after a restart it will be missing.")
+UNSAVED = sentence(
+    "The disk does not take what is said here: unless it does later, it will be missing after a"
+    " restart."
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class Modes:
 class SessionInfo:
     """`agent` is the CLI's id, `turns` counts those that were begun, `usage` adds up those that
     ended; times are in UTC. `modes` are those that the agent offers, none without a session.
-    `tool_servers` are names and kinds of those that the conversation brought along."""
+    `tool_servers` are names and kinds of those that the conversation brought along. It `is_saved`
+    where the disk took all that was said; `workspace` is empty where it is not known any more."""
 
     id: str
     agent: str
@@ -92,6 +96,7 @@ class SessionInfo:
     usage: events.Usage
     modes: tuple[str, ...]
     tool_servers: tuple[tuple[str, str], ...]
+    is_saved: bool
 
 
 class Conversation:
@@ -136,6 +141,9 @@ class Conversation:
         # What was chosen and is given up, in sentences.
         self._refused: tuple[Words, ...] = ()
         self._is_reserved = self._is_cancelled = self._is_removed = False
+        # The events of the turn, and the turn in which was told that the disk refuses.
+        self._log: EventLog | None = None
+        self._warned_in = ""
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
 
@@ -165,6 +173,7 @@ class Conversation:
             sum_of(usage),
             self.modes.available,
             tuple((server.name, server.kind) for server in self._opener.servers),
+            self._transcript.is_saved,
         )
 
     @property
@@ -265,12 +274,12 @@ class Conversation:
             raise AgentError(VALIDATION_ERROR, told)
         if self.turn is not None:
             self._usage = sum_of([self._usage, self.turn.usage])
-        log = EventLog(self.id, self._hear)
+        log = self._log = EventLog(self.id, self._hear)
         note = partial(self.checkpoints.note, log.turn_id)
         approvals, recording = self._approvals, self._recording
         recording.skip()
-        turn = Turn(log, self._session, recording, approvals, limits, asks, ended, note)
-        self.turn = turn
+        session = self._session
+        turn = self.turn = Turn(log, session, recording, approvals, limits, asks, ended, note)
         self._turns += 1
         self._title = self._title or title_of(said.text)
         self.last_used = datetime.now(timezone.utc)
@@ -282,6 +291,7 @@ class Conversation:
         reminders = [it for it in (self._reminder, _undone(self._wanted)) if it]
         parts = [*as_resources(reminders), *said.parts]
         turn.start(parts, self._warnings())
+        self.tell_unsaved()
         self._transcript.write_soon()
         if not turn.is_over and reminders:
             # One that was cancelled before has reminded nobody.
@@ -368,6 +378,28 @@ class Conversation:
         if self._session is not None:
             self._session.client.commands.forget(self._session.id)
 
+    def tell_unsaved(self) -> None:
+        """Tell in the turn that runs, once, that the disk does not take what is said."""
+        log = self._log
+        if log is None or log.is_over or self._transcript.is_saved:
+            return
+        if self._warned_in != log.turn_id:
+            self._warned_in = log.turn_id
+            log.add(events.Thought(events.WARNING, UNSAVED))
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the disk has refused what was said, and may take it later."""
+        return self._transcript.is_waiting
+
+    def write_soon(self) -> None:
+        """What was told so far, and what the disk has refused."""
+        self._transcript.write_soon()
+
+    def write_at_last(self) -> None:
+        """The same, now; nobody will try again. Blocks."""
+        self._transcript.write(is_last=True)
+
     def _change(self, **changes: str) -> None:
         self._wanted.update(changes)
         if self.has_begun:
@@ -376,12 +408,13 @@ class Conversation:
     def _hear(self, event: events.Event) -> None:
         self._transcript.event(event)
         self._told(event)
+        if not event.is_last:
+            self.tell_unsaved()
 
     def _warnings(self) -> tuple[Words, ...]:
         reminded = (REMINDED,) if self._reminder else ()
-        unsaved = () if self._transcript.is_complete else (UNSAVED,)
         refused, self._refused = self._refused, ()
-        return (*reminded, *unsaved, *refused)
+        return (*reminded, *refused)
 
 
 def forget(transcript: Transcript, cli: Cli, changes: Mapping[str, str]) -> None:

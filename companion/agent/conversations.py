@@ -18,6 +18,7 @@ from .clis import USUAL
 from .conversation import Conversation, forget
 from .event_feed import EventFeed
 from .failure import AgentError
+from .refusals import Refusals
 from .sentence import sentence
 from .transcripts import Summary, Transcript, Transcripts
 from .turn import Turn
@@ -34,7 +35,7 @@ LOOKING = 0.05
 
 class Conversations:
     """`transcripts` are those on disk, `clis` those that they may be held with by their ids, `feed`
-    hears all events."""
+    hears all events. `refusals` are what the disk does not take."""
 
     def __init__(self, transcripts: Transcripts, clis: Mapping[str, Cli], feed: EventFeed) -> None:
         self._transcripts = transcripts
@@ -42,10 +43,13 @@ class Conversations:
         self._feed = feed
         # The last used one is the last.
         self._by_id: dict[str, Conversation] = {}
+        self.refusals = Refusals(self)
 
     async def load(self) -> None:
-        """Take up those that are on disk; one that cannot be read is passed over, and stays there,
-        and those that were to be temporary are deleted. To be called before anything else."""
+        """Take up those that are on disk; one that cannot be read at all is passed over, and stays
+        there, and those that were to be temporary are deleted. To be called before anything
+        else."""
+        self._transcripts.refused = self.refusals.listener()
         found = await in_thread(lambda: list(_summaries(self._transcripts, self._clis)))
         for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
             cli = self._clis[_agent(summary)]
@@ -175,6 +179,7 @@ class Conversations:
         def work() -> None:
             try:
                 self._transcripts.write()
+                self.refusals.try_at_last()
             finally:
                 then()
 
@@ -224,8 +229,9 @@ def _summaries(
     for transcript in transcripts:
         try:
             summary = transcript.summary()
-            # A later release may know more CLIs.
+            # A later release may write other files, and know more CLIs.
             if summary is None or _agent(summary) not in clis:
+                logger.warning("%s is no conversation that can be read here", transcript.path)
                 continue
             if "temporary" in summary.changes:
                 # Its server was killed before it could delete it.

@@ -15,6 +15,8 @@ from .sentence import Words
 # Where a tool call can stand.
 PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
 
+# The subject of a thought that tells something about the conversation.
+WARNING = "Warning"
 # Why a turn ended without an error.
 END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
 MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
@@ -31,8 +33,8 @@ class Content:
 
 @dataclass(frozen=True)
 class Thought:
-    """A thought of the model; or, with the subject "Warning", something about the conversation
-    that the user should know. `subject` may be empty."""
+    """A thought of the model; or, with the subject WARNING, something about the conversation that
+    the user should know. `subject` may be empty."""
 
     type: ClassVar[str] = "thought"
     subject: str
@@ -58,17 +60,19 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolExecution:
-    """Where the call stands: PENDING, EXECUTING, COMPLETED or FAILED."""
+    """Where the call stands: PENDING, EXECUTING, COMPLETED or FAILED; `rejected` where it failed
+    because it was not allowed to run."""
 
     type: ClassVar[str] = "tool_execution"
     call_id: str
     name: str
     status: str
+    rejected: bool = False
 
 
 @dataclass(frozen=True)
 class Option:
-    """One way to decide. `label` is the agent's English word for it."""
+    """One way to decide. `label` is the English word for it, mostly the agent's."""
 
     outcome: str
     label: str
@@ -87,8 +91,8 @@ class Diff:
 class ToolConfirmation:
     """The call waits for somebody to decide on it.
 
-    `command` is what would run or be written, in one line, `args` what is known of the arguments.
-    `options` are the outcomes that the agent offers for this call.
+    `command` is what would run or be written, `args` what is known of the arguments. `options` are
+    the outcomes that can be chosen for this call.
     """
 
     type: ClassVar[str] = "tool_confirmation"
@@ -108,7 +112,7 @@ class ToolResult:
 
     `result` is what the model is told, `display_result` what the tool shows a person of it, often
     nothing. `args` are the arguments as far as they are known now. `error` says why it failed or
-    was rejected.
+    was rejected, which is a failure, too: it was not allowed to run.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -119,6 +123,7 @@ class ToolResult:
     display_result: Words
     success: bool
     error: Words | None = None
+    rejected: bool = False
 
 
 @dataclass(frozen=True)

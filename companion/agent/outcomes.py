@@ -1,4 +1,4 @@
-"""How a call of a tool can be decided: the six outcomes, and which of them a question allows.
+"""How a call of a tool can be decided: the six outcomes, and which of them a question offers.
 
 Source: the API's specification. The CLI takes any of the six for any call and runs some of them as
 something else (docs/gemini-cli-acp.md 5).
@@ -12,7 +12,7 @@ from typing import Any, Mapping, Tuple
 
 from ..base import jsonrpc
 from . import events
-from .cli import Cli
+from .acp import Session
 from .failure import TOOL_INVALID_OUTCOME, AgentError, not_among
 from .sentence import sentence
 from .surrogates import clean
@@ -21,6 +21,8 @@ from .tool_call import Call
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
 ALWAYS_SERVER, ALWAYS_TOOL = "proceed_always_server", "proceed_always_tool"
 MODIFY = "modify_with_editor"
+# The agent offers that nowhere, and has no word for it.
+EDIT = "Edit"
 OUTCOMES = (ONCE, ALWAYS, ALWAYS_SERVER, ALWAYS_TOOL, MODIFY, CANCEL)
 # What an approval is for: all edits, a tool of a server, or all tools of a server.
 Scope = Tuple[str, ...]
@@ -37,15 +39,19 @@ class Question:
     timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any], cli: Cli) -> Question:
-        """From the parameters of the CLI's request with this id."""
+    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any], session: Session) -> Question:
+        """From the parameters of the CLI's request with this id. An edit that is written by us can
+        be changed, too."""
         tool = params.get("toolCall")
+        call = session.client.cli.read_call(tool if isinstance(tool, dict) else {})
         offered = [
             events.Option(option["optionId"], clean(str(option.get("name") or "")))
             for option in params.get("options") or []
             if isinstance(option, dict) and option.get("optionId") in OUTCOMES
         ]
-        return cls(request, cli.read_call(tool if isinstance(tool, dict) else {}), tuple(offered))
+        if call.diff is not None and session.writes_through_us(call.diff.path):
+            offered.append(events.Option(MODIFY, EDIT))
+        return cls(request, call, tuple(offered))
 
     @property
     def body(self) -> events.ToolConfirmation:

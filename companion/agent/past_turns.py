@@ -14,6 +14,9 @@ from .transcripts import History, Page, PastTurn, Summary, Transcript
 
 # Seconds for a transcript to be read.
 READING = 60.0
+DAMAGED = events.Thought(
+    events.WARNING, sentence("Some of this turn could not be read from the disk.")
+)
 # How a turn ends during which the server ended.
 BROKEN_OFF = events.Error(STREAM_ERROR, sentence("The server ended before this turn did."))
 
@@ -50,12 +53,15 @@ class PastTurns:
         return turns
 
     def _end(self, turns: Sequence[PastTurn]) -> None:
-        """Those that were cut off by the end of a server."""
+        """Those that were cut off by the end of a server; and those of which something is lost."""
         for turn in turns:
             if turn.id in self._summary.unfinished and not turn.is_over:
-                number, time = len(turn.events) + 1, turn.last_time
-                event = events.Event(number, time, self._summary.id, turn.id, BROKEN_OFF)
+                number = turn.events[-1].number + 1 if turn.events else 1
+                event = events.Event(number, turn.last_time, self._summary.id, turn.id, BROKEN_OFF)
                 turn.events.append(event)
+            if not turn.is_whole:
+                event = events.Event(0, turn.time, self._summary.id, turn.id, DAMAGED)
+                turn.events.insert(0, event)
 
 
 async def on_disk(work: Callable[[], T], seconds: float | None = READING) -> T:

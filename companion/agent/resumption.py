@@ -21,6 +21,8 @@ from .transcripts import History, PastTurn
 
 # A minute that is over for certain: a load within the minute of the name destroys the recording.
 MINUTE = "2001-01-01T00-00"
+# In the place of a message that the disk has lost.
+LOST = "[What the user said here is lost.]"
 # Characters of the text that goes along; the CLI sends nothing where it is beyond the context.
 MAX_TEXT = 1_000_000
 INTRODUCTION = (
@@ -137,7 +139,8 @@ def _updates(message: Mapping[str, Any]) -> int:
 def _text(turn: PastTurn) -> str:
     """What the user said, and the names of what was attached."""
     names = ", ".join(it.name for it in turn.attachments)
-    return f"{turn.text}\n[Attached: {names}]" if names else turn.text
+    text = turn.text or ("" if turn.is_whole else LOST)
+    return f"{text}\n[Attached: {names}]" if names else text
 
 
 def _harmless(text: str) -> str:

@@ -101,8 +101,9 @@ class Runner:
             await client.initialize(STARTING)
         except AgentError as error:
             await client.kill()
+            wrote = "\n".join([*client.strays.shown, process.last_errors]).strip()
             raise AgentError(
-                CLIENT_NOT_INITIALIZED, error.message, process.last_errors or error.details
+                CLIENT_NOT_INITIALIZED, error.message, wrote or error.details
             ) from error
         except asyncio.CancelledError:
             await client.kill()

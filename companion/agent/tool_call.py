@@ -38,10 +38,12 @@ DISPLAY_NAMES = {
     "google_web_search": "GoogleSearch",
     "save_memory": "SaveMemory",
 }
-# "[current working directory /path] (what it is for)"
-SHELL_NOTE = re.compile(r"^\[current working directory .*?\](?: \((?P<purpose>.*)\))?", re.DOTALL)
-# Characters of the one line that shows what would run.
-MAX_COMMAND = 2000
+# "[current working directory /path] (what it is for)", "[in folder] (what it is for) [background]"
+SHELL_NOTE = re.compile(
+    r"\[(?:current working directory .*?|in (?P<folder>.*?))\](?: \((?P<purpose>.*?)\))?"
+    r"(?P<background> \[background\])?",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -83,16 +85,14 @@ class Call:
 
     @property
     def command(self) -> str:
-        """What would run or be written, in one line."""
+        """What would run or be written: all of it, for it is decided on."""
         if self.name == SHELL:
-            line = str(self.args.get("command") or self.title)
-        elif self.is_of_server:
-            line = f"{self.name} {self.text}"
-        elif self.diff is not None:
-            line = f"{self.name} {self.diff.path}"
-        else:
-            line = f"{self.name} {self.title}".strip()
-        return line[:MAX_COMMAND]
+            return str(self.args.get("command") or self.title)
+        if self.is_of_server:
+            return f"{self.name} {self.text}"
+        if self.diff is not None:
+            return f"{self.name} {self.diff.path}"
+        return f"{self.name} {self.title}".strip()
 
     @property
     def summary(self) -> Words:
@@ -140,9 +140,9 @@ def result(call: Call, before: Call | None, record: Record | None, success: bool
     return ToolResult(call.id, name, args, text, display, success, error)
 
 
-def rejected(call: Call, reason: Words) -> ToolResult:
+def ended(call: Call, reason: Words, rejected: bool) -> ToolResult:
     """The result that the agent does not tell of."""
-    return ToolResult(call.id, call.name, call.args, "", "", False, reason)
+    return ToolResult(call.id, call.name, call.args, "", "", False, reason, rejected)
 
 
 def name_of(id: str) -> str:
@@ -188,15 +188,23 @@ def _path(tool: Mapping[str, Any]) -> str:
 def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:
     """As many of the arguments as can be known for certain."""
     if name == SHELL:
-        note = SHELL_NOTE.match(text)
-        purpose = note.group("purpose") if note else None
-        return {"command": title, **({"description": purpose} if purpose else {})}
+        return {"command": title, **_noted(text)}
     if diff is not None:
         content = {"content": diff.new_text} if name == "write_file" else {}
         return {"file_path": diff.path, **content}
     if name.startswith(OF_SERVER):
         return _members(text) or {}
     return {"file_path": path} if path else {}
+
+
+def _noted(text: str) -> dict[str, Any]:
+    """What the note beside a command tells of its other arguments."""
+    note = SHELL_NOTE.fullmatch(text)
+    if note is None:
+        return {}
+    found = {"description": note.group("purpose"), "dir_path": note.group("folder")}
+    background = {"is_background": True} if note.group("background") else {}
+    return {**{name: value for name, value in found.items() if value}, **background}
 
 
 def _members(text: str) -> dict[str, Any] | None:

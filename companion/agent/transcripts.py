@@ -9,26 +9,31 @@ The first line is `{"type": "conversation", "version": 1, "id", "workspace", "cr
 
 A sentence of ours in a body is {"template", "values"}, to be told in any language; what the CLI
 said is a text, and so are our sentences in files of earlier releases. Times are ISO 8601 in UTC.
-A line that is damaged, as the last one is after a crash, costs itself.
+A line that is damaged, as the last one is after a crash, costs itself, also the first one.
 Lines are written by a thread, in their order and within milliseconds of what they tell: when the
-process is killed, that is what may be missing.
+process is killed, that is what may be missing. What the user said, and how a turn ended, outlives a
+power cut as soon as it is written. What the disk does not take is held and tried again.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
+import re
 import shutil
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from itertools import islice
+from itertools import chain, islice
+from time import monotonic
 from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Union
 
 from ..base import private_files
+from ..base.line_file import LineFile
 from ..base.log import logger
 from ..base.write_behind import WriteBehind
 from . import events
@@ -40,8 +45,13 @@ VERSION = 1
 SUFFIX, BESIDE = ".jsonl", ".files"
 # Bytes of one file; a conversation that has more takes no messages any more.
 MAX_BYTES = 64 << 20
+# Seconds before a disk that has refused is tried again.
+PAUSE = 1.0
 # Characters of a title that is made of the first message.
 MAX_TITLE = 80
+# What conversations are called, and what is looked for in a first line that is damaged.
+ID = re.compile("[0-9a-f]{32}")
+WORKSPACE = re.compile(rb'"workspace":("(?:[^"\\]|\\.)*")')
 # What a line of our own that is damaged may raise as it is read.
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 # The members of bodies that may be sentences of ours.
@@ -70,7 +80,8 @@ BODIES = {
 
 @dataclass
 class PastTurn:
-    """A message of the user, and the events that came of it; `time` is in UTC."""
+    """A message of the user, and the events that came of it; `time` is in UTC. Where some of that
+    could not be read it is not `is_whole`; a message that is lost has no text."""
 
     id: str
     time: datetime
@@ -78,6 +89,7 @@ class PastTurn:
     files: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     events: list[Event] = field(default_factory=list)
+    is_whole: bool = True
 
     @property
     def is_over(self) -> bool:
@@ -106,13 +118,15 @@ class Summary:
 
 @dataclass
 class History:
-    """A conversation as its file tells it; `changes` are the last of each kind."""
+    """A conversation as its file tells it; `changes` are the last of each kind. `workspace` is
+    empty where nobody knows it any more; `damaged` counts the lines that could not be read."""
 
     id: str
     workspace: str
     created: datetime
     turns: list[PastTurn] = field(default_factory=list)
     changes: dict[str, str] = field(default_factory=dict)
+    damaged: int = 0
 
     @property
     def last_used(self) -> datetime:
@@ -120,7 +134,8 @@ class History:
 
     @property
     def title(self) -> str:
-        return self.changes.get("title") or title_of(self.turns[0].text if self.turns else "")
+        first = next((turn.text for turn in self.turns if turn.text), "")
+        return self.changes.get("title") or title_of(first)
 
     @property
     def usage(self) -> Usage:
@@ -158,27 +173,44 @@ class Transcript:
     """The file of one conversation. What is told here from one thread is written by another, in
     its order and soon; what reads or removes the file blocks, and first sees to that.
 
-    What cannot be written is logged once, and the conversation goes on: `is_complete` then is
-    False."""
+    Where the disk refuses that is logged once, and `refused` called by the thread that writes; the
+    conversation goes on, and what was told is tried again with what comes, and upon `write_soon`.
+    What is asked of it belongs together: a method more than the twenty."""
 
-    def __init__(self, folder: str, id: str, writer: WriteBehind) -> None:
+    def __init__(
+        self,
+        folder: str,
+        id: str,
+        writer: WriteBehind,
+        refused: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = os.path.join(folder, id + SUFFIX)
+        self._file = LineFile(self.path)
         # For what belongs to the conversation beside the transcript.
         self.folder = os.path.join(folder, id + BESIDE)
-        self.is_complete = True
         self._id = id
         self._writer = writer
+        self._refused = refused
+        # Whether the disk took all that it was given; read by others, too.
+        self.is_saved = True
         self._pending: deque[Line] = deque()
         # Held by the thread that works on the file, to which the rest belongs.
         self._working = threading.Lock()
-        # Whether the file is known to end with a whole line.
-        self._ends_whole = False
-        self._is_removed = False
-        self._size = 0
+        # Whole lines that the disk has not taken so far, whether they make the file, whether they
+        # are to outlive a power cut, and when they may be tried again.
+        self._unwritten = bytearray()
+        self._is_new = self._is_lasting = False
+        self._not_before = 0.0
+        self._is_removed = self._is_lost = self._is_known_damaged = False
 
     @property
     def is_full(self) -> bool:
-        return self._size >= MAX_BYTES
+        return self._file.size + len(self._unwritten) >= MAX_BYTES
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the disk may take later what it refused."""
+        return not self.is_saved and not self._is_lost
 
     def begin(self, workspace: str, created: datetime) -> None:
         """Make the file. What comes later goes into this file only: a new one in the place of one
@@ -204,9 +236,11 @@ class Transcript:
         """All that was told so far, by the other thread; to wake that takes a moment."""
         self._writer.soon(self.write)
 
-    def write(self) -> None:
-        """All that was told so far."""
+    def write(self, is_last: bool = False) -> None:
+        """All that was told so far; not where the disk has refused it a moment ago, unless nobody
+        will try again."""
         with self._working:
+            self._not_before *= not is_last
             self._write_pending()
 
     def remove(self) -> None:
@@ -216,6 +250,7 @@ class Transcript:
                 os.unlink(self.path)
             self._is_removed = True
             self._pending.clear()
+            self._unwritten.clear()
             try:
                 shutil.rmtree(self.folder)
             except FileNotFoundError:
@@ -225,14 +260,15 @@ class Transcript:
                 logger.warning("files of a deleted conversation are still there: %s", error)
 
     def read(self) -> History | None:
-        """None where it is no conversation of ours. Raises OSError. It may take a while."""
+        """None where it is no conversation of ours, or nothing is left of it. Raises OSError. May
+        take a while."""
         with self._opened() as (file, size):
-            return _read(file, size, lambda line: True)
+            return self._noted(_read(file, size, self._id, lambda line: True))
 
     def summary(self) -> Summary | None:
         """The same without what was said, which takes a fraction of the time and no memory."""
         with self._opened() as (file, size):
-            history = _read(file, size, _counts)
+            history = self._noted(_read(file, size, self._id, _counts))
         return None if history is None else history.summary
 
     def page(self, limit: int, before: str | None) -> Page | None:
@@ -244,64 +280,95 @@ class Transcript:
             if end is None:
                 return None
             wanted = list(islice(starts, limit))
-            turns = _turns(file, self._id, wanted[-1] if wanted else end, end)
-            return Page(turns, next(starts, None) is not None)
+            has_earlier = next(starts, None) is not None
+            # Before the first message that can be read, there may be what is left of others.
+            start = wanted[-1] if has_earlier else 0
+            return Page(self._turns(file, start, end), has_earlier)
 
     def since(self, turn: str) -> tuple[PastTurn, ...] | None:
         """The turn and those that follow it; None where there is no such turn. Raises OSError."""
         with self._opened() as (file, size):
             start = _start_of(file, _starts(file, size), turn)
-            return None if start is None else _turns(file, self._id, start, size)
+            return None if start is None else self._turns(file, start, size)
+
+    def _turns(self, file: IO[bytes], start: int, end: int) -> tuple[PastTurn, ...]:
+        part = History(self._id, "", datetime.now(timezone.utc))
+        _fill(part, _lines(file, start, end))
+        self._noted(part)
+        return tuple(part.turns)
+
+    def _noted(self, history: History | None) -> History | None:
+        """Log once what could not be read; an id tells nobody what was said."""
+        if history is not None and history.damaged and not self._is_known_damaged:
+            self._is_known_damaged = True
+            what = "lines that cannot be read; the rest of it is there"
+            logger.warning("conversation %s has %s (%s)", self._id, what, history.damaged)
+        return history
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
         """The file with all that was told so far, and its size then."""
         with self._working:
             self._write_pending()
-            file = open(self.path, "rb")
-            self._size = size = os.fstat(file.fileno()).st_size
+            file: IO[bytes] = io.BytesIO() if self._is_new else open(self.path, "rb")
+            self._file.size = size = file.seek(0, os.SEEK_END)
+            if self._unwritten:
+                file = self._with_unwritten(file)
+                size = file.seek(0, os.SEEK_END)
         with file:
             yield file, size
+
+    def _with_unwritten(self, file: IO[bytes]) -> IO[bytes]:
+        with file:
+            file.seek(0)
+            return io.BytesIO(file.read() + self._unwritten)
 
     def _add(self, line: Line) -> None:
         self._pending.append(line)
         self.write_soon()
 
     def _write_pending(self) -> None:
-        data = bytearray()
-        is_new = False
         while self._pending:
             line = self._pending.popleft()
             values = _values(line) if isinstance(line, Event) else line
-            is_new = is_new or values["type"] == "conversation"
+            self._is_new = self._is_new or values["type"] == "conversation"
+            is_end = isinstance(line, Event) and line.is_last
+            self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
             text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
-            data += text.encode("utf-8") + b"\n"
-        if data and not self._is_removed:
-            self._write(bytes(data), os.O_CREAT if is_new else 0)
+            self._unwritten += text.encode("utf-8") + b"\n"
+        if self._is_removed:
+            self._unwritten.clear()
+        elif self._unwritten and monotonic() >= self._not_before:
+            self._write_collected()
 
-    def _write(self, data: bytes, how: int) -> None:
+    def _write_collected(self) -> None:
         try:
-            flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | how
-            descriptor = os.open(self.path, flags, 0o600)
-            with open(descriptor, "a+b") as file:
-                # After a crash, or on a full disk, a line may have been begun only.
-                start = b"" if self._ends_whole or _ends_whole(file) else b"\n"
-                self._ends_whole = False
-                file.write(start + data)
-                self._size = file.tell()
-            self._ends_whole = True
+            self._file.append(bytes(self._unwritten), self._is_new, self._is_lasting)
         except OSError as error:
-            if self.is_complete:
+            self._not_before = monotonic() + PAUSE
+            # A file that somebody removed is not made anew: it would be nobody's.
+            self._is_lost = isinstance(error, FileNotFoundError) and not self._is_new
+            if self._is_lost:
+                self._unwritten.clear()
+            if self.is_saved:
+                self.is_saved = False
                 logger.error("a conversation cannot be written down: %s", error)
-            self.is_complete = False
+                self._refused()
+            return
+        if not self.is_saved:
+            logger.info("the disk has taken what it refused of a conversation")
+        self.is_saved, self._is_new, self._is_lasting = True, False, False
+        self._unwritten.clear()
 
 
 class Transcripts:
-    """The folder of all of them. Raises OSError, NotPrivate."""
+    """The folder of all of them. `refused` is called by the thread that writes where the disk does
+    not take what is said. Raises OSError, NotPrivate."""
 
     def __init__(self, folder: str) -> None:
         private_files.make_folder(folder)
         self.folder = folder
+        self.refused: Callable[[], None] = lambda: None
         self._writer = WriteBehind()
 
     def __iter__(self) -> Iterator[Transcript]:
@@ -310,7 +377,7 @@ class Transcripts:
         return (each for each in found if os.path.isfile(each.path))
 
     def of(self, id: str) -> Transcript:
-        return Transcript(self.folder, id, self._writer)
+        return Transcript(self.folder, id, self._writer, lambda: self.refused())
 
     def sweep(self) -> None:
         """Remove what a crash has left of conversations that were being deleted. Raises OSError."""
@@ -358,18 +425,37 @@ def _values(event: Event) -> dict[str, Any]:
     }
 
 
-def _read(file: IO[bytes], size: int, wanted: Callable[[bytes], bool]) -> History | None:
+def _read(file: IO[bytes], size: int, id: str, wanted: Callable[[bytes], bool]) -> History | None:
     lines = _lines(file, 0, size)
-    history = _history(_parsed(next(lines, b"")))
+    first = next(lines, b"")
+    head = _parsed(first)
+    if head.get("type") == "conversation" and head.get("version") != VERSION:
+        return None
+    history = _history(head)
     if history is not None:
         _fill(history, filter(wanted, lines))
-    return history
+        return history
+    return _rest(first, filter(wanted, lines), id)
 
 
-def _turns(file: IO[bytes], id: str, start: int, end: int) -> tuple[PastTurn, ...]:
-    part = History(id, "", datetime.now(timezone.utc))
-    _fill(part, _lines(file, start, end))
-    return tuple(part.turns)
+def _rest(first: bytes, lines: Iterable[bytes], id: str) -> History | None:
+    """What is left of a conversation whose first line is damaged; None where that is nothing."""
+    if not ID.fullmatch(id):
+        return None
+    history = History(id, _workspace(first), datetime.now(timezone.utc))
+    _fill(history, chain([first], lines))
+    history.damaged = max(history.damaged, 1)
+    if history.turns:
+        history.created = history.turns[0].time
+    return history if history.turns or history.changes else None
+
+
+def _workspace(first: bytes) -> str:
+    """As the damaged line has it; empty where it has none."""
+    found = WORKSPACE.search(first)
+    with suppress(ValueError):
+        return str(json.loads(found.group(1).decode("utf-8"))) if found else ""
+    return ""
 
 
 def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
@@ -381,9 +467,27 @@ def _lines(file: IO[bytes], start: int, end: int) -> Iterator[bytes]:
 
 
 def _fill(history: History, lines: Iterable[bytes]) -> None:
+    is_after_damage = False
     for line in lines:
-        with suppress(*DAMAGED):
-            _take(history, _parsed(line))
+        try:
+            values = _parsed(line)
+            if is_after_damage:
+                _begin_again(history, values)
+            _take(history, values)
+            is_after_damage = is_after_damage and values["type"] != "message"
+        except DAMAGED:
+            # An empty one is left where a line was begun before a crash.
+            history.damaged += bool(line.strip())
+            is_after_damage = is_after_damage or bool(line.strip())
+            if history.turns and not history.turns[-1].is_over:
+                history.turns[-1].is_whole = False
+
+
+def _begin_again(history: History, line: Mapping[str, Any]) -> None:
+    """The message may be lost of the turn that the line is about. Raises one of DAMAGED."""
+    if line["type"] == "event" and line["turn"] not in {turn.id for turn in history.turns}:
+        turn = PastTurn(str(line["turn"]), _time(line["time"]), "", is_whole=False)
+        history.turns.append(turn)
 
 
 def _starts(file: IO[bytes], at: int) -> Iterator[int]:
@@ -413,14 +517,6 @@ def _start_of(file: IO[bytes], starts: Iterator[int], turn: str) -> int | None:
         if file.read(len(begin)) == begin:
             return start
     return None
-
-
-def _ends_whole(file: IO[bytes]) -> bool:
-    """Whether the file is empty or ends with a line feed."""
-    if not file.seek(0, os.SEEK_END):
-        return True
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"
 
 
 def _parsed(line: bytes) -> Mapping[str, Any]:

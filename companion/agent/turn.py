@@ -22,6 +22,7 @@ from .events import (
     END_TURN,
     MAX_TOKENS,
     MAX_TURN_REQUESTS,
+    WARNING,
     Body,
     Complete,
     Error,
@@ -42,7 +43,7 @@ CANCELLING = 5.0
 # The agent's word for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
 MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
-WARNING, RETRYING = "Warning", "Retrying"
+RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
 
 

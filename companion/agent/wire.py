@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Mapping
 
-from . import events, outcomes
+from ..base.shown_text import spelled
+from . import events, outcomes, shown
 from .events import Event
 from .sentence import CHINESE, ENGLISH, Sentence, said, sentence
 
@@ -16,6 +17,7 @@ STATUSES: Mapping[str, Sentence] = {
     events.COMPLETED: sentence("{tool} is done"),
     events.FAILED: sentence("{tool} failed"),
 }
+REJECTED = sentence("{tool} was not allowed to run")
 REASONS: Mapping[str, Sentence] = {
     events.END_TURN: sentence("The turn is complete."),
     events.CANCELLED: sentence("The turn was cancelled."),
@@ -38,7 +40,7 @@ PHRASES: Mapping[str, Sentence] = {
     "save_memory": sentence("Remembered it."),
 }
 # The arguments that say what a tool does something to, the first one that is there.
-SUBJECTS = ("file_path", "dir_path", "path", "pattern", "query", "url", "prompt", "command")
+SUBJECTS = ("command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt")
 DESCRIPTION = sentence("The tool call {tool} wants to be confirmed.")
 PROMPT = sentence("Run the tool {tool}?")
 # What the outcomes are called, where the CLI's English labels are not what the reader wants.
@@ -56,7 +58,8 @@ def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
     """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
 
     Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,
-    `options` and `diff`, a result `args`, a completion `reason` and `usage`.
+    `options` and `diff`, a result `args`, a completion `reason` and `usage`; what can be rejected
+    has `rejected`, and what a person is to see of it `shown` (see the module of that name).
     """
     data = _DATA[event.body.type](event.body, language)
     return {
@@ -106,46 +109,82 @@ def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
         "description": body.description,
         "args": body.args,
         "requiresConfirmation": body.requires_confirmation,
+        "shown": {
+            "displayName": shown.line(body.display_name, language),
+            "description": shown.lines(body.description, language),
+            **shown.args_of(body.args, language),
+        },
     }
 
 
 def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]:
-    message = said(STATUSES[body.status].filled(tool=body.name), language)
-    return {"callId": body.call_id, "status": body.status, "message": message}
+    told = REJECTED if body.rejected else STATUSES[body.status]
+    return {
+        "callId": body.call_id,
+        "status": body.status,
+        "rejected": body.rejected,
+        "message": _said_of(told, body.name, language),
+    }
 
 
 def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str, Any]:
-    diff = body.diff
+    description = body.description or _said_of(DESCRIPTION, body.name, language)
     return {
         "callId": body.call_id,
         "name": body.name,
         "displayName": body.display_name,
-        "description": body.description or said(DESCRIPTION.filled(tool=body.name), language),
-        "prompt": said(PROMPT.filled(tool=body.name), language),
+        "description": description,
+        "prompt": _said_of(PROMPT, body.name, language),
         "command": body.command,
         "args": body.args,
         "options": [_option(it, language) for it in body.options],
-        "diff": None
-        if diff is None
-        else {"path": diff.path, "oldText": diff.old_text, "newText": diff.new_text},
+        "diff": body.diff and _diff(body.diff, language),
+        "shown": {
+            "displayName": shown.line(body.display_name, language),
+            "description": shown.lines(description, language),
+            "command": shown.lines(body.command, language),
+            **shown.args_of(body.args, language),
+        },
+    }
+
+
+def _diff(diff: events.Diff, language: str) -> dict[str, Any]:
+    return {
+        "path": diff.path,
+        "oldText": diff.old_text,
+        "newText": diff.new_text,
+        "shown": shown.diff(diff, language),
     }
 
 
 def _option(option: events.Option, language: str) -> dict[str, Any]:
     is_english = language == ENGLISH
     label = option.label if is_english else said(LABELS[option.outcome], language)
-    return {"outcome": option.outcome, "label": label}
+    seen = shown.line(label, language)
+    return {"outcome": option.outcome, "label": label, "shown": {"label": seen}}
+
+
+def _said_of(told: Sentence, tool: str, language: str) -> str:
+    """A sentence about a tool, which a person reads."""
+    return said(told.filled(tool=shown.line(tool, language)), language)
 
 
 def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
+    display = display_result(body, language)
+    error = None if body.error is None else said(body.error, language)
     return {
         "callId": body.call_id,
         "name": body.name,
         "args": body.args,
         "result": body.result,
-        "displayResult": display_result(body, language),
+        "displayResult": display,
         "success": body.success,
-        "error": None if body.error is None else said(body.error, language),
+        "rejected": body.rejected,
+        "error": error,
+        "shown": {
+            **shown.args_of(body.args, language),
+            **shown.different(displayResult=display, error=error),
+        },
     }
 
 
@@ -155,7 +194,7 @@ def display_result(body: events.ToolResult, language: str) -> str:
         return said(body.display_result, language)
     phrase = PHRASES.get(body.name, STATUSES[events.COMPLETED])
     if not body.success:
-        phrase = STATUSES[events.FAILED]
+        phrase = REJECTED if body.rejected else STATUSES[events.FAILED]
     subjects = (body.args.get(name) for name in SUBJECTS)
     subject = next((it for it in subjects if isinstance(it, str) and it), body.name)
     return said(phrase.filled(subject=subject, tool=body.name), language)
@@ -184,7 +223,8 @@ def usage(value: events.Usage) -> dict[str, Any]:
 
 
 def _error(body: events.Error, language: str) -> dict[str, Any]:
-    return {"message": said(body.message, language), "code": body.code, "details": body.details}
+    details = spelled(body.details)
+    return {"message": said(body.message, language), "code": body.code, "details": details}
 
 
 _DATA: Mapping[str, Any] = {

@@ -33,6 +33,7 @@ MAX_PROCESSES = 64
 # Seconds for running turns to end by themselves.
 DRAINING = 30
 TEXT, JSON = "text", "json"
+NO_LOGIN = 'It has no key and no login yet: give it one under "Login" on its page.'
 # The exit code of a program that cannot do what it was asked for.
 FAILED = 1
 
@@ -94,10 +95,17 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
         return
     print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
     print(f"Its token is in {server.token_file}.")
-    # Behind the "#", which no browser sends to a server.
-    print(f"Its page, for you alone: {_page_of(server, asked)}/#token={server.token}", flush=True)
+    page = _page_of(server, asked) + "/"
+    if sys.stdout.isatty():
+        # Behind the "#", which no browser sends to a server.
+        print(f"Its page, for you alone: {page}#token={server.token}", flush=True)
+    else:
+        # A file or a pipe may be kept and read by others.
+        print(f"Its page: {page}, which asks for that token.", flush=True)
     if asked.read_only_token:
         print(f"A token that only reads is in {server.read_only_file}.", flush=True)
+    if not server.agent.account.status().is_authenticated:
+        print(NO_LOGIN, flush=True)
 
 
 def _page_of(server: Server, asked: argparse.Namespace) -> str:
@@ -130,6 +138,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
         asked.allow_commands,
         asked.allow_tools,
         access=asked.access,
+        new_tokens=asked.new_token,
     )
 
 
@@ -204,6 +213,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=_port, default=PORT, help=f"default {PORT}; 0 takes any that is free")
     state_help = "where token and credentials are kept; default: in your cache folder"
     add("--state", metavar="DIR", default="", help=state_help)
+    new_help = "make the tokens anew; what knew the old ones has to be told these"
+    add("--new-token", action="store_true", help=new_help)
     languages = (CHINESE, ENGLISH)
     language_help = "for clients that do not say theirs; default zh"
     add("--language", choices=languages, default=CHINESE, help=language_help)

@@ -18,7 +18,7 @@ from ..agent.failure import VALIDATION_ERROR, AgentError
 from ..agent.mentions import mentioned
 from ..agent.outcomes import CANCEL
 from ..agent.sentence import said, sentence
-from ..agent.turn import WARNING, Turn
+from ..agent.turn import Turn
 from ..base.background import in_thread
 from ..base.http_server import outlive_client
 from . import audit_log, stream
@@ -182,7 +182,7 @@ async def _whole(turn: Turn, language: str) -> Answer:
             refusal = of_agent(error)
             refusal.more.update(sessionId=turn.session_id, turnId=turn.id)
             raise refusal
-        elif isinstance(body, events.Thought) and body.subject == WARNING:
+        elif isinstance(body, events.Thought) and body.subject == events.WARNING:
             warnings.append(said(body.description, language))
         elif isinstance(body, events.Complete):
             return _answer(turn, "".join(told), calls, warnings, body, language)
@@ -213,6 +213,7 @@ def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None
             result=body.result,
             displayResult=wire.display_result(body, language),
             success=body.success,
+            rejected=body.rejected,
             error=body.error and said(body.error, language),
         )
 

@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from ..agent.checkpoints import UNDONE, FileChange
 from ..base.http_server import outlive_client
+from ..base.shown_text import shown_line
 from .files import readable
 from .handler_types import Answer, Inputs, Services
 from .refusal import TURN_NOT_FOUND, Refusal
@@ -35,4 +36,12 @@ def _told(found: Sequence[FileChange] | None, turn: str) -> list[dict[str, Any]]
     """Raises Refusal where there is no such turn."""
     if found is None:
         raise Refusal(TURN_NOT_FOUND, turn=turn[:100])
-    return [{"path": readable(it.path), "change": it.change, "state": it.state} for it in found]
+    return [
+        {
+            "path": readable(it.path),
+            "change": it.change,
+            "state": it.state,
+            "shown": {"path": shown_line(it.path)},
+        }
+        for it in found
+    ]

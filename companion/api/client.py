@@ -25,6 +25,7 @@ from contextlib import ExitStack
 from typing import Any, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
+from ..base.shown_text import spelled
 from . import state
 
 URL = "http://127.0.0.1:8080"
@@ -37,6 +38,10 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Times that a stream is asked for again where its connection broke, and the seconds before each:
 # the server waits five for a client to come back.
 RETURNS, PAUSE = 5, 0.5
+# Characters of an answer that say how the next ones are read: a mark needs its letter.
+CONTEXT = 16
+# The outcome that needs a text besides.
+MODIFY = "modify_with_editor"
 JSON = "application/json"
 # Exit codes of the program: the turn went wrong, and it could not be asked for.
 UNSUCCESSFUL, FAILED = 1, 2
@@ -193,38 +198,40 @@ def _known_token(host: str) -> str:
 
 class Terminal:
     """Shows a turn to a person, who decides on tools where they can be asked; `outcome` decides
-    where it is given."""
+    where it is given. Nothing in what is said or asked reaches the terminal itself."""
 
     def __init__(self, client: Client, outcome: str) -> None:
         self._client = client
         self._outcome = outcome
+        self._end = ""
 
     def run(self, message: str, fields: Mapping[str, Any]) -> int:
         """The exit code."""
         for event in self._client.stream(message, **fields):
             kind, data = event["type"], event["data"]
             if kind == "content":
-                print(data["text"], end="" if data["isPartial"] else "\n", flush=True)
+                self._say(data["text"], end="" if data["isPartial"] else "\n")
             elif kind == "thought":
-                self._note(f"{data['subject']} {data['description']}")
+                self._note(spelled(f"{data['subject']} {data['description']}"))
             elif kind == "tool_confirmation":
                 self._client.confirm(event, self._decide(data))
             elif kind == "tool_result":
-                self._note(data["displayResult"] if data["success"] else data["error"])
+                self._note(_shown(data, "displayResult" if data["success"] else "error"))
             elif kind in ("complete", "error") and not data.get("success"):
-                self._note(data["message"])
+                self._note(spelled(data["message"]))
                 return UNSUCCESSFUL
         return 0
 
     def _decide(self, data: Mapping[str, Any]) -> str:
-        self._note(data["command"])
+        self._note(data["shown"]["command"])
         if data["diff"]:
-            self._note(data["diff"]["newText"])
+            self._note(_shown(data["diff"], "newText"))
         if self._outcome or not sys.stdin.isatty():
             return self._outcome or "cancel"
-        known = [each["outcome"] for each in data["options"]]
-        for number, each in enumerate(data["options"], 1):
-            self._note(f"{number}  {each['label']}")
+        options = [each for each in data["options"] if each["outcome"] != MODIFY]
+        known = [each["outcome"] for each in options]
+        for number, each in enumerate(options, 1):
+            self._note(f"{number}  {each['shown']['label']}")
         try:
             answer = input("> ").strip()
         except EOFError:
@@ -233,8 +240,20 @@ class Terminal:
         return known[int(answer) - 1] if is_number else "cancel"
 
     def _note(self, text: str) -> None:
-        """What is not the answer, which another program may read."""
+        """What is not the answer, which another program may read; it is fit to be seen."""
         print(text.strip(), file=sys.stderr, flush=True)
+
+    def _say(self, text: str, end: str) -> None:
+        """A piece of the answer; as it was said where a program reads it."""
+        if sys.stdout.isatty():
+            before, self._end = self._end, (self._end + text)[-CONTEXT:]
+            text = spelled(before + text)[len(spelled(before)) :]
+        print(text, end=end, flush=True)
+
+
+def _shown(data: Mapping[str, Any], name: str) -> str:
+    """A long text as it is to be seen."""
+    return str(data["shown"].get(name, data[name]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

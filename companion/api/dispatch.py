@@ -44,7 +44,11 @@ OPENAI = "/v1/"
 # What libraries call a body that is none.
 UNNAMED = ("", "application/octet-stream")
 # What all answers have.
-PLAIN = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+PLAIN = {
+    **http_server.SERVER,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class Dispatcher:
@@ -85,6 +89,7 @@ class Dispatcher:
 
     async def _handle(self, request: web.BaseRequest, id: str) -> web.StreamResponse:
         headers = {**PLAIN, json_log.HEADER: id, **self._guard.cors(request.headers)}
+        headers.update(self._guard.encrypted(request.headers))
         accepted = request.headers.get("Accept-Language", "")
         language = language_of(accepted, self._language)
         try:
@@ -138,7 +143,7 @@ class Dispatcher:
         """The name of the caller's token, "" for none. Raises Refused, RateLimited."""
         token = self._guard.name_of(request.headers)
         self._callers.count(token, request)
-        self._guard.check_place(request.headers)
+        self._guard.check_place(request.raw_path, request.headers)
         return token
 
     def _route(self, request: web.BaseRequest, token: str) -> tuple[Route, Mapping[str, str]]:

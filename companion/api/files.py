@@ -171,6 +171,8 @@ def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
         with unfinished.opened(flags, 0o666 if old is None else 0o600) as descriptor:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 file.writelines(_encoded(content))
+                file.flush()
+                os.fsync(descriptor)
             if old is not None:
                 # Windows changes the mode of a path only.
                 target = descriptor if os.chmod in os.supports_fd else unfinished.path

@@ -14,11 +14,12 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 # As an origin: every page may talk to the server, if it has the token.
 ANY = "*"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
-HEADERS = "Authorization, Content-Type, Last-Event-ID"
 # Of answers, beside those that every page may read.
 EXPOSED = "Retry-After, X-Request-Id"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"
+# For a year, a browser that was here asks for this name by TLS alone.
+ENCRYPTED = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class Guard(http_server.Guard):
@@ -37,6 +38,9 @@ class Guard(http_server.Guard):
         hosts = access.hosts(port)
         super().__init__(tokens.values(), port, names, origins_of_all, hosts, access.scheme)
         self._names = tuple(tokens)
+        # The names of this machine are those of other servers on it, too, on any port.
+        encrypted = hosts if access.certificate is not None else ()
+        self._encrypted = {it for it in encrypted if not it.startswith(NAMES)}
         self._allows_any = ANY in origins
 
     def name_of(self, headers: Mapping[str, str]) -> str:
@@ -48,6 +52,11 @@ class Guard(http_server.Guard):
 
     def knows(self, origin: str) -> bool:
         return self._allows_any or super().knows(origin)
+
+    def encrypted(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """The header that keeps a browser from asking for this name without TLS, where that is the
+        server's own."""
+        return ENCRYPTED if headers.get("Host", "").lower() in self._encrypted else {}
 
     def cors(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The headers that let a known page read the answer; only `Vary` for everybody else."""
@@ -67,7 +76,10 @@ class Guard(http_server.Guard):
         if "Access-Control-Allow-Origin" not in allowed:
             return allowed
         allowed["Access-Control-Allow-Methods"] = METHODS
-        allowed["Access-Control-Allow-Headers"] = HEADERS
+        # Libraries have headers of their own, as `X-Stainless-OS`; none of them lets anybody in.
+        asked = headers.get("Access-Control-Request-Headers")
+        if asked:
+            allowed["Access-Control-Allow-Headers"] = asked
         allowed["Access-Control-Max-Age"] = MAX_AGE
         if headers.get("Access-Control-Request-Private-Network") == "true":
             allowed["Access-Control-Allow-Private-Network"] = "true"

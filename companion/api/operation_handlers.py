@@ -15,10 +15,12 @@ async def healthz(services: Services, inputs: Inputs) -> Answer:
 
 async def readyz(services: Services, inputs: Inputs) -> Answer:
     """Whether a message would be taken: not while the server is about to end, nor where one of
-    its CLIs cannot be started. Starts nothing."""
+    its CLIs cannot be started, or the disk refuses what is said. Starts nothing."""
     services.admission.check()
     if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
+    if services.agent.conversations.refusals.are_there:
+        raise Refusal(NOT_READY, "disk_refuses")
     return Answer("ready", {"status": "ok"})
 
 

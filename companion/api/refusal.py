@@ -10,6 +10,7 @@ from ..agent.failure import AgentError
 from ..agent.sentence import Sentence, said
 from ..base import http_server
 from ..base.jsonrpc import TOO_DEEP
+from ..base.shown_text import spelled
 from .texts import say
 
 # Beyond the codes of the agent.
@@ -106,7 +107,7 @@ class Refusal(Exception):
 
 def of_agent(error: AgentError) -> Refusal:
     """What the agent's error is to a client; what the agent said in `details` goes along."""
-    more = {"details": error.details} if error.details else {}
+    more = {"details": spelled(error.details)} if error.details else {}
     return Refusal(error.code, more=more, reason=error.message)
 
 

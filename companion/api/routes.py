@@ -34,7 +34,7 @@ DISK = (400, 403, 404, 413, 500)
 
 
 async def status(services: Services, inputs: Inputs) -> Answer:
-    """Tells nothing that would be of use to somebody without the token, and starts nothing."""
+    """Tells everybody which versions run, and nothing of what is done with them; starts nothing."""
     info = services.agent.info()
     cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
     return Answer("running", {"status": "ok", "version": __version__, "cli": cli})

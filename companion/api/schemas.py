@@ -228,9 +228,8 @@ OPENAI_COMPLETION = record(
 THE_SESSION = form({"sessionId": NAME})
 THE_TURN = form({"sessionId": NAME, "turnId": NAME})
 THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
-MESSAGES = form(
-    {"sessionId": NAME}, {"before": NAME, "limit": text(3, 1, pattern="^([1-9][0-9]?|100)$")}
-)
+PAGE = {"type": "integer", "minimum": 1, "maximum": 100}
+MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
 SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
 MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
 MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
@@ -306,7 +305,13 @@ TOOL_CALL = record(
         "args": ANYTHING,
         "status": EXECUTION,
     },
-    {"result": STRING, "displayResult": STRING, "success": BOOLEAN, "error": TEXT_OR_NULL},
+    {
+        "result": STRING,
+        "displayResult": STRING,
+        "success": BOOLEAN,
+        "rejected": BOOLEAN,
+        "error": TEXT_OR_NULL,
+    },
 )
 CHAT_DONE = record(
     {
@@ -335,6 +340,7 @@ SESSION_INFO = record(
         "usage": reference("Usage"),
         "modes": many(STRING),
         "mcpServers": many(reference("McpServer")),
+        "isSaved": BOOLEAN,
     }
 )
 MCP_SERVER_TOLD = record({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
@@ -351,6 +357,7 @@ FILE_CHANGE = record(
         "path": STRING,
         "change": {"type": "string", "enum": [CREATED, CHANGED]},
         "state": {"type": "string", "enum": [AS_LEFT, UNDONE, OTHER, NOT_STORED]},
+        "shown": record({"path": STRING}),
     }
 )
 TURN_FILES = record({"files": many(reference("FileChange"))})
@@ -418,8 +425,26 @@ COMMAND_DONE = record(
 # Events of a stream: `data` of each type, beside the ids that all of them have.
 
 IDS = {"sessionId": STRING, "turnId": STRING}
-OPTION = record({"outcome": {"type": "string", "enum": list(OUTCOMES)}, "label": STRING})
-DIFF = record({"path": STRING, "oldText": STRING, "newText": STRING})
+SHOWN = {
+    "description": "What a person is to see: nothing in it is hidden, and what would push something"
+    " out of sight is folded, with its count. Long texts are in it where they differ from the raw"
+    " ones.",
+}
+OPTION = record(
+    {
+        "outcome": {"type": "string", "enum": list(OUTCOMES)},
+        "label": STRING,
+        "shown": {**SHOWN, **record({"label": STRING})},
+    }
+)
+DIFF = record(
+    {
+        "path": STRING,
+        "oldText": STRING,
+        "newText": STRING,
+        "shown": {**SHOWN, **record({"path": STRING}, {"oldText": STRING, "newText": STRING})},
+    }
+)
 EVENT_DATA: Mapping[str, Schema] = {
     "content": record({**IDS, "text": STRING, "isPartial": BOOLEAN}),
     "thought": record({**IDS, "subject": STRING, "description": STRING}),
@@ -432,9 +457,15 @@ EVENT_DATA: Mapping[str, Schema] = {
             "description": STRING,
             "args": ANYTHING,
             "requiresConfirmation": BOOLEAN,
+            "shown": {
+                **SHOWN,
+                **record({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),
+            },
         }
     ),
-    "tool_execution": record({**IDS, "callId": STRING, "status": EXECUTION, "message": STRING}),
+    "tool_execution": record(
+        {**IDS, "callId": STRING, "status": EXECUTION, "rejected": BOOLEAN, "message": STRING}
+    ),
     "tool_result": record(
         {
             **IDS,
@@ -444,7 +475,12 @@ EVENT_DATA: Mapping[str, Schema] = {
             "result": STRING,
             "displayResult": STRING,
             "success": BOOLEAN,
+            "rejected": BOOLEAN,
             "error": TEXT_OR_NULL,
+            "shown": {
+                **SHOWN,
+                **record({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),
+            },
         }
     ),
     "tool_confirmation": record(
@@ -459,6 +495,13 @@ EVENT_DATA: Mapping[str, Schema] = {
             "args": ANYTHING,
             "options": many(reference("Option")),
             "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
+            "shown": {
+                **SHOWN,
+                **record(
+                    {"displayName": STRING, "description": STRING, "command": STRING},
+                    {"args": ANYTHING},
+                ),
+            },
         }
     ),
     "complete": record(

@@ -49,7 +49,8 @@ class Settings:
     """What the operator decides. `agent` is made by `options`. `roots` are existing folders, the
     first of them the workspace. `port` 0 asks for any. `language` is for who does not say.
     `origins` are those of web pages that may talk to the server. `page` are the files of its own
-    page by their names; None for those beside this module, which a packed package has not."""
+    page by their names; None for those beside this module, which a packed package has not. With
+    `new_tokens` those that were kept open nothing any more."""
 
     agent: Options
     roots: Sequence[str]
@@ -62,6 +63,7 @@ class Settings:
     grace: float = GRACE
     page: Mapping[str, bytes] | None = None
     access: Access = LOCAL
+    new_tokens: bool = False
 
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
@@ -94,10 +96,6 @@ class Server:
         settings, access = self._settings, self._settings.access
         state.check_apart(self._folder, settings.roots)
         state.prepare(self._folder)
-        self.token = state.token_of(self._folder)
-        self._tokens = {FULL: self.token}
-        if access.has_read_only_token:
-            self._tokens[READ_ONLY] = state.token_of(self._folder, state.READ_ONLY_FILE)
         self._audit = AuditLog(access.audit_log) if access.audit_log else None
         self.agent = Agent(settings.agent)
         self._listeners = Listeners(settings.grace)
@@ -109,10 +107,21 @@ class Server:
             # Also lets go of the folder.
             failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
+            # Now that no other server has the folder.
+            self._tokens = self._kept_tokens()
+            self.token = self._tokens[FULL]
             await self._listen()
             failing.pop_all()
         if self._metrics is not None:
             self._counting = asyncio.ensure_future(self._metrics.follow())
+
+    def _kept_tokens(self) -> dict[str, str]:
+        """By their names. Raises OSError."""
+        files = {FULL: state.TOKEN_FILE}
+        if self._settings.access.has_read_only_token:
+            files[READ_ONLY] = state.READ_ONLY_FILE
+        is_new = self._settings.new_tokens
+        return {name: state.token_of(self._folder, it, is_new) for name, it in files.items()}
 
     async def _listen(self) -> None:
         access = self._settings.access

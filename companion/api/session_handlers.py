@@ -73,7 +73,7 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     before = fields.get("before")
     past = services.agent.conversation(fields["sessionId"]).past
-    page = await past.page(int(fields.get("limit", USUAL)), before)
+    page = await past.page(fields.get("limit", USUAL), before)
     if page is None and before is not None:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
     told = [_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
@@ -183,4 +183,5 @@ def as_json(info: SessionInfo) -> dict[str, Any]:
         "usage": wire.usage(info.usage),
         "modes": list(info.modes),
         "mcpServers": [{"name": name, "type": kind} for name, kind in info.tool_servers],
+        "isSaved": info.is_saved,
     }

@@ -36,7 +36,7 @@ def default_folder(environment: Mapping[str, str], platform: str = sys.platform)
 def prepare(folder: str) -> None:
     """Make the folder, for this user alone, and those above it. One that is there is taken where it
     is empty or was made here. Raises OSError, NotPrivate."""
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    private_files.make_parents(folder)
     if os.path.isdir(folder) and not _is_ours(folder):
         raise private_files.NotPrivate(
             f"{folder} is to be closed to everybody else, and has other things in it. Name an empty"
@@ -57,12 +57,12 @@ def check_apart(folder: str, roots: Sequence[str]) -> None:
             )
 
 
-def token_of(folder: str, name: str = TOKEN_FILE) -> str:
-    """The token that the folder keeps in the file; a new one where there is none, or where others
-    could have read it. Raises OSError."""
+def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
+    """The token that the folder keeps in the file; a new one where it is to be new, where there is
+    none, or where others could have read it. Raises OSError."""
     path = os.path.join(folder, name)
     kept = _kept(path)
-    if kept:
+    if kept and not is_new:
         return kept
     token = secrets.token_urlsafe(TOKEN_BYTES)
     private_files.write(path, (token + "\n").encode("ascii"))

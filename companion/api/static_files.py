@@ -33,11 +33,21 @@ POLICY = "; ".join(
         "trusted-types dompurify",
     )
 )
+# What a page could ask the user for, and this one never does.
+REFUSED = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        *("accelerometer", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope"),
+        *("hid", "idle-detection", "magnetometer", "microphone", "midi", "payment"),
+        *("publickey-credentials-get", "screen-wake-lock", "serial", "usb"),
+    )
+)
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": REFUSED,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",

@@ -80,8 +80,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "field_short": ("请求参数错误：字段 {field} 不能为空", "The field {field} is empty."),
     "field_long": (
-        "请求参数错误：字段 {field} 的长度超过 {limit}",
-        "Expected at most {limit} in the field {field}.",
+        "请求参数错误：字段 {field} 超过 {limit} 个字符",
+        "Expected at most {limit} characters in the field {field}.",
+    ),
+    "field_many": (
+        "请求参数错误：字段 {field} 超过 {limit} 项",
+        "Expected at most {limit} items in the field {field}.",
     ),
     "field_value": (
         "请求参数错误：字段 {field} 必须是以下之一：{expected}",
@@ -123,6 +127,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "upload_no_form": (
         "请求体不是有效的 multipart/form-data",
         "What came is no form of multipart/form-data with its boundary.",
+    ),
+    "upload_long_head": (
+        "表单中每个成员的头部最多 {limit} 字节，收到 {size} 字节",
+        "Expected at most {limit} bytes in the head of each member of the form, got {size}.",
     ),
     "upload_no_file": (
         "表单必须恰好包含一个名为 {field} 的文件",
@@ -190,6 +198,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "NOT_READY": (
         "无法启动 CLI：找不到其程序",
         "A CLI cannot be started: its program or Node.js is not there any more.",
+    ),
+    "disk_refuses": (
+        "磁盘无法写入会话内容，请查看服务器日志",
+        "The disk does not take what is said; the server's log tells why.",
     ),
     "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log tells more."),
     "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),

@@ -12,6 +12,9 @@ from ..agent.failure import VALIDATION_ERROR
 from .refusal import Refusal
 from .schemas import Schema
 
+# Digits of a number in a query.
+MAX_DIGITS = 15
+
 
 class Form:
     """What one route takes."""
@@ -30,13 +33,19 @@ class Form:
         return {name: value[name] for name in value if value[name] is not None}
 
     def of_query(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """The fields of a query, which are all texts. Raises Refusal."""
-        value = dict(pairs)
+        """The fields of a query, which come as texts. Raises Refusal."""
+        value = {name: self._number(name, text) for name, text in pairs}
         known = [name for name, _text in pairs if name in self.schema["properties"]]
         twice = next((name for name in known if known.count(name) > 1), None)
         if twice is not None:
             raise Refusal(VALIDATION_ERROR, "field_twice", field=twice)
         return self.check(value)
+
+    def _number(self, name: str, text: str) -> Any:
+        """The number that the field wants, where this is one."""
+        wants = "integer" in self.schema["properties"].get(name, {}).get("type", ())
+        is_one = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        return int(text) if wants and is_one else text
 
 
 def _refusal(problem: ValidationError) -> Refusal:
@@ -57,7 +66,8 @@ def _refusal(problem: ValidationError) -> Refusal:
     if kind in ("minLength", "minItems") or (kind == "pattern" and not given):
         return Refusal(VALIDATION_ERROR, "field_short", field=field)
     if kind in ("maxLength", "maxItems"):
-        return Refusal(VALIDATION_ERROR, "field_long", field=field, limit=wanted)
+        sentence = "field_long" if kind == "maxLength" else "field_many"
+        return Refusal(VALIDATION_ERROR, sentence, field=field, limit=wanted)
     if kind in ("minimum", "maximum"):
         low, high = rules.get("minimum"), rules.get("maximum")
         return Refusal(VALIDATION_ERROR, "field_number", field=field, low=low, high=high)

@@ -15,7 +15,14 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import conversations, events, failure, session_opener
+from GeminiCompanion.companion.agent import (
+    conversations,
+    events,
+    failure,
+    refusals,
+    session_opener,
+    transcripts,
+)
 from GeminiCompanion.companion.agent.acp import OfferedCommands, Session
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
@@ -27,6 +34,7 @@ from GeminiCompanion.companion.agent.runner import Launch
 from GeminiCompanion.companion.agent.session_opener import Opened
 from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
+from GeminiCompanion.companion.base.line_file import LineFile
 
 from ..support import until
 
@@ -106,6 +114,65 @@ class WithoutACli(OnDisk):
             self.assertTrue(os.path.exists(transcript.path))
             self.assertEqual([info.id for info in agent.sessions()], [ID])
 
+    async def test_one_whose_first_line_is_damaged_is_listed_and_tells_why_it_cannot_go_on(
+        self,
+    ) -> None:
+        transcript = self.written()
+        with open(transcript.path, "r+b") as file:
+            file.write(b"\0" * 200)
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            agent = await self.started()
+        self.assertEqual([(it.id, it.workspace) for it in agent.sessions()], [(ID, "")])
+        with self.assertRaises(AgentError) as caught:
+            await agent.chat(self.workspace, "hello", session_id=ID)
+        self.assertIn("folder of this conversation is not known", str(caught.exception))
+
+    async def test_a_file_of_which_nothing_can_be_read_is_logged_and_stays(self) -> None:
+        transcript = self.written()
+        with open(transcript.path, "wb") as file:
+            file.write(b"\0" * 200)
+        with self.assertLogs("GeminiCompanion", "WARNING") as logs:
+            agent = await self.started()
+        self.assertIn(ID, logs.output[0])
+        self.assertEqual((agent.sessions(), os.path.getsize(transcript.path)), ((), 200))
+
+    async def test_what_the_disk_refuses_is_tried_again_until_it_takes_it(self) -> None:
+        transcript = self.written()
+        agent = await self.started()
+        known, full = agent.conversation(ID), OSError(28, "No space left on device")
+        with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
+            with mock.patch.object(LineFile, "append", side_effect=full) as append:
+                with self.assertLogs("GeminiCompanion", "ERROR"):
+                    known.set_title("A title")
+                    await until(lambda: append.call_count > 2)
+                self.assertTrue(agent.conversations.refusals.are_there)
+                self.assertFalse(known.info.is_saved)
+            await until(lambda: not agent.conversations.refusals.are_there)
+        self.assertTrue(known.info.is_saved)
+        summary = self.transcripts.of(ID).summary()
+        assert summary is not None
+        self.assertEqual((summary.title, transcript.path), ("A title", known._transcript.path))
+
+    async def test_at_the_end_it_is_tried_once_more_and_what_is_lost_is_logged(self) -> None:
+        self.written()
+        full = OSError(28, "No space left on device")
+        for is_full, title in ((True, "hello"), (False, "A title")):
+            agent = self.agent()
+            await agent.load()
+            with contextlib.ExitStack() as stack:
+                logs = stack.enter_context(self.assertLogs("GeminiCompanion", "ERROR"))
+                with mock.patch.object(LineFile, "append", side_effect=full):
+                    agent.conversation(ID).set_title("A title")
+                    await until(lambda: agent.conversations.refusals.are_there)  # noqa: B023
+                    if is_full:
+                        await agent.stop()
+                if not is_full:
+                    await agent.stop()
+            self.assertEqual("is lost" in logs.output[-1], is_full)
+            summary = self.transcripts.of(ID).summary()
+            assert summary is not None
+            self.assertEqual(summary.title, title)
+
     async def test_a_conversation_that_never_began_leaves_no_file(self) -> None:
         agent = await self.started()
         await self.refused(agent.chat(self.workspace, "hello"))
@@ -163,7 +230,7 @@ class WithoutACli(OnDisk):
             with self.assertRaises(FolderInUse):
                 await self.agent().load()
             answers.set()
-            await until(lambda: self.is_free(agent._lock._folder))
+            await until(lambda: self.is_free(agent._lock.folder))
         await self.agent_that_came_and_went()
 
     def is_free(self, folder: str) -> bool:

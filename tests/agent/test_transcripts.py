@@ -15,6 +15,7 @@ from GeminiCompanion.companion.agent import events, transcripts, wire
 from GeminiCompanion.companion.agent.events import END_TURN, Complete, Content, Event, Usage
 from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
 from GeminiCompanion.companion.agent.transcripts import History, Page, Transcript, Transcripts
+from GeminiCompanion.companion.base.line_file import LineFile
 
 ID = "a" * 32
 PATIENCE = 60.0
@@ -97,8 +98,133 @@ class Files(unittest.TestCase):
     def test_a_file_that_somebody_removed_is_not_made_anew_without_its_beginning(self) -> None:
         os.unlink(self.transcript.path)
         self.turn("one", OVER)
-        self.assertFalse(self.transcript.is_complete)
+        self.assertFalse(self.transcript.is_saved)
         self.assertFalse(os.path.exists(self.transcript.path))
+
+    def lines_of(self, *ids: str) -> list[bytes]:
+        """Those of a conversation with these turns."""
+        for id in ids:
+            self.turn(id, Content("Hello"), OVER)
+        with open(self.transcript.path, "rb") as file:
+            return file.readlines()
+
+    def replace(self, lines: list[bytes]) -> None:
+        with open(self.transcript.path, "wb") as file:
+            file.writelines(lines)
+
+    def test_a_damaged_first_line_costs_at_most_the_folder_and_is_logged(self) -> None:
+        head, *rest = self.lines_of("one", "two")
+        for damaged, workspace in (
+            (b"\0" * len(head), ""),
+            (b"", ""),
+            (head[:-20], "/work"),
+            (head[20:], "/work"),
+            (head.replace(b'"created"', b'"creatad"'), "/work"),
+        ):
+            self.replace([damaged.rstrip(b"\n") + b"\n" if damaged else b"", *rest])
+            with self.subTest(damaged[:40]):
+                with self.assertLogs("GeminiCompanion", "WARNING") as logs:
+                    summary = self.again().summary()
+                assert summary is not None
+                self.assertIn(ID, logs.output[0])
+                self.assertEqual((summary.id, summary.workspace), (ID, workspace))
+                self.assertEqual((summary.turns, summary.title), (2, "message one"))
+                with self.assertLogs("GeminiCompanion", "WARNING"):
+                    self.assertEqual([turn.id for turn in self.history().turns], ["one", "two"])
+                self.assertEqual(self.ids(self.again().page(3, None)), ["one", "two"])
+
+    def test_what_is_of_a_later_release_or_nothing_is_left_is_no_conversation(self) -> None:
+        head, *rest = self.lines_of("one")
+        later = head.replace(b'"version":1', b'"version":2')
+        for lines in ([later, *rest], [], [b"\0" * 300], [b"[]\n"]):
+            self.replace(lines)
+            self.assertIsNone(self.again().summary())
+        other = os.path.join(self.transcripts.folder, "notes.jsonl")
+        os.rename(self.transcript.path, other)
+        self.assertIsNone(self.transcripts.of("notes").summary())
+
+    def test_a_turn_whose_message_is_damaged_is_told_without_it(self) -> None:
+        lines = self.lines_of("one", "two", "three")
+        places = [at for at, line in enumerate(lines) if b'"type":"message"' in line]
+        for lost, at in enumerate(places):
+            self.replace([*lines[:at], b"damaged\n", *lines[at + 1 :]])
+            with self.subTest(lost), self.assertLogs("GeminiCompanion", "WARNING") as logs:
+                transcript = self.again()
+                turns = transcript.page(3, None)
+                self.assertEqual(self.ids(turns), ["one", "two", "three"])
+                assert turns is not None
+                self.assertEqual(
+                    [it.is_whole for it in turns.turns], [it != lost for it in range(3)]
+                )
+                self.assertEqual([len(it.events) for it in turns.turns], [2, 2, 2])
+                self.assertEqual(turns.turns[lost].text, "")
+                summary = transcript.summary()
+                assert summary is not None
+                self.assertEqual((summary.turns, summary.unfinished), (3, frozenset()))
+                # Once for each file.
+                self.assertEqual(len(logs.output), 1)
+
+    def test_a_turn_that_lacks_an_event_is_not_whole(self) -> None:
+        lines = self.lines_of("one", "two")
+        self.replace([line.replace(b'"number":1', b'"numb') for line in lines])
+        with self.assertLogs("GeminiCompanion", "WARNING"):
+            turns = self.history().turns
+        self.assertEqual(
+            [(it.id, it.is_whole, len(it.events)) for it in turns][0], ("one", False, 1)
+        )
+
+    def test_what_the_disk_refuses_is_told_once_and_written_when_it_takes_it(self) -> None:
+        refused: list[None] = []
+        self.transcripts.refused = lambda: refused.append(None)
+        transcript = self.again()
+        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        with full, self.assertLogs("GeminiCompanion", "ERROR") as logs:
+            for id in ("one", "two"):
+                transcript.message(id, events.Message(f"message {id}"))
+                transcript.event(Event(1, NOW, ID, id, OVER))
+                transcript.write(is_last=True)
+                self.assertEqual((transcript.is_saved, transcript.is_waiting), (False, True))
+            self.assertEqual(self.ids(transcript.page(3, None)), ["one", "two"])
+        self.assertEqual((len(logs.output), len(refused)), (1, 1))
+        self.assertEqual(self.history().turns, [])
+        transcript.write(is_last=True)
+        self.assertEqual((transcript.is_saved, transcript.is_waiting), (True, False))
+        self.assertEqual([turn.id for turn in self.history().turns], ["one", "two"])
+        self.assertEqual([len(turn.events) for turn in self.history().turns], [1, 1])
+
+    def test_a_conversation_that_begins_on_a_full_disk_is_written_whole_later(self) -> None:
+        transcript = self.transcripts.of("b" * 32)
+        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        with full, self.assertLogs("GeminiCompanion", "ERROR"):
+            transcript.begin("/work", NOW)
+            transcript.message("one", events.Message("hello"))
+            transcript.write()
+            self.assertEqual(self.ids(transcript.page(3, None)), ["one"])
+        transcript.write(is_last=True)
+        summary = self.transcripts.of("b" * 32).summary()
+        assert summary is not None
+        self.assertEqual((summary.workspace, summary.turns), ("/work", 1))
+
+    def test_a_disk_that_refuses_is_not_asked_again_at_each_event(self) -> None:
+        full = OSError(28, "No space left")
+        with mock.patch.object(LineFile, "append", side_effect=full) as append:
+            with self.assertLogs("GeminiCompanion", "ERROR"):
+                for number in range(100):
+                    self.transcript.event(Event(number, NOW, ID, "one", Content("x")))
+                    self.transcript.write()
+        self.assertLess(append.call_count, 50)
+
+    def test_messages_and_ends_of_turns_outlive_a_power_cut(self) -> None:
+        with mock.patch.object(os, "fsync") as fsync:
+            self.transcript.message("one", events.Message("hello"))
+            self.transcript.write()
+            self.assertEqual(fsync.call_count, 1)
+            self.transcript.event(Event(1, NOW, ID, "one", Content("Hello")))
+            self.transcript.write()
+            self.assertEqual(fsync.call_count, 1)
+            self.transcript.event(Event(2, NOW, ID, "one", OVER))
+            self.transcript.write()
+            self.assertEqual(fsync.call_count, 2)
 
     @unittest.skipUnless(hasattr(os, "mkfifo"), "Windows has no such files")
     def test_what_is_no_file_is_passed_over(self) -> None:

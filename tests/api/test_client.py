@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import socket
@@ -90,12 +92,50 @@ class Talks(unittest.TestCase):
 
     def test_a_terminal_that_ends_decides_nothing(self) -> None:
         terminal = Terminal(mock.MagicMock(), "")
-        options = [{"outcome": "proceed_once", "label": "Allow"}]
-        asked = {"command": "ls", "diff": None, "options": options}
         with mock.patch("sys.stdin", mock.MagicMock()), mock.patch(
             "builtins.input", side_effect=EOFError
         ):
-            self.assertEqual(terminal._decide(asked), "cancel")
+            self.assertEqual(terminal._decide(question()), "cancel")
+
+    def test_a_question_is_shown_as_it_is_to_be_seen_and_offers_what_can_be_typed(self) -> None:
+        terminal, errors = Terminal(mock.MagicMock(), ""), io.StringIO()
+        diff = {"newText": "a\x1b[8mb", "shown": {"newText": "a<U+001B>[8mb"}}
+        with mock.patch("sys.stdin", mock.MagicMock()), mock.patch("builtins.input", lambda _: "2"):
+            with contextlib.redirect_stderr(errors):
+                self.assertEqual(terminal._decide(question(diff=diff)), "cancel")
+        lines = ["rm<U+200B>", "a<U+001B>[8mb", "1  Allow", "2  Reject"]
+        self.assertEqual(errors.getvalue().splitlines(), lines)
+
+    def test_what_is_said_to_a_terminal_cannot_hide_what_is_asked(self) -> None:
+        for is_terminal, expected in (
+            (True, "a<U+001B>[8m e\u0301\n"),
+            (False, "a\x1b[8m e\u0301\n"),
+        ):
+            with self.subTest(is_terminal):
+                output = io.StringIO()
+                pieces = [("a\x1b", True), ("[8m e", True), ("\u0301", False)]
+                events: Any = [
+                    {"type": "content", "data": {"text": text, "isPartial": is_partial}}
+                    for text, is_partial in pieces
+                ]
+                served = mock.MagicMock(**{"stream.return_value": events})
+                with contextlib.redirect_stdout(output):
+                    with mock.patch.object(output, "isatty", mock.Mock(return_value=is_terminal)):
+                        Terminal(served, "").run("hello", {})
+                self.assertEqual(output.getvalue(), expected)
+
+
+def question(**more: Any) -> dict[str, Any]:
+    options = [
+        {"outcome": outcome, "label": label, "shown": {"label": label}}
+        for outcome, label in (
+            ("proceed_once", "Allow"),
+            ("modify_with_editor", "Edit"),
+            ("cancel", "Reject"),
+        )
+    ]
+    shown = {"command": "rm<U+200B>"}
+    return {"command": "rm\u200b", "diff": None, "options": options, "shown": shown, **more}
 
 
 if __name__ == "__main__":

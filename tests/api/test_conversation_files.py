@@ -9,6 +9,7 @@ import os
 import tempfile
 import threading
 from datetime import datetime, timezone
+from email.parser import HeaderParser
 from typing import Any
 from unittest import mock
 
@@ -162,6 +163,22 @@ class Attaching(ConversationFiles):
             self.refused(self.upload(other + most), 400, "VALIDATION_ERROR")
             self.refused(self.upload(other * 1000 + form()), 400, "VALIDATION_ERROR")
 
+    def test_a_long_head_is_refused_before_it_is_parsed(self) -> None:
+        begin = b'--%s\r\nContent-Disposition: form-data; name="' % BOUNDARY.encode()
+        for size, is_read in ((uploads.MAX_HEAD, True), (uploads.MAX_HEAD + 1, False)):
+            # A quote without its end: each semicolon of the head is looked at anew for each other.
+            head = begin + b";" * (size - len(begin) + len(f"--{BOUNDARY}\r\n"))
+            body = head + b"\r\n\r\ntext\r\n" + form()
+            parsed = mock.patch.object(uploads.email.parser, "HeaderParser", wraps=HeaderParser)
+            with self.subTest(size), parsed as parser:
+                reply = self.upload(body)
+                self.assertEqual(parser.called, is_read)
+                if is_read:
+                    self.assertEqual(reply.status, 200, reply)
+                else:
+                    self.refused(reply, 400, "VALIDATION_ERROR")
+                    self.assertIn(f"at most {uploads.MAX_HEAD} bytes", reply["message"])
+
     def test_a_damaged_description_costs_its_attachment_only_which_can_be_deleted(self) -> None:
         damaged, sound = (self.upload(form())["attachmentId"] for _ in range(2))
         for text in ("", "[]", "{", '{"id": 1, "name": 2, "media_type": 3, "size": 4}'):
@@ -283,8 +300,8 @@ class Undoing(ConversationFiles):
         self.write("theirs.txt", "meanwhile")
         reply = self.ask("POST", f"/sessions/{ID}/turns/{TURN}/undo", {})
         expected = [
-            {"path": mine, "change": "changed", "state": "undone"},
-            {"path": theirs, "change": "changed", "state": "changed_since"},
+            {"path": path, "change": "changed", "state": state, "shown": {"path": path}}
+            for path, state in ((mine, "undone"), (theirs, "changed_since"))
         ]
         self.assertEqual((reply.status, reply["files"]), (200, expected))
         self.assertIn("Some files", reply["message"])

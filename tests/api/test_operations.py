@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from unittest import mock
 
 from GeminiCompanion.companion.agent import events
+from GeminiCompanion.companion.agent.refusals import Refusals
 from GeminiCompanion.companion.api import metrics
 from GeminiCompanion.companion.api.json_log import JsonLines
 from GeminiCompanion.companion.api.server import Server
@@ -56,6 +57,14 @@ class Health(ApiTest):
         reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
         self.refused(reply, 503, "NOT_READY")
         self.assertNotIn(self.root, reply.data.decode())
+
+    def test_it_is_not_ready_where_the_disk_takes_nothing_and_says_so(self) -> None:
+        self.program()
+        refused = mock.PropertyMock(return_value=True)
+        with mock.patch.object(Refusals, "are_there", refused):
+            reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
+        self.refused(reply, 503, "NOT_READY")
+        self.assertIn("The disk does not take what is said", reply["message"])
 
     def test_one_that_drains_takes_no_messages_and_goes_on_with_all_else(self) -> None:
         server = self.another_server()

@@ -84,6 +84,9 @@ class Named(ApiTest):
         for origin in ("https://evil.test", "http://gemini.test:1", "http://tunnel.test"):
             self.refused(self.ask_as(host, Origin=origin), 403, "FORBIDDEN")
 
+    def test_without_tls_of_its_own_it_binds_no_browser_to_it(self) -> None:
+        self.assertNotIn("Strict-Transport-Security", self.ask_as("gemini.test").headers)
+
 
 class Elsewhere(ApiTest):
     """As in a container."""
@@ -136,6 +139,26 @@ class Encrypted(ApiTest):
         with open(new, "wb") as file:
             file.write(data)
         os.replace(new, self.pem)
+
+    def test_a_browser_asks_for_its_names_by_tls_alone_but_for_those_of_every_machine(self) -> None:
+        names = ("gemini.test", "localhost:9000")
+        access = Access(names=names, certificate=Certificate(self.pem, self.pem))
+        server = self.another_server(access=access)
+
+        def told(host: str) -> bool:
+            reply = self.ask("GET", "/status", headers={"Host": host}, server=server)
+            return "Strict-Transport-Security" in reply.headers
+
+        for host, is_bound in (
+            ("gemini.test", True),
+            (f"GEMINI.test:{server.port}", True),
+            ("localhost:9000", False),
+            (f"localhost:{server.port}", False),
+            (f"127.0.0.1:{server.port}", False),
+            ("evil.test", False),
+        ):
+            with self.subTest(host):
+                self.assertIs(told(host), is_bound)
 
     def test_requests_are_answered(self) -> None:
         self.assertEqual(self.server.url, f"https://127.0.0.1:{self.server.port}")

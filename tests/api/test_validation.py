@@ -241,6 +241,20 @@ class Talk(ApiTest):
         reply = self.ask("POST", "/chat", {"message": "x"}, {"Last-Event-ID": "x.1"})
         self.refused(reply, 404, "TURN_NOT_FOUND")
 
+    def test_a_refusal_tells_of_what_there_is_too_much_and_how_much_may_be(self) -> None:
+        for ask, sentence in (
+            (("GET", "/sessions/x/messages?limit=1000"), "to be between 1 and 100."),
+            (("GET", "/sessions/x/messages?limit=0"), "to be between 1 and 100."),
+            (("GET", "/sessions/x/messages?limit=many"), "to be of type integer."),
+            (("GET", "/sessions/x/messages?limit=" + "9" * 5000), "to be of type integer."),
+            (("PATCH", "/sessions/x", {"title": "x" * 5000}), "characters in the field title."),
+            (("POST", "/chat", {"message": "x", "filePaths": ["x"] * 101}), "at most 100 items"),
+        ):
+            with self.subTest(sentence):
+                reply = self.ask(*ask)
+                self.assertEqual((reply.status, reply["code"]), (400, "VALIDATION_ERROR"))
+                self.assertIn(sentence, reply["message"])
+
     def test_nothing_to_cancel_is_no_failure(self) -> None:
         reply = self.ask("POST", "/cancel")
         self.assertEqual((reply.status, reply["cancelled"]), (200, 0))

@@ -128,9 +128,9 @@ class PageCase(ApiCase):
                     await self.agent.remove_when_over(info.id)
             await asyncio.sleep(0.02)
 
-    async def open(self, url: str, language: str = "en-US") -> Page:
-        """A tab with a storage of its own."""
-        context = await self.browser.new_context(locale=language)
+    async def open(self, url: str, language: str = "en-US", **device: Any) -> Page:
+        """A tab with a storage of its own, on a device as Playwright describes them."""
+        context = await self.browser.new_context(locale=language, **device)
         context.set_default_timeout(PATIENCE)
         await context.add_init_script(WATCH)
         page = await context.new_page()

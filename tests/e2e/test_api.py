@@ -55,7 +55,10 @@ class Chat(ApiCase):
         )  # fmt: skip
         self.assertEqual(self.read("new.txt"), "text\n")
         asked = data(events, "tool_confirmation")[0]
-        self.assertEqual(asked["diff"], {"path": path, "oldText": "", "newText": "text\n"})
+        shown = {"path": path}
+        self.assertEqual(
+            asked["diff"], {"path": path, "oldText": "", "newText": "text\n", "shown": shown}
+        )
         statuses = [it["status"] for it in data(events, "tool_execution")]
         self.assertEqual(statuses, ["pending", "executing", "completed"])
         self.assertEqual(data(events, "complete")[0]["success"], True)
@@ -228,8 +231,9 @@ class Deciding(ApiCase):
         path = self.will_write("reject", "r.txt")
         events = await self.story("reject", decide="cancel")
         result = data(events, "tool_result")[0]
-        self.assertFalse(result["success"])
-        self.assertEqual(data(events, "tool_execution")[-1]["status"], "failed")
+        self.assertEqual((result["success"], result["rejected"]), (False, True))
+        last = data(events, "tool_execution")[-1]
+        self.assertEqual((last["status"], last["rejected"]), ("failed", True))
         self.assertTrue(data(events, "complete")[0]["success"])
         self.assertFalse(os.path.exists(path))
 
@@ -238,6 +242,8 @@ class Deciding(ApiCase):
         path = self.will_write("change", "c.txt")
         async with self.stream({"message": "change"}) as stream:
             asked = await stream.until("tool_confirmation")
+            offered = [each["outcome"] for each in asked["data"]["options"]]
+            self.assertIn("modify_with_editor", offered)
             body = {"callId": asked["data"]["callId"], "outcome": "modify_with_editor"}
             self.assertEqual((await self.post("/tool-confirmation", body)).status, 400)
             body["newContent"] = "changed by the client\n"
@@ -245,6 +251,35 @@ class Deciding(ApiCase):
             events = await stream.rest()
         self.assertTrue(data(events, "tool_result")[0]["success"])
         self.assertEqual(self.read("c.txt"), "changed by the client\n", path)
+
+    @on_loop
+    async def test_a_padded_command_is_told_whole_and_shown_with_nothing_out_of_sight(self) -> None:
+        command = "ls -la" + 41 * "\n" + f"touch {self.path('padded')}"
+        self.model.will_play("pad", [call("run_shell_command", command=command)], ["Well."])
+        async with self.stream({"message": "pad"}) as stream:
+            asked = (await stream.until("tool_confirmation"))["data"]
+            self.assertEqual(asked["command"], command)
+            lines = asked["shown"]["command"].split("\n")
+            self.assertEqual(lines[:2], ["ls -la", "<40 blank lines>"])
+            self.assertIn("touch", lines[2])
+            await self.decide({"data": asked}, "cancel")
+            await stream.rest()
+        self.assertFalse(os.path.exists(self.path("padded")))
+
+    @on_loop
+    async def test_commands_that_only_look_within_the_workspace_run_unasked_and_others_do_not(
+        self,
+    ) -> None:
+        self.write("f.txt", "text\n")
+        asked = ("cat /etc/hostname", "ls; pwd", "cat f.txt | wc", "echo a > g", "env", "ls\npwd")
+        for command in ("echo hi", "ls", "cat f.txt", "pwd", *asked):
+            with self.subTest(command):
+                self.model.will_play(
+                    f"look {command}", [call("run_shell_command", command=command)], ["Well."]
+                )
+                body = {"message": f"look {command}", "newSession": True}
+                reply = await self.post("/chat", {**body, "workspacePath": self.workspace})
+                self.assertEqual(reply["toolCalls"][0]["rejected"], command in asked)
 
     @on_loop
     async def test_every_outcome_of_the_specification_has_its_answer(self) -> None:

@@ -21,6 +21,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import small_disk  # noqa: E402
 from agent_case import HERE, MODEL, PROGRAM, ROOT  # noqa: E402
 from GeminiCompanion.companion.api.client import ApiError, Client  # noqa: E402
 from model_server import Gate, ModelServer, call  # noqa: E402
@@ -43,7 +44,7 @@ class ProgramCase(unittest.TestCase):
         process = subprocess.Popen(
             [*command, *arguments],
             cwd=more.pop("cwd", ROOT),
-            stdout=subprocess.PIPE,
+            stdout=more.pop("stdout", subprocess.PIPE),
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **more.pop("variables", {})},
@@ -61,14 +62,30 @@ class ProgramCase(unittest.TestCase):
         if process.stdout is None:
             raise AssertionError("there is no output")
         self.told = "".join(process.stdout.readline() for _ in range(3))
-        found = re.search(r"https?://127\.0\.0\.1:(\d+)/#token=([\w-]{43})", self.told)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.told)
         if found is None:
             raise AssertionError(self.told + str(process.communicate(timeout=PATIENCE)))
-        self.port, self.token = int(found.group(1)), found.group(2)
+        self.port = int(found.group(1))
+        with open(os.path.join(self.state, "token"), encoding="ascii") as file:
+            self.token = file.read().strip()
         return process
+
+    def greeting_in_terminal(self) -> str:
+        """The three lines that the program writes to a terminal."""
+        controller, terminal = os.openpty()
+        with open(controller, encoding="utf-8") as lines:
+            self.start("--workspace", self.workspace, "--port", "0", stdout=terminal)
+            os.close(terminal)
+            return "".join(lines.readline() for _ in range(3))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         return json.loads(self.read(method, path, body))
+
+    def until(self, condition: Any) -> None:
+        ends = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), ends)
+            time.sleep(0.02)
 
     def read(self, method: str, path: str, body: Any = None) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
@@ -101,6 +118,19 @@ class Serving(ProgramCase):
         self.assertNotIn(self.token, errors)
         self.assertNotIn("Traceback", errors)
 
+    @unittest.skipIf(sys.platform == "win32", "Windows has no such terminals")
+    def test_the_token_is_written_to_a_terminal_and_to_nothing_else(self) -> None:
+        shown = self.greeting_in_terminal()
+        with open(os.path.join(self.state, "token"), encoding="ascii") as file:
+            token = file.read().strip()
+        self.assertIn(f"/#token={token}", shown)
+        self.state += "-of-another"
+        process = self.serve()
+        self.assertIn(os.path.join(self.state, "token"), self.told)
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=PATIENCE)
+        self.assertNotIn(self.token, self.told + output + errors)
+
     def draining(self, model: ModelServer, *arguments: str) -> Any:
         """A program that was told to end while a turn runs, the turn's answer to come, and what
         lets the turn end."""
@@ -118,12 +148,6 @@ class Serving(ProgramCase):
         process.send_signal(signal.SIGTERM)
         self.until(lambda: not self.ask("GET", "/readyz")["success"])
         return process, lambda: (asking.join(PATIENCE), replies[0])[1], gate
-
-    def until(self, condition: Any) -> None:
-        ends = time.monotonic() + PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), ends)
-            time.sleep(0.02)
 
     @unittest.skipIf(sys.platform == "win32", "it is ended at once there")
     def test_a_turn_that_runs_comes_to_its_end_and_no_other_begins(self) -> None:
@@ -296,6 +320,91 @@ class Serving(ProgramCase):
                     self.assertEqual(os.path.exists(marker), is_started)
                     process.send_signal(signal.SIGTERM)
                     process.communicate(timeout=PATIENCE)
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
+class Disks(ProgramCase):
+    """What becomes of conversations on a disk that is full, or damaged what was there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.model = ModelServer()
+        self.model.__enter__()
+        self.addCleanup(self.model.__exit__, None, None, None)
+
+    def start_again(self, process: subprocess.Popen[str] | None = None) -> subprocess.Popen[str]:
+        """Another server, after this one has ended."""
+        self.end_in_order(process)
+        process = self.serve("--gemini-url", self.model.url, "--model", MODEL, "--language", "en")
+        self.ask("POST", "/auth/config", {"authType": "gemini-api-key", "apiKey": "the-key"})
+        return process
+
+    def end_in_order(self, process: subprocess.Popen[str] | None) -> str:
+        """What its log says."""
+        if process is None:
+            return ""
+        process.send_signal(signal.SIGTERM)
+        return process.communicate(timeout=PATIENCE)[1]
+
+    def say(self, message: str, session: str) -> Any:
+        body = {"message": message, **({"sessionId": session} if session else {})}
+        return self.ask("POST", "/chat", body)
+
+    def said(self, session: str) -> list[str]:
+        found = self.ask("GET", f"/sessions/{session}/messages")["messages"]
+        return [turn["text"] for turn in found]
+
+    def test_a_full_one_is_told_to_clients_and_takes_all_once_there_is_room(self) -> None:
+        disk = os.path.join(self.root, "disk")
+        os.mkdir(disk)
+        small_disk.mount(self, disk, 0x400000)
+        self.state = os.path.join(disk, "state")
+        process = self.start_again()
+        reply = self.say("first", "")
+        id = reply["sessionId"]
+        self.assertEqual((reply["warnings"], self.is_saved()), ([], True))
+        filler = small_disk.fill(disk)
+        long = "x" * small_disk.PAGE
+        reply = self.say(long, id)
+        self.assertIn("The disk does not take what is said here", reply["warnings"][0])
+        self.assertFalse(self.is_saved())
+        refused = self.ask("GET", "/readyz")
+        self.assertEqual(refused["code"], "NOT_READY")
+        self.assertIn("disk", refused["message"])
+        self.assertEqual(self.said(id), ["first", long])
+        os.unlink(filler)
+        self.until(self.is_saved)
+        self.assertTrue(self.ask("GET", "/readyz")["success"])
+        self.start_again(process)
+        self.assertEqual(self.said(id), ["first", long])
+
+    def is_saved(self) -> bool:
+        (session,) = self.ask("GET", "/sessions")["sessions"]
+        return bool(session["isSaved"])
+
+    def test_of_a_damaged_transcript_the_rest_is_listed_and_logged(self) -> None:
+        process = self.start_again()
+        id = self.say("first", "")["sessionId"]
+        self.say("second", id)
+        self.say("third", id)
+        self.end_in_order(process)
+        path = os.path.join(self.state, "agent", "conversations", id + ".jsonl")
+        with open(path, "rb") as file:
+            lines = file.readlines()
+        places = [at for at, line in enumerate(lines) if b'"text":"second"' in line]
+        for at in (0, places[0]):
+            lines[at] = b"\0" * (len(lines[at]) - 1) + b"\n"
+        with open(path, "wb") as file:
+            file.writelines(lines)
+        process = self.start_again()
+        (session,) = self.ask("GET", "/sessions")["sessions"]
+        told = [session[name] for name in ("sessionId", "turns", "title", "workspacePath")]
+        self.assertEqual(told, [id, 3, "first", ""])
+        self.assertEqual(self.said(id), ["first", "", "third"])
+        turn = self.ask("GET", f"/sessions/{id}/messages")["messages"][1]
+        self.assertEqual(turn["events"][0]["data"]["subject"], "Warning")
+        self.assertIn("folder of this conversation", self.say("fourth", id)["message"])
+        self.assertRegex(self.end_in_order(process), f"{id} has lines that cannot be read")
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")

@@ -46,6 +46,7 @@ export class Account {
   }
 
   open() {
+    if (this.dialog.open) return;
     find("account-error").replaceChildren();
     this.dialog.showModal();
     find(find("kind").value === "oauth-personal" ? "project" : "api-key").focus();

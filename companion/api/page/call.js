@@ -1,55 +1,81 @@
 // One call of a tool as the reader sees it: what it is, the decision about it, what came of it.
 
-import { difference, visible } from "./diff.js";
-import { folded, make } from "./dom.js";
+import { figureOf } from "./diff.js";
+import { button, folded, make } from "./dom.js";
 import { colour } from "./markdown.js";
 import { say } from "./texts.js";
 import { block, trouble } from "./trouble.js";
 import { post } from "./wire.js";
 
 // What allows least comes first, and rejecting last, where it is always found.
-const REACH = { proceed_once: 0, modify_with_editor: 1, cancel: 3 };
+const REJECT = "cancel";
+const REACH = { proceed_once: 0, modify_with_editor: 1, [REJECT]: 3 };
 const byReach = (one, other) => (REACH[one.outcome] ?? 2) - (REACH[other.outcome] ?? 2);
 const MODIFY = "modify_with_editor";
 // The tools of the CLIs that write files; another one is known by the difference that it asks about.
 const EDITS = new Set(["write_file", "replace", "edit"]);
+// The one whose argument is a command.
+const SHELL = "run_shell_command";
+// Characters of JSON that are coloured at most.
+const MAX_COLOURED = 20_000;
 
 /** Whether a field for text gives it back as it is, and hides nothing of it. */
-function isEditable(text) {
-  const isOneKind = !text.includes("\r") || !/(^|[^\r])\n/.test(text);
-  const plain = text.replaceAll("\r\n", "\n");
-  return isOneKind && visible(plain) === plain;
+function isEditable({ newText, shown }) {
+  return shown.newText === undefined && (!newText.includes("\r") || !/(^|[^\r])\n/.test(newText));
+}
+
+const linesOf = (text) => text.replace(/\n$/, "").split("\n").length;
+
+/** Arguments as the reader sees them. */
+function json(args) {
+  const text = make("pre", { tabindex: "0" }, JSON.stringify(args, null, 2));
+  if (text.textContent.length < MAX_COLOURED) colour(text, "json");
+  return text;
 }
 
 export class Call {
-  constructor(parent, decisions, { displayName, name, description, args }) {
+  constructor(parent, decisions, { displayName, name, description, args, shown = {} }) {
     this.decisions = decisions;
-    this.name = displayName || name;
+    this.name = shown.displayName || displayName || name;
     this.isEdit = EDITS.has(name);
+    this.isCommand = name === SHELL;
     this.hasEdited = false;
     this.status = make("span", { class: "status" }, say("called"));
-    const what = make("span", { class: "what" }, visible(description));
+    this.what = make("span", { class: "what" },
+      this.isCommand ? "" : shown.description ?? description);
     this.args = folded("args", say("args"));
     this.box = make("section", { class: "call", "aria-label": this.name },
-      make("p", { class: "title" }, make("strong", {}, this.name), " ", what, " ", this.status),
+      make("p", { class: "title" }, make("strong", {}, this.name), " ", this.what, " ", this.status),
       this.args);
-    this.showArgs(args);
+    this.showArgs(shown.args ?? args ?? {});
     parent.append(this.box);
   }
 
+  /** Of a command, it stands there in its lines, with what it is for as its title. */
   showArgs(args) {
-    const hasAny = Object.keys(args || {}).length > 0;
+    const { command, description } = args;
+    if (this.isCommand && typeof command === "string") {
+      this.what.textContent = description ?? "";
+      this.command ??= make("pre", { class: "command", tabindex: "0" }, command);
+      if (!this.question) this.args.before(this.command);
+    }
+    const others = this.others(args);
+    const hasAny = Object.keys(others).length > 0;
     this.args.hidden = !hasAny;
-    if (!hasAny) return;
-    const text = block(JSON.stringify(args, null, 2));
-    if (text.textContent.length < 20_000) colour(text, "json");
-    this.args.replaceChildren(this.args.firstChild, text);
+    if (hasAny) this.args.replaceChildren(this.args.firstChild, json(others));
   }
 
-  stand(status, message) {
-    this.status.textContent = say(status) || status;
+  /** The arguments that do not stand there anyway. */
+  others(args) {
+    if (!this.command) return args;
+    const { command, description, ...others } = args;
+    return others;
+  }
+
+  stand(status, message, isRejected = false) {
+    this.status.textContent = say(isRejected ? "rejected" : status) || status;
     this.status.title = message;
-    this.box.dataset.status = status;
+    this.box.dataset.status = isRejected ? "rejected" : status;
     if (status !== "pending") this.settle();
   }
 
@@ -58,30 +84,47 @@ export class Call {
     this.box.dataset.status = "pending";
     this.status.textContent = say("pending");
     this.asked = event;
-    const { command, diff, args } = event;
-    this.showArgs(args);
+    const { diff, args, shown } = event;
+    this.showArgs(shown.args ?? args);
     if (diff) this.showDiff(diff);
-    else {
-      // All that there is to know stands there before it is allowed.
-      this.args.open = true;
-      this.shown = make("pre", { class: "command", tabindex: "0" }, visible(command));
-      this.box.append(this.shown);
-    }
     this.question = this.decisions.ask({
-      title: this.name,
-      command: visible(diff ? diff.path : command),
-      choices: this.choices(),
-      box: this.box,
+      title: this.name, choices: this.choices(), ...(diff ? this.aboutEdit() : this.aboutCall()),
     });
+  }
+
+  aboutEdit() {
+    const show = button(say("showCall"), () => this.box.scrollIntoView({ block: "nearest" }), "show");
+    return { about: make("span", {}, make("code", {}, this.asked.diff.shown.path), " ", show) };
+  }
+
+  /** All that there is to know stands in the question, and only there as long as it waits. */
+  aboutCall() {
+    const { shown } = this.asked;
+    const args = shown.args ?? this.asked.args;
+    const isKnown = Object.keys(args).length > 0;
+    const text = this.command
+      ?? (isKnown ? json(args) : make("pre", { tabindex: "0" }, shown.command));
+    text.classList.add("command");
+    this.args.hidden = true;
+    const words = this.command ? this.aboutCommand(args) : isKnown ? this.what.textContent : "";
+    return { about: make("span", { class: "what" }, words), text };
+  }
+
+  aboutCommand(args) {
+    const others = Object.entries(this.others(args)).map(([name, it]) =>
+      `${name}: ${typeof it === "string" ? it : JSON.stringify(it)}`);
+    const count = linesOf(this.asked.command);
+    return [this.what.textContent, ...others, count > 1 ? say("lines", count) : ""]
+      .filter(Boolean).join(" · ");
   }
 
   choices() {
     const { options, diff, callId, sessionId } = this.asked;
-    const all = options.filter(({ outcome }) => outcome !== MODIFY);
-    if (diff && isEditable(diff.newText)) all.push({ outcome: MODIFY, label: say("edit") });
-    return all.sort(byReach).map(({ outcome, label }) => ({
-      label: label || outcome,
-      kind: { proceed_once: "main", cancel: "no", [MODIFY]: "edit" }[outcome] || "",
+    const all = options.filter(({ outcome }) => outcome !== MODIFY || isEditable(diff));
+    return all.sort(byReach).map(({ outcome, label, shown }) => ({
+      label: shown.label || outcome,
+      kind: { proceed_once: "main", [REJECT]: "no", [MODIFY]: "edit" }[outcome] || "",
+      allows: outcome !== REJECT,
       pressed: () => outcome === MODIFY ? this.edit()
         : this.decide({ callId, sessionId, outcome }),
     }));
@@ -91,7 +134,7 @@ export class Call {
   edit() {
     const { diff, callId, sessionId } = this.asked;
     const field = make("textarea", {
-      class: "editor", spellcheck: "false", "aria-label": `${say("edit")}: ${diff.path}`,
+      class: "editor", spellcheck: "false", "aria-label": `${say("edit")}: ${diff.shown.path}`,
     });
     field.value = diff.newText;
     const figure = this.shown;
@@ -117,15 +160,14 @@ export class Call {
 
   async decide(decision) {
     const { question } = this;
-    const buttons = [...question.querySelectorAll(".choices button")];
-    for (const each of buttons) each.disabled = true;
-    question.querySelector(".trouble")?.remove();
+    question.setBusy(true);
+    question.box.querySelector(".trouble")?.remove();
     try {
       await post("/tool-confirmation", decision);
       this.settle();
     } catch (error) {
-      question.append(trouble(error));
-      for (const each of buttons) each.disabled = false;
+      question.box.append(trouble(error));
+      question.setBusy(false);
     }
   }
 
@@ -133,13 +175,15 @@ export class Call {
     if (!this.question) return;
     if (this.field) {
       // What was typed is what is written, or nothing is.
-      const { field, diff, text } = this.field;
-      const newText = text();
-      field.replaceWith(figureOf({ ...diff, newText }));
+      const { field, diff: { path, oldText, shown }, text } = this.field;
+      field.replaceWith(figureOf({
+        path, oldText, newText: text(), shown: { path: shown.path, oldText: shown.oldText },
+      }));
       this.field = null;
     }
     this.decisions.settle(this.question);
     this.question = null;
+    this.showArgs(this.asked.shown.args ?? this.asked.args);
   }
 
   showDiff(diff) {
@@ -148,21 +192,15 @@ export class Call {
     this.box.append(this.shown);
   }
 
-  finish({ args, result, displayResult, success, error }) {
+  finish({ args, result, displayResult, success, rejected, error, shown }) {
     this.settle();
-    this.showArgs(args);
-    this.stand(success ? "completed" : "failed", error || "");
+    this.showArgs(shown.args ?? args);
+    this.stand(success ? "completed" : "failed", error || "", rejected);
     this.hasEdited = success && this.isEdit;
-    if (!success && error) this.box.append(make("p", { class: "why" }, visible(error)));
-    const text = displayResult || result;
-    if (text && text !== error) this.box.append(folded("result", say("result"), block(text)));
+    if (!success && error) this.box.append(make("p", { class: "why" }, shown.error ?? error));
+    const text = shown.displayResult ?? (displayResult || result);
+    if (!rejected && text && displayResult !== error) {
+      this.box.append(folded("result", say("result"), block(text)));
+    }
   }
-}
-
-function figureOf({ path, oldText, newText }) {
-  const rows = difference(oldText, newText).map(({ sign, text }) =>
-    make("span", { class: { "+": "come", "-": "gone", "@": "remark" }[sign] || "same" },
-      sign === "@" ? text : `${sign} ${text}`));
-  return make("figure", { "aria-label": say("change") },
-    make("figcaption", {}, visible(path)), make("pre", { class: "diff", tabindex: "0" }, ...rows));
 }

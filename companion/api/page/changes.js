@@ -1,6 +1,5 @@
 // The files that a turn changed, and the way back.
 
-import { visible } from "./diff.js";
 import { button, folded, make } from "./dom.js";
 import { say } from "./texts.js";
 import { notice, trouble } from "./trouble.js";
@@ -37,7 +36,7 @@ export function changes({ sessionId, turnId }) {
   return box;
 }
 
-function item({ path, change, state }) {
-  return make("li", {}, make("code", {}, visible(path)), " ",
+function item({ shown, change, state }) {
+  return make("li", {}, make("code", {}, shown.path), " ",
     make("small", {}, `${say(change)} · ${say(state)}`));
 }

@@ -8,16 +8,21 @@ import { notice, trouble } from "./trouble.js";
 import { Turn } from "./turn.js";
 import * as wire from "./wire.js";
 
+/** The server did not take a message; `cause` says why. */
+export class NotTaken extends Error {}
+
 export class Chat {
-  /** `info` is the server's; `changed` is told when something else than the messages is new. */
-  constructor(info, changed) {
-    this.info = info;
-    this.changed = changed;
+  /** `info` is the server's; `changed` is told when something else than the messages is new, `failed`
+   * that a turn broke off. */
+  constructor(info, { changed, failed }) {
+    Object.assign(this, { info, changed, failed });
     this.log = make("div", { class: "messages" });
     this.decisions = new Decisions();
     this.state = "";
     this.isUrgent = false;
-    this.isBusy = false;
+    // How many turns of this tab run, and how often the messages are being asked for.
+    this.running = 0;
+    this.loading = 0;
     // The id of the first turn that is shown, where there are earlier ones.
     this.first = "";
     // What has to be over before the server takes a message.
@@ -37,6 +42,22 @@ export class Chat {
     return `/sessions/${encodeURIComponent(this.info.sessionId)}`;
   }
 
+  get isBusy() {
+    return this.running > 0 || this.foreign !== null;
+  }
+
+  /** The name of the text that says what is in the way of a message; "" where nothing is. */
+  get obstacle() {
+    if (this.isBusy) return "waitsForAnswer";
+    // It would come to stand above what was said before.
+    if (this.loading) return "waitsForConversation";
+    return this.uploading.size ? "waitsForFiles" : "";
+  }
+
+  get isEmpty() {
+    return !this.log.hasChildNodes() && !this.isBusy && !this.loading;
+  }
+
   /** In a few words, for the eye and for screen readers; `isUrgent` shows in the tab, too. */
   note(text, isUrgent = false) {
     this.state = text;
@@ -50,14 +71,15 @@ export class Chat {
 
   /** The newest messages; where a turn runs, to its end. */
   load() {
-    return this.hold(async () => {
+    return this.count("loading", () => this.hold(async () => {
       let gone = "";
       for (;;) {
-        const running = await this.page(this.log);
+        const { running } = await this.page(this.log);
         if (!running || running.turnId === gone) return;
         this.log.lastChild.remove();
+        const stream = wire.replay(this.path, running.turnId, () => this.noteLost());
         try {
-          await this.play(running, wire.replay(running.turnId, () => this.noteLost()));
+          await this.play(this.begin(running), stream);
           return;
         } catch (error) {
           if (error.code !== "TURN_NOT_FOUND") throw error;
@@ -67,7 +89,19 @@ export class Chat {
         gone = running.turnId;
         this.clear();
       }
-    });
+    }));
+  }
+
+  /** Does something that counts as one of the `kind`, "running" or "loading", to its very end. */
+  async count(kind, work) {
+    this[kind] += 1;
+    this.changed(this);
+    try {
+      await work();
+    } finally {
+      this[kind] -= 1;
+      this.changed(this);
+    }
   }
 
   clear() {
@@ -80,9 +114,11 @@ export class Chat {
   /** All anew, where something was missed. */
   async reload() {
     if (this.held) return;
-    this.endForeign();
-    this.clear();
-    await this.load();
+    await this.count("loading", async () => {
+      this.endForeign();
+      this.clear();
+      await this.load();
+    });
   }
 
   /** An event of the conversation, whoever caused it. What is shown already is passed over. */
@@ -93,8 +129,10 @@ export class Chat {
     } else if (type === "message") {
       if (this.shown.has(data.turnId)) return;
       this.shown.add(data.turnId);
-      this.endForeign();
-      this.foreign = { id: data.turnId, turn: this.begin(data) };
+      if (this.foreign) this.end(this.foreign.turn);
+      // Busy from now on, whatever is told of it.
+      this.foreign = { id: data.turnId };
+      this.foreign.turn = this.begin(data);
     } else if (this.foreign?.id === data.turnId) {
       this.foreign.turn.show(event);
       if (this.foreign.turn.isOver) this.endForeign();
@@ -116,90 +154,92 @@ export class Chat {
 
   begin(said) {
     const turn = new Turn(this.log, said, this.decisions, (...words) => this.note(...words));
-    this.setBusy(true);
     this.note(say("works"));
     return turn;
   }
 
   endForeign() {
-    const turn = this.foreign?.turn;
+    if (!this.foreign) return;
+    this.end(this.foreign.turn);
     this.foreign = null;
-    if (turn && !turn.isOver) turn.end();
-    if (turn) this.setBusy(false);
+    this.changed(this);
+  }
+
+  end(turn) {
+    if (!turn.isOver) turn.end();
+    if (turn.hasFailed) this.failed(this);
   }
 
   /** Messages before those that are shown. */
   async earlier() {
     const found = document.createDocumentFragment();
-    await this.page(found);
+    const { drawn } = await this.page(found);
+    // What grows above the reader would move what they read.
+    await drawn;
     return () => this.log.prepend(found);
   }
 
   /** Appends to `place` the messages before the first one that is shown, or the newest ones where none
-   * is. Returns the last one where its end is missing. */
+   * is. Returns the last one as `running` where its end is missing, and when all others are `drawn`. */
   async page(place) {
     const before = this.first ? `?before=${encodeURIComponent(this.first)}` : "";
     const { messages, hasMore } = await wire.get(`${this.path}/messages${before}`);
+    const drawing = [];
     for (const { turnId, events, ...said } of messages) {
       this.shown.add(turnId);
       const turn = new Turn(place, said, this.decisions, () => {});
       for (const event of events) turn.show(event);
       if (!turn.isOver) turn.end();
+      drawing.push(turn.drawn());
     }
     this.first = hasMore ? messages[0].turnId : "";
     const last = messages.at(-1);
     const isOver = ["complete", "error"].includes(last?.events.at(-1)?.type);
-    return last && !isOver ? last : null;
-  }
-
-  setBusy(isOn) {
-    this.isBusy = isOn;
-    this.changed(this);
+    return { running: last && !isOver ? last : null, drawn: Promise.all(drawing) };
   }
 
   noteLost() {
     this.note(say("comesBack"));
   }
 
-  /** Shows a stream of events as a turn, to its end. */
-  async play(said, stream) {
-    const turn = this.begin(said);
-    try {
-      for await (const event of stream) {
-        this.shown.add(event.data.turnId);
-        if (this.state === say("comesBack")) this.note(say("works"));
-        turn.show(event);
+  /** Shows a stream of events in the turn, to its end. */
+  play(turn, stream) {
+    return this.count("running", async () => {
+      try {
+        for await (const event of stream) {
+          this.shown.add(event.data.turnId);
+          if (this.state === say("comesBack")) this.note(say("works"));
+          turn.show(event);
+        }
+      } finally {
+        this.end(turn);
       }
-    } finally {
-      if (!turn.isOver) turn.end();
-      this.setBusy(false);
-    }
+    });
   }
 
-  async send(message) {
-    this.setBusy(true);
-    this.note(say("starts"));
-    try {
-      await this.hold(async () => {
-        await Promise.allSettled([this.asking, ...this.uploading]);
-        const { sessionId } = this.info;
-        const along = this.attached;
-        this.attached = [];
-        this.info.turns += 1;
-        const attachments = along.map(({ id }) => id);
-        const body = { message, sessionId, ...(along.length && { attachments }) };
-        const said = { text: message, attachments: along };
-        try {
-          await this.play(said, wire.chat(body, () => this.noteLost()));
-        } catch (error) {
-          // They are still there to go along with another try.
-          if (error instanceof wire.Refused) this.attached.unshift(...along);
-          throw error;
-        }
-      });
-    } finally {
-      if (!this.foreign) this.setBusy(false);
-    }
+  /** To the end of the answer. Throws NotTaken where nothing of it is shown any more, and what `wire`
+   * does. */
+  send(message) {
+    return this.count("running", () => this.hold(async () => {
+      const along = this.attached.splice(0);
+      const turn = this.begin({ text: message, attachments: along });
+      this.note(say("starts"));
+      this.info.turns += 1;
+      await Promise.allSettled([this.asking]);
+      this.note(say("works"));
+      const { sessionId } = this.info;
+      const attachments = along.map(({ id }) => id);
+      const body = { message, sessionId, ...(along.length && { attachments }) };
+      try {
+        await this.play(turn, wire.chat(body, () => this.noteLost()));
+      } catch (cause) {
+        if (turn.hasBegun) throw cause;
+        // It can be sent once more without being typed again.
+        turn.remove();
+        this.attached.unshift(...along);
+        throw new NotTaken("", { cause });
+      }
+    }));
   }
 
   async attach(file) {
@@ -213,6 +253,7 @@ export class Chat {
       Object.assign(item, { id: attachmentId, name, size, isThere: true });
     } catch (error) {
       this.attached.splice(this.attached.indexOf(item), 1);
+      this.failed(this);
       throw error;
     } finally {
       this.uploading.delete(upload);
@@ -249,7 +290,10 @@ export class Chat {
 
   /** What the server refused, where the messages are. */
   fail(error) {
+    const box = error.code === "SESSION_NOT_FOUND" ? notice(say("forgotten")) : trouble(error);
+    // Once more the same is said once.
+    if (this.log.lastChild?.isEqualNode(box)) this.log.lastChild.remove();
+    this.append(box);
     this.note("");
-    this.append(error.code === "SESSION_NOT_FOUND" ? notice(say("forgotten")) : trouble(error));
   }
 }

@@ -1,7 +1,9 @@
 // Where calls of tools are decided: between the conversation and the composer, so that it is always in
 // sight. One question at a time, the oldest first.
 
+import { TOUCH } from "./device.js";
 import { button, find, make } from "./dom.js";
+import { Reading } from "./reading.js";
 import { say } from "./texts.js";
 
 /** Those of one conversation; `show` makes it the one that can be seen. */
@@ -10,25 +12,18 @@ export class Decisions {
     this.box = make("div", { class: "waiting" });
   }
 
-  /** `box` is the call in the conversation, `choices` are `{label, kind, pressed}`; what comes back can be passed to `settle`. */
-  ask({ title, command, choices, box }) {
-    const show = button(say("showCall"), () => box.scrollIntoView({ block: "nearest" }), "show");
-    const what = make("p", { class: "asked" }, make("strong", {}, title), " ",
-      make("code", {}, command), " ", show);
-    const buttons = make("div", { class: "choices" });
-    const question = make("div", { class: "question", role: "group",
-      "aria-label": `${title} ${command}` }, what, buttons);
-    question.setChoices = (all) => buttons.replaceChildren(...all.map(choice));
-    question.setChoices(choices);
-    this.box.append(question);
+  /** What comes back can be passed to `settle`. */
+  ask(asked) {
+    const question = new Question(asked);
+    this.box.append(question.box);
     refresh();
     return question;
   }
 
   settle(question) {
     const dock = find("decisions");
-    const hadFocus = dock.contains(question) && dock.contains(document.activeElement);
-    question.remove();
+    const hadFocus = dock.contains(question.box) && dock.contains(document.activeElement);
+    question.close();
     refresh();
     // The button that had the focus is gone.
     if (hadFocus) find(dock.hidden ? "message" : "decisions").focus();
@@ -37,6 +32,56 @@ export class Decisions {
   show() {
     find("decisions").replaceChildren(this.box);
     refresh();
+  }
+}
+
+/** `title` says what is asked, `about` is an element with a few words on it; `text`, where there is
+ * one, is a `pre` with all that is decided on: what allows it can be chosen once its end was in sight.
+ * `choices` are `{label, kind, pressed, allows}`. */
+class Question {
+  constructor({ title, about, text, choices }) {
+    this.isRead = !text;
+    this.isBusy = false;
+    this.buttons = make("div", { class: "choices" });
+    this.box = make("div", { class: "question", role: "group", "aria-label": title },
+      make("p", { class: "asked" }, make("strong", {}, title), " ", about));
+    if (text) {
+      this.reading = new Reading(text, () => this.read());
+      this.box.append(text, this.reading.box);
+    }
+    this.box.append(this.buttons);
+    this.setChoices(choices);
+  }
+
+  setChoices(choices) {
+    this.choices = choices;
+    this.buttons.replaceChildren(...choices.map(choice));
+    this.refresh();
+  }
+
+  read() {
+    this.isRead = true;
+    this.refresh();
+  }
+
+  /** Nothing can be chosen while a decision is on its way. */
+  setBusy(isBusy) {
+    this.isBusy = isBusy;
+    this.refresh();
+  }
+
+  refresh() {
+    this.choices.forEach(({ allows }, at) => {
+      const isUnread = Boolean(allows) && !this.isRead;
+      const element = this.buttons.children[at];
+      element.disabled = isUnread || this.isBusy;
+      element.title = isUnread ? say("readFirst") : "";
+    });
+  }
+
+  close() {
+    this.reading?.close();
+    this.box.remove();
   }
 }
 
@@ -57,6 +102,10 @@ function refresh() {
 /** Escape goes to the decision and back to the message; there, the digits are its choices. A digit in
  * the message decides nothing, so that nobody allows by chance what they did not look at. */
 export function listenForKeys() {
+  const label = () =>
+    find("decisions").setAttribute("aria-label", say(TOUCH.matches ? "decisions" : "decisionsByKeys"));
+  label();
+  TOUCH.addEventListener("change", label);
   document.addEventListener("keydown", (event) => {
     const dock = find("decisions");
     if (dock.hidden || document.querySelector("dialog[open]") || event.isComposing) return;

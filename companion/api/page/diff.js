@@ -1,34 +1,76 @@
 // The difference of two texts as lines to look at: what goes, what comes, and a little around it.
 
+import { button, make } from "./dom.js";
 import { say } from "./texts.js";
 // It is no module: it brings a global one.
 import "./vendor/diff.js";
 
-// Lines of context on each side, lines that are shown at most, and characters of each.
+// Lines of context on each side, lines that are shown at once, and characters of each.
 const AROUND = 3;
 const MAX_LINES = 1500;
 const MAX_LINE = 1000;
 // Milliseconds for the comparison; beyond, what is replaced is shown as one block.
 const MAX_TIME = 1000;
-// What a reader would not see, or would see as something else: control characters, and those
-// that turn the direction of writing around.
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The text with the characters spelled out that nobody would see. */
-export const visible = (text) => text.replace(HIDDEN, (it) => `<U+${number(it)}>`);
+/** The change as a figure. What is too long to be shown at once can be unfolded. */
+export function figureOf(diff) {
+  const rows = difference(diff);
+  const text = make("pre", { class: "diff", tabindex: "0" });
+  const showMore = () => {
+    text.append(...rows.splice(0, MAX_LINES).map(row));
+    if (rows.length) text.append(opener(say("moreLines", rows.length), showMore));
+  };
+  showMore();
+  return make("figure", { "aria-label": say("change") },
+    make("figcaption", {}, diff.shown.path), text);
+}
 
-const number = (it) => it.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+function row({ sign, text }) {
+  const kind = { "+": "come", "-": "gone", "@": "remark" }[sign] || "same";
+  if (sign === "@") return make("span", { class: kind }, text);
+  const rest = text.length - MAX_LINE;
+  if (rest <= 0) return make("span", { class: kind }, `${sign} ${text}`);
+  const line = make("span", { class: kind }, `${sign} ${text.slice(0, MAX_LINE)}`);
+  line.append(opener(say("lineCut", rest), () => line.append(text.slice(MAX_LINE))));
+  return line;
+}
+
+/** A button that is replaced by what it stands for. */
+function opener(label, open) {
+  const element = button(label, () => {
+    element.closest("pre").focus();
+    element.remove();
+    open();
+  }, "more");
+  return element;
+}
 
 /** `[{sign, text}]`, sign one of "-", "+", " ", and "@" for a remark. */
-export function difference(before, after) {
-  const [old, now] = both(before, after);
+function difference({ oldText, newText, shown }) {
+  const [old, now] = both(oldText, newText);
+  const seen = [
+    shown.oldText === undefined ? old : lines(shown.oldText),
+    shown.newText === undefined ? now : lines(shown.newText),
+  ];
   const parts = globalThis.Diff.diffArrays(old, now, { timeout: MAX_TIME });
   const all = parts
-    ? parts.flatMap(({ added, removed, value }) => marked(added ? "+" : removed ? "-" : " ", value))
-    : [...marked("-", old), ...marked("+", now)];
+    ? asSeen(parts, seen)
+    : [...marked("-", seen[0]), ...marked("+", seen[1])];
   if (all.every(({ sign }) => sign === " ")) return [remark(say("nothing"))];
-  const shown = cut(folded(all));
-  return parts ? shown : [remark(say("diffCoarse")), ...shown];
+  const rows = folded(all);
+  return parts ? rows : [remark(say("diffCoarse")), ...rows];
+}
+
+/** The parts' lines in the form in which they are to be seen. */
+function asSeen(parts, [old, now]) {
+  let before = 0;
+  let after = 0;
+  return parts.flatMap(({ added, removed, value: { length } }) => {
+    const found = removed ? old.slice(before, before + length) : now.slice(after, after + length);
+    if (!added) before += length;
+    if (!removed) after += length;
+    return marked(added ? "+" : removed ? "-" : " ", found);
+  });
 }
 
 const remark = (text) => ({ sign: "@", text });
@@ -64,15 +106,4 @@ function folded(all) {
     shown.push(remark(say("unchanged", at - start + 1)));
   }
   return shown;
-}
-
-function cut(all) {
-  const shown = all.slice(0, MAX_LINES).map(({ sign, text }) => ({ sign, text: shortened(text) }));
-  if (all.length > MAX_LINES) shown.push(remark(say("diffCut", all.length - MAX_LINES)));
-  return shown;
-}
-
-function shortened(text) {
-  const rest = text.length - MAX_LINE;
-  return rest > 0 ? visible(text.slice(0, MAX_LINE)) + say("lineCut", rest) : visible(text);
 }

@@ -1,10 +1,10 @@
 // The list of the server's conversations: found by their titles, opened, renamed and deleted.
 
+import { WIDE } from "./device.js";
 import { button, find, make } from "./dom.js";
 import { language, say } from "./texts.js";
 import * as wire from "./wire.js";
 
-const WIDE = matchMedia("(min-width: 56rem)");
 const MAX_TITLE = 200;
 // Milliseconds from a tap's end to its click, at most.
 const TAP = 400;

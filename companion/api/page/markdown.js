@@ -3,6 +3,7 @@
 // out of the library is cleaned before it becomes part of the page.
 
 import { button, make } from "./dom.js";
+import { formulas } from "./formulas.js";
 import { say } from "./texts.js";
 import hljs from "./vendor/highlight.js";
 import { Marked } from "./vendor/marked.js";
@@ -16,8 +17,10 @@ const CLEAN = {
     "a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
     "pre", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
   ],
-  ALLOWED_ATTR: ["href", "class", "start", "title"],
+  ALLOWED_ATTR: ["align", "class", "href", "start", "title"],
   ALLOWED_URI_REGEXP: SAFE,
+  // Their values are no addresses.
+  ADD_URI_SAFE_ATTR: ["align", "start"],
   ALLOW_ARIA_ATTR: false,
   ALLOW_DATA_ATTR: false,
   RETURN_TRUSTED_TYPE: true,
@@ -29,8 +32,13 @@ const marked = new Marked({ gfm: true, breaks: true, renderer: {
   html: ({ raw }) => escaped(raw),
   image: ({ raw }) => escaped(raw),
   checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
-  code: ({ text, lang }) =>
-    `<pre><code class="${escaped(`language-${word(lang)}`)}">${escaped(text)}\n</code></pre>`,
+  listitem({ task, tokens }) {
+    return `<li${task ? " class=\"task\"" : ""}>${this.parser.parse(tokens)}</li>\n`;
+  },
+  code({ text, lang }) {
+    const lines = text && text.replace(/\n?$/, "\n");
+    return `<pre><code class="${escaped(`language-${word(lang)}`)}">${escaped(lines)}</code></pre>`;
+  },
   // The page has headings of its own above those of an answer.
   heading({ tokens, depth }) {
     const name = `h${Math.min(depth + 2, 6)}`;
@@ -42,9 +50,18 @@ const marked = new Marked({ gfm: true, breaks: true, renderer: {
   },
 } });
 
+marked.use(formulas((text, isBlock) => {
+  const name = isBlock ? "p" : "span";
+  return `<${name} class="formula">${escaped(text)}</${name}>`;
+}));
+
 const word = (lang) => (lang || "").split(/\s/)[0];
 
-function elements(tokens) {
+/** The blocks of a text, as tokens. */
+export const blocks = (text) => marked.lexer(text);
+
+/** What they look like, in a box that is thrown away. */
+export function elements(tokens) {
   const box = document.createElement("div");
   box.innerHTML = DOMPurify.sanitize(marked.parser(tokens), CLEAN);
   for (const link of box.querySelectorAll("a")) {
@@ -68,18 +85,15 @@ export function colour(code, language) {
   code.innerHTML = DOMPurify.sanitize(value, { ...CLEAN, ALLOWED_TAGS: ["span"] });
 }
 
-/** Blocks of code with their language, colours, and a button that copies them. */
-function finish(box) {
-  for (const code of box.querySelectorAll("pre > code")) {
-    const language = [...code.classList].find((it) => it.startsWith("language-"))?.slice(9) || "";
-    const text = code.textContent;
-    colour(code, language);
-    const frame = make("div", { class: "code" });
-    code.parentElement.replaceWith(frame);
-    frame.append(make("div", { class: "code-head" }, make("span", {}, language), copier(text)),
-      code.parentElement);
-  }
-  return box;
+/** A complete block of code with its language, colours, and a button that copies it. */
+export function frame(code) {
+  const language = [...code.classList].find((it) => it.startsWith("language-"))?.slice(9) || "";
+  const text = code.textContent;
+  colour(code, language);
+  const box = make("div", { class: "code" });
+  code.parentElement.replaceWith(box);
+  box.append(make("div", { class: "code-head" }, make("span", {}, language), copier(text)),
+    code.parentElement);
 }
 
 function copier(text) {
@@ -92,44 +106,4 @@ function copier(text) {
     }
   }, "copy");
   return element;
-}
-
-/** A run of the answer's text, which grows. Blocks that are complete are never touched again, so that
- * long answers do not become slow. */
-export class Prose {
-  constructor(parent) {
-    this.rest = "";
-    this.frame = 0;
-    this.tail = make("div", { class: "tail" });
-    this.box = make("div", { class: "prose" }, this.tail);
-    parent.append(this.box);
-  }
-
-  add(text) {
-    this.rest += text;
-    this.frame ||= requestAnimationFrame(() => this.draw());
-  }
-
-  draw() {
-    this.frame = 0;
-    const tokens = marked.lexer(this.rest);
-    let last = tokens.length - 1;
-    while (last > 0 && tokens[last].type === "space") last -= 1;
-    const { links } = tokens;
-    const done = Object.assign(tokens.slice(0, last), { links });
-    const open = Object.assign(tokens.slice(last), { links });
-    if (done.length) {
-      this.tail.before(...finish(elements(done)).childNodes);
-      this.rest = open.map(({ raw }) => raw).join("");
-    }
-    this.tail.replaceChildren(...elements(open).childNodes);
-  }
-
-  /** Nothing more comes. */
-  close() {
-    cancelAnimationFrame(this.frame);
-    this.tail.replaceWith(...finish(elements(marked.lexer(this.rest))).childNodes);
-    this.rest = "";
-    if (!this.box.textContent.trim()) this.box.remove();
-  }
 }

@@ -2,19 +2,21 @@
 
 import { Account } from "./account.js";
 import { Attached } from "./attached.js";
-import { Chat } from "./chat.js";
+import { Chat, NotTaken } from "./chat.js";
 import { Completion } from "./complete.js";
+import { Composer } from "./composer.js";
 import { listenForKeys } from "./decisions.js";
 import { find, make } from "./dom.js";
+import { fillEmpty, showEmpty } from "./empty.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 import { Scroll } from "./scroll.js";
+import { listenForSettings } from "./settings.js";
 import { label, say } from "./texts.js";
 import { trouble } from "./trouble.js";
 import * as wire from "./wire.js";
 
 const TITLE = document.title;
-const NARROW = matchMedia("(max-width: 40rem)");
 const MODES = {
   default: "modeDefault", plan: "modePlan", autoEdit: "modeAutoEdit", yolo: "modeYolo",
   "auto-edit": "modeAutoEdit",
@@ -22,13 +24,20 @@ const MODES = {
 
 const stored = sessionStorage;
 const scroll = new Scroll();
-const account = new Account(changedLogin, agent);
+const account = new Account((isLoggedIn) => attempt(() => changedLogin(isLoggedIn)), agent);
 const list = new List({ open, renamed, removed, attempt });
 const attached = new Attached({ added, removed: (file) => attempt(() => chat.detach(file)) });
 const live = new Live({ happened, missed: () => attempt(missed) });
+// Before the message hears of a key, which may choose a suggestion.
+new Completion({ files, commands });
+const composer = new Composer({ obstacle, send, pressed: () => attempt(press) });
 // Those that were opened in this tab by their ids, and the one that is looked at.
 const chats = new Map();
 let chat = null;
+// How much is under way that brings a conversation, and the one that the message waits for, null where
+// it is for the one that is brought.
+let arrivals = 0;
+let meant = null;
 // The CLIs that the server offers.
 let agents = [];
 // Whether the server's second token was given.
@@ -41,9 +50,14 @@ function agent() {
 
 /** Whoever is not logged in there is asked to, first. */
 async function chooseAgent() {
-  const { isAuthenticated } = await account.refresh();
-  if (isAuthenticated) await beginAnew(false);
-  else account.open();
+  const { authType } = await account.refresh();
+  if (authType) {
+    await beginAnew(false);
+  } else {
+    // It is not for the other CLI.
+    keep();
+    account.open();
+  }
 }
 
 async function leftLogin() {
@@ -65,8 +79,8 @@ function update(which) {
   const isBusy = which.isBusy || mayOnlyRead;
   const { info, state, isUrgent, first } = chat;
   find("state").textContent = state;
+  find("title").textContent = info.title || TITLE;
   document.title = `${isUrgent ? "● " : ""}${info.title ? `${info.title} – ` : ""}${TITLE}`;
-  find("send").hidden = which.isBusy;
   find("stop").hidden = !which.isBusy;
   find("stop").disabled = false;
   find("workspace").disabled = isBusy;
@@ -77,6 +91,24 @@ function update(which) {
   showModes(info);
   attached.show(chat.attached);
   find("earlier-button").hidden = !first;
+  showEmpty(chat.isEmpty && !mayOnlyRead ? info : null, agent().name);
+  composer.go();
+}
+
+/** A turn broke off, or a file did not come: what waits for it may be wanted otherwise. */
+function failed(which) {
+  if (which === chat) keep();
+}
+
+/** What waits goes no more by itself. */
+function keep() {
+  if (composer.isWaiting) composer.hold("notSent");
+}
+
+/** What is in the way of a message, as the name of the text that says so. */
+function obstacle() {
+  if (arrivals) return "waitsForConversation";
+  return chat ? chat.obstacle : "waitsForLogin";
 }
 
 /** The token opens what was said, and nothing else. */
@@ -90,6 +122,7 @@ function onlyRead(why) {
 /** Where what was refused belongs to: the conversation that is looked at, or another one. */
 function fail(error, where = chat) {
   const shown = error instanceof wire.Lost ? { message: say("lost") } : error;
+  if (where === chat) keep();
   if (shown === error && !(error instanceof wire.Refused)) {
     throw error;
   } else if (error.code === "UNAUTHORIZED") {
@@ -101,6 +134,7 @@ function fail(error, where = chat) {
     where.fail(shown);
   } else {
     find("log").replaceChildren(trouble(shown));
+    showEmpty(null);
     find("state").textContent = "";
   }
 }
@@ -109,6 +143,7 @@ function fail(error, where = chat) {
 function show(which) {
   const before = chat;
   chat = which;
+  if (meant && meant !== chat) keep();
   chats.set(chat.info.sessionId, chat);
   stored.setItem("session", chat.info.sessionId);
   stored.setItem("workspace", chat.info.workspacePath);
@@ -138,7 +173,7 @@ async function open(info) {
     await showModels();
     return;
   }
-  const opened = new Chat(info, update);
+  const opened = new Chat(info, { changed: update, failed });
   show(opened);
   showModel();
   const loaded = opened.load();
@@ -153,8 +188,9 @@ async function begin(workspacePath, isTyped = false) {
   try {
     const where = workspacePath ? { workspacePath } : {};
     const info = await wire.post("/sessions", { ...where, agent: find("agent").value });
-    show(new Chat(info, update));
+    show(new Chat(info, { changed: update, failed }));
   } catch (error) {
+    if (error.code === "AUTH_REQUIRED") account.open();
     if (isTyped || !workspacePath || error.code !== "PATH_REFUSED") throw error;
     stored.removeItem("workspace");
     await begin("");
@@ -200,8 +236,8 @@ function showModes({ mode, modes }) {
 /** Each by itself, so that one that is refused costs no other. */
 function added(files) {
   const asked = chat;
-  if (!asked) return;
-  for (const file of files) asked.attach(file).catch((error) => fail(error, asked));
+  if (!asked) composer.tell("filesLater");
+  else for (const file of files) asked.attach(file).catch((error) => fail(error, asked));
 }
 
 async function commands() {
@@ -222,25 +258,33 @@ async function choose(what) {
   }
 }
 
-async function send() {
-  const field = find("message");
-  const message = field.value;
-  if (!message.trim() || !chat || chat.isBusy) return;
+/** Enter, or the button. */
+async function press() {
+  meant = arrivals ? null : chat;
+  // Without a conversation something has failed, or nobody is logged in: it may be otherwise now.
+  if (composer.press() && !chat && !arrivals) await start();
+}
+
+async function send(message) {
   const asked = chat;
-  field.value = "";
   scroll.toEnd();
   try {
     await asked.send(message);
+    await account.refresh();
   } catch (error) {
-    // What was refused as a whole can be sent once more without being typed again.
-    if (error instanceof wire.Refused && !field.value) field.value = message;
-    if (error.code === "SESSION_NOT_FOUND") {
-      chats.delete(asked.info.sessionId);
-      await begin(asked.info.workspacePath);
-      chat.fail(error);
-    } else {
-      fail(error, asked);
-    }
+    if (error instanceof NotTaken) composer.giveBack(message);
+    attempt(() => recover(asked, error.cause || error));
+  }
+}
+
+/** What is refused where a message is sent. */
+async function recover(asked, error) {
+  if (error.code === "SESSION_NOT_FOUND") {
+    chats.delete(asked.info.sessionId);
+    await bring(() => begin(asked.info.workspacePath));
+    chat.fail(error);
+  } else {
+    fail(error, asked);
   }
   await account.refresh();
 }
@@ -301,7 +345,7 @@ async function removed({ sessionId }) {
   chats.delete(sessionId);
   if (!known || known !== chat) return;
   chat = null;
-  await holdAgent(() => begin(known.info.workspacePath));
+  await bring(() => begin(known.info.workspacePath));
 }
 
 async function showEarlier() {
@@ -313,31 +357,31 @@ async function showEarlier() {
 async function changedLogin(isLoggedIn) {
   find("model").disabled = true;
   if (!isLoggedIn) return;
-  if (!chat) await holdAgent(takeUp);
+  if (!chat) await bring(arrive);
   else if (chat.info.agent === agent().id) await showModels();
-  else await beginAnew(false);
+  else await bring(() => beginAnew(false));
 }
 
-/** Does what brings a conversation; it would take back another CLI that is chosen meanwhile. */
-async function holdAgent(work) {
+/** Does what brings a conversation: a message waits for that, and it would take back another CLI that
+ * is chosen meanwhile. */
+async function bring(work) {
+  arrivals += 1;
   find("agent").disabled = true;
+  composer.go();
   try {
     await work();
+  } catch (error) {
+    keep();
+    throw error;
   } finally {
+    arrivals -= 1;
     find("agent").disabled = mayOnlyRead || Boolean(chat?.isBusy);
   }
-}
-
-/** After a reload: the conversation that this tab had, if the server still has it. */
-async function takeUp() {
-  const all = await list.refresh();
-  const found = all.find(({ sessionId }) => sessionId === stored.getItem("session"));
-  if (found) await open(found);
-  else await begin(stored.getItem("workspace"));
+  composer.go();
 }
 
 function wantToken(why = "") {
-  for (const id of ["composer", "account-button", "new", "list", "list-button"]) {
+  for (const id of ["composer", "account-button", "new", "list", "list-button", "settings-button"]) {
     find(id).hidden = true;
   }
   find("token-form").hidden = false;
@@ -350,26 +394,32 @@ async function start() {
     wantToken();
     return;
   }
-  for (const id of ["composer", "account-button", "new"]) find(id).hidden = false;
+  for (const id of ["composer", "account-button", "new", "settings-button"]) find(id).hidden = false;
   find("token-form").hidden = true;
   list.start();
   find("message").focus();
-  await showAgents();
-  await holdAgent(arrive);
+  await bring(async () => {
+    await showAgents();
+    await live.start();
+    await arrive();
+  });
 }
 
-/** The first conversation, or how to log in. */
+/** The conversation that this tab had before a reload, if the server still has it: what was said can be
+ * read, whoever is logged in. Otherwise a new one, or how to log in. */
 async function arrive() {
-  await live.start();
-  const { isAuthenticated, authType } = await account.refresh();
-  if (isAuthenticated) {
+  const all = await list.refresh();
+  const { authType } = await account.refresh();
+  const found = all.find(({ sessionId }) => sessionId === stored.getItem("session"));
+  if (found) {
+    await open(found);
+  } else if (authType) {
     find("state").textContent = say("starts");
-    await takeUp();
+    await begin(stored.getItem("workspace"));
     if (find("state").textContent === say("starts")) update(chat);
-    return;
+  } else {
+    account.open();
   }
-  await list.refresh();
-  if (!authType) account.open();
 }
 
 function takeTyped() {
@@ -389,42 +439,23 @@ function attempt(work) {
   work().catch(fail);
 }
 
-/** Where there is room for it, and keys. */
-function hint() {
-  find("message").placeholder = say(NARROW.matches ? "messageShort" : "messageHint");
-}
-
-function isSending({ key, shiftKey, isComposing, keyCode }) {
-  // While a word is being composed, as in Chinese, Enter belongs to the input method; one browser
-  // says so by the number only.
-  return key === "Enter" && !shiftKey && !isComposing && keyCode !== 229;
-}
-
 function listen() {
   const on = (id, type, work) => find(id).addEventListener(type, (event) => {
     event.preventDefault();
     work();
   });
-  on("composer", "submit", () => attempt(send));
   on("token-form", "submit", takeTyped);
   on("stop", "click", () => attempt(stop));
-  on("new", "click", () => attempt(() => beginAnew(false)));
+  on("new", "click", () => attempt(() => bring(() => beginAnew(false))));
   on("model", "change", () => attempt(() => choose("model")));
   on("mode", "change", () => attempt(() => choose("mode")));
-  on("agent", "change", () => attempt(chooseAgent));
+  on("agent", "change", () => attempt(() => bring(chooseAgent)));
   on("account", "close", () => attempt(leftLogin));
-  on("workspace", "change", () => attempt(() => beginAnew(true)));
+  on("workspace", "change", () => attempt(() => bring(() => beginAnew(true))));
   on("earlier-button", "click", () => attempt(showEarlier));
-  // Before the message hears of a key, which may choose a suggestion.
-  new Completion({ files, commands });
-  find("message").addEventListener("keydown", (event) => {
-    if (!isSending(event)) return;
-    event.preventDefault();
-    attempt(send);
-  });
   listenForKeys();
-  hint();
-  NARROW.addEventListener("change", hint);
+  listenForSettings();
+  fillEmpty((text, others) => composer.offer(text, others));
   // A link with another token, opened in a tab where the page is open already.
   addEventListener("hashchange", () => wire.takeToken() && location.reload());
 }

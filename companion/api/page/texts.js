@@ -2,6 +2,7 @@
 // language, for every request names it.
 
 const TEXTS = {
+  settings: ["Settings", "设置"],
   workspace: ["Folder", "目录"],
   agent: ["CLI", "CLI"],
   model: ["Model", "模型"],
@@ -23,8 +24,13 @@ const TEXTS = {
   atWork: ["at work", "进行中"],
   showEarlier: ["Show earlier messages", "显示更早的消息"],
   toEnd: ["↓ To the end", "↓ 到末尾"],
-  decisions: ["Decision. Escape comes here, the digits decide.", "决定。按 Escape 到此处，数字键作出决定。"],
+  decisions: ["Decision", "决定"],
+  decisionsByKeys: ["Decision. Escape comes here, the digits decide.", "决定。按 Escape 到此处，数字键作出决定。"],
   showCall: ["Show", "查看"],
+  lines: ["{0} lines", "{0} 行"],
+  moreLines: ["{0} more lines ↓", "还有 {0} 行 ↓"],
+  oneMoreLine: ["1 more line ↓", "还有 1 行 ↓"],
+  readFirst: ["Nothing can be allowed before its end was in sight.", "看到末尾之后才能允许。"],
   more: ["{0} more", "还有 {0} 个"],
   edit: ["Edit", "编辑"],
   saveEdit: ["Write this text", "写入此文本"],
@@ -44,11 +50,43 @@ const TEXTS = {
   token: ["Token, or the whole link", "令牌或完整链接"],
   open: ["Open", "打开"],
   conversation: ["Conversation", "会话"],
+  emptyTitle: ["What is to be done?", "需要做什么？"],
+  worksIn: [
+    "{0} works in {1}. The mode says what it does there without asking.",
+    "{0} 在 {1} 中工作。“模式”决定哪些操作无需询问。",
+  ],
+  exampleExplain: [
+    "Explain what this project does, and how its parts fit together.",
+    "说明这个项目的功能，以及各部分如何配合。",
+  ],
+  exampleFind: [
+    "Find a bug, show where it is, and say how you would mend it.",
+    "找出一个缺陷，指出位置，并说明修复方法。",
+  ],
+  exampleTest: ["Write a test for the part that needs one most.", "为最需要测试的部分编写一个测试。"],
+  emptyHint: [
+    "@ names a file or a folder, / a command of the CLI, and + attaches images and PDFs.",
+    "@ 引用文件或目录，/ 使用 CLI 命令，+ 添加图片和 PDF。",
+  ],
   message: ["Message", "消息"],
   messageShort: ["Ask something", "提问"],
   messageHint: [
     "Ask something: Enter sends, Shift+Enter begins a line, @ names a file, / a command.",
     "提问：Enter 发送，Shift+Enter 换行，@ 引用文件，/ 使用命令。",
+  ],
+  nothingTyped: ["Type a message first.", "请先输入消息。"],
+  waitsForConversation: [
+    "Goes as soon as the conversation is open.", "会话打开后自动发送。",
+  ],
+  waitsForLogin: ["Goes as soon as you are logged in.", "登录后自动发送。"],
+  waitsForAnswer: [
+    "Goes as soon as the answer above is complete.", "上面的回答完成后自动发送。",
+  ],
+  waitsForFiles: ["Goes as soon as its files are there.", "附件上传后自动发送。"],
+  notSent: ["Not sent yet.", "尚未发送。"],
+  hold: ["Do not send", "不发送"],
+  filesLater: [
+    "Nothing was attached: there is no conversation yet.", "未添加附件：还没有会话。",
   ],
   suggestions: ["Suggestions", "建议"],
   suggested: ["{0} suggestions; the arrow keys choose, Enter takes one.", "{0} 条建议；方向键选择，Enter 采用。"],
@@ -100,8 +138,10 @@ const TEXTS = {
   executing: ["runs", "执行中"],
   completed: ["done", "完成"],
   failed: ["failed", "失败"],
+  rejected: ["rejected", "已拒绝"],
   called: ["called", "已调用"],
-  asks: [
+  asks: ["Your decision is wanted.", "等待你的决定。"],
+  asksByKeys: [
     "Your decision is wanted. Escape goes there; then the digits decide.",
     "等待你的决定。按 Escape 前往，再按数字键决定。",
   ],
@@ -118,10 +158,6 @@ const TEXTS = {
     "服务器已没有此会话，因此开始了新会话。请重新发送消息。",
   ],
   tokens: ["Tokens: {0} in, {1} out", "令牌：输入 {0}，输出 {1}"],
-  diffCut: [
-    "{0} more lines of the change are not shown. Look at the file before you allow it.",
-    "更改中还有 {0} 行未显示。允许之前请查看文件。",
-  ],
   diffCoarse: [
     "The change is large: all that is replaced is shown first, then what replaces it.",
     "更改较大：先显示所有被替换的行，再显示新的行。",

@@ -3,8 +3,9 @@
 import { enclosed } from "./attached.js";
 import { Call } from "./call.js";
 import { changes } from "./changes.js";
+import { TOUCH } from "./device.js";
 import { folded, make } from "./dom.js";
-import { Prose } from "./markdown.js";
+import { Prose } from "./prose.js";
 import { say } from "./texts.js";
 import { notice, trouble } from "./trouble.js";
 
@@ -32,6 +33,10 @@ export class Turn {
     this.note = note;
     this.calls = new Map();
     this.run = null;
+    this.drawing = [];
+    // Whether an event came, and whether the last one was an error.
+    this.hasBegun = false;
+    this.hasFailed = false;
     const title = make("h2", { class: "unseen" }, say("you"));
     const mine = make("p", { class: "mine" }, said.text);
     const along = enclosed(said);
@@ -43,11 +48,12 @@ export class Turn {
 
   show({ type, data }) {
     this.ids = data;
+    this.hasBegun = true;
     const known = {
       content: () => this.prose().add(data.text),
       thought: () => this.think(data),
       tool_call: () => this.calls.set(data.callId, new Call(this.fresh(), this.decisions, data)),
-      tool_execution: () => this.call(data).stand(data.status, data.message),
+      tool_execution: () => this.call(data).stand(data.status, data.message, data.rejected),
       tool_confirmation: () => this.ask(data),
       tool_result: () => this.call(data).finish(data),
       complete: () => this.complete(data),
@@ -67,8 +73,16 @@ export class Turn {
   }
 
   prose() {
-    if (!(this.run instanceof Prose)) this.run = new Prose(this.fresh());
+    if (!(this.run instanceof Prose)) {
+      this.run = new Prose(this.fresh());
+      this.drawing.push(this.run.drawn);
+    }
     return this.run;
+  }
+
+  /** Resolves when all texts of a turn that is over are drawn. */
+  drawn() {
+    return Promise.all(this.drawing);
   }
 
   think(data) {
@@ -91,7 +105,7 @@ export class Turn {
 
   ask(data) {
     this.call(data).ask(data);
-    this.note(say("asks"), true);
+    this.note(say(TOUCH.matches ? "asks" : "asksByKeys"), true);
   }
 
   complete({ success, message, usage }) {
@@ -104,9 +118,14 @@ export class Turn {
   }
 
   fail(error) {
+    this.hasFailed = true;
     this.end();
     this.answer.append(trouble(error));
     this.note("");
+  }
+
+  remove() {
+    this.box.remove();
   }
 
   get isOver() {

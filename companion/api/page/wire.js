@@ -101,12 +101,24 @@ export const post = (path, body = {}) => ask("POST", path, body);
 
 /** The events of a message, to their last one. Throws what `ask` does. */
 export function chat(body, noteLost) {
-  return follow(() => send("POST", "/chat", { ...body, stream: true }, sse()), "", noteLost);
+  const open = (seen) => seen ? resume(seen)
+    : send("POST", "/chat", { ...body, stream: true }, sse());
+  // A message must not be said twice.
+  return follow(open, false, noteLost);
 }
 
-/** The events of a turn that was begun before, from its first one. Throws what `ask` does. */
-export function replay(turnId, noteLost) {
-  return follow(() => resume(turnId, ""), turnId, noteLost);
+/** The events of a turn that was begun before, from its first one. `path` is its conversation's. Throws
+ * what `ask` does. */
+export async function* replay(path, turnId, noteLost) {
+  const first = `${turnId}.0`;
+  try {
+    yield* follow((seen) => resume(seen || first), true, noteLost);
+  } catch (error) {
+    if (error.code !== "READ_ONLY") throw error;
+    // Who listens there keeps the turn alive; who may only read listens to the conversation.
+    const open = (seen) => send("GET", `${path}/events`, undefined, sse(seen || first));
+    yield* follow(open, true, noteLost);
+  }
 }
 
 /** The events of all conversations from now on, or after the one with this id, once the server has
@@ -119,20 +131,21 @@ export async function everything(seen, signal) {
 
 const sse = (seen) => ({ "Accept": "text/event-stream", ...(seen && { "Last-Event-ID": seen }) });
 
-const resume = (turnId, seen) =>
-  send("GET", `/chat/${encodeURIComponent(turnId)}/events`, undefined, sse(seen));
+/** A turn's events after the one with this id. */
+const resume = (seen) =>
+  send("GET", `/chat/${encodeURIComponent(seen.split(".")[0])}/events`, undefined, sse(seen));
 
-/** Reads a stream, and takes it up again where it was lost: after the last event that came. */
-async function* follow(begin, turnId, noteLost) {
+/** Reads the stream that `open` gives for the id of the last event that came, "" at first; where it is
+ * lost, it is opened again, before the first event only where it `mayRepeat`. */
+async function* follow(open, mayRepeat, noteLost) {
   let seen = "";
   let tries = 0;
   for (;;) {
     try {
-      const response = await (seen ? resume(turnId, seen) : begin());
+      const response = await open(seen);
       if (!response.ok) throw await refusal(response);
       for await (const { id, event } of events(response.body)) {
         seen = id;
-        turnId = id.split(".")[0];
         tries = 0;
         yield event;
         if (LAST.has(event.type)) return;
@@ -140,8 +153,7 @@ async function* follow(begin, turnId, noteLost) {
     } catch (error) {
       if (!(error instanceof Lost)) throw error;
     }
-    // A message must not be said twice, so a turn without a name cannot be taken up.
-    if (!turnId || tries === PAUSES.length) throw new Lost();
+    if (!(seen || mayRepeat) || tries === PAUSES.length) throw new Lost();
     noteLost();
     await new Promise((done) => setTimeout(done, PAUSES[tries]));
     tries += 1;
