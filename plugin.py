@@ -22,9 +22,9 @@ for _name in _forgotten:
     sys.modules.pop(_name, None)
 
 from .companion.ui.commands import (  # noqa: E402
-    GeminiCompanionAcceptAndNextCommand,
+    GeminiCompanionAcceptDiffAndNextCommand,
     GeminiCompanionAcceptDiffCommand,
-    GeminiCompanionCommentCommand,
+    GeminiCompanionCommentOnDiffCommand,
     GeminiCompanionCopyExportsCommand,
     GeminiCompanionDoctorCommand,
     GeminiCompanionDropChangeCommand,
@@ -38,30 +38,30 @@ from .companion.ui.commands import (  # noqa: E402
     GeminiCompanionPreviousChangeCommand,
     GeminiCompanionPreviousDiffCommand,
     GeminiCompanionRejectDiffCommand,
-    GeminiCompanionRejectWithNoteCommand,
+    GeminiCompanionRejectDiffWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
     GeminiCompanionRemedyCommand,
-    GeminiCompanionRestartCommand,
+    GeminiCompanionRestartCompanionCommand,
     GeminiCompanionResumeSharingCommand,
     GeminiCompanionRunCliCommand,
+    GeminiCompanionShowAcceptedEditsCommand,
     GeminiCompanionShowClisCommand,
-    GeminiCompanionShowEditsCommand,
+    GeminiCompanionShowDiffsCommand,
     GeminiCompanionShowLogCommand,
+    GeminiCompanionShowSharedContextCommand,
+    GeminiCompanionShowStatusCommand,
     GeminiCompanionShowUnwrittenEditsCommand,
-    GeminiCompanionShowWaitingCommand,
     GeminiCompanionStartApiServerCommand,
-    GeminiCompanionStatusCommand,
     GeminiCompanionStopApiServerCommand,
     GeminiCompanionWelcomeCommand,
-    GeminiCompanionWhatGeminiSeesCommand,
 )
 from .companion.ui.host import host  # noqa: E402
 from .companion.ui.prompt.commands import (  # noqa: E402
     GeminiCompanionPromptCommand,
+    GeminiCompanionSendBuildResultsCommand,
     GeminiCompanionSendDiagnosticsCommand,
     GeminiCompanionSendFileCommand,
     GeminiCompanionSendOpenFilesCommand,
-    GeminiCompanionSendOutputCommand,
     GeminiCompanionSendReferenceCommand,
     GeminiCompanionSendSelectionCommand,
 )
@@ -72,41 +72,41 @@ __all__ = [
     "GeminiCompanionKeepChangeCommand",
     "GeminiCompanionNextChangeCommand",
     "GeminiCompanionPreviousChangeCommand",
-    "GeminiCompanionAcceptAndNextCommand",
-    "GeminiCompanionRejectWithNoteCommand",
-    "GeminiCompanionCommentCommand",
+    "GeminiCompanionAcceptDiffAndNextCommand",
+    "GeminiCompanionRejectDiffWithNoteCommand",
+    "GeminiCompanionCommentOnDiffCommand",
     "GeminiCompanionCopyExportsCommand",
     "GeminiCompanionNextDiffCommand",
     "GeminiCompanionOpenTerminalCommand",
     "GeminiCompanionPreviousDiffCommand",
     "GeminiCompanionShowClisCommand",
-    "GeminiCompanionShowWaitingCommand",
-    "GeminiCompanionShowEditsCommand",
+    "GeminiCompanionShowDiffsCommand",
+    "GeminiCompanionShowAcceptedEditsCommand",
     "GeminiCompanionFillViewCommand",
     "GeminiCompanionForgetEnvironmentCommand",
     "GeminiCompanionListener",
     "GeminiCompanionPromptCommand",
     "GeminiCompanionRejectDiffCommand",
     "GeminiCompanionReleaseDiffCommand",
-    "GeminiCompanionRestartCommand",
+    "GeminiCompanionRestartCompanionCommand",
     "GeminiCompanionRunCliCommand",
     "GeminiCompanionSendDiagnosticsCommand",
     "GeminiCompanionSendFileCommand",
     "GeminiCompanionSendOpenFilesCommand",
-    "GeminiCompanionSendOutputCommand",
+    "GeminiCompanionSendBuildResultsCommand",
     "GeminiCompanionSendReferenceCommand",
     "GeminiCompanionSendSelectionCommand",
     "GeminiCompanionShowLogCommand",
     "GeminiCompanionShowUnwrittenEditsCommand",
     "GeminiCompanionStartApiServerCommand",
-    "GeminiCompanionStatusCommand",
+    "GeminiCompanionShowStatusCommand",
     "GeminiCompanionWelcomeCommand",
     "GeminiCompanionDoctorCommand",
     "GeminiCompanionRemedyCommand",
     "GeminiCompanionStopApiServerCommand",
     "GeminiCompanionPauseSharingCommand",
     "GeminiCompanionResumeSharingCommand",
-    "GeminiCompanionWhatGeminiSeesCommand",
+    "GeminiCompanionShowSharedContextCommand",
     "plugin_loaded",
     "plugin_unloaded",
 ]
@@ -149,6 +149,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
             _host.running.scrolling.activated(view)
             _host.running.status.activated(view)
             _host.running.notices.activated()
+            _host.running.next_edit.activated(view)
 
     def on_deactivated(self, view: sublime.View) -> None:
         if _host.running is not None:
@@ -191,6 +192,12 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
     def on_close(self, view: sublime.View) -> None:
         if _host.running is not None:
             _host.running.files.closed(view)
+
+    def on_query_context(
+        self, view: sublime.View, key: str, operator: int, operand: Any, match_all: bool
+    ) -> bool | None:
+        running = _host.running
+        return running.key_context(view, key, operator, operand) if running is not None else None
 
     def on_window_command(
         self, window: sublime.Window, name: str, args: dict[str, Any] | None

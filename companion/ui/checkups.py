@@ -12,6 +12,7 @@ from typing import Any, Callable, Mapping, Tuple
 
 import sublime
 
+from ..base.shown_text import spelled
 from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import checks, gathering
 from ..ide.doctor.checks import Failed
@@ -197,7 +198,7 @@ def button(failed: Failed, facts: Facts) -> str:
 
 def shown(text: str) -> str:
     """As HTML, with ~ for the user's home folder."""
-    return escape(shortened(text, os.path.expanduser("~")))
+    return escape(spelled(shortened(text, os.path.expanduser("~"))))
 
 
 def link(command: str, arguments: Mapping[str, Any], label: str) -> str:

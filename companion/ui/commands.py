@@ -23,15 +23,22 @@ if TYPE_CHECKING:
     from .running import Running
 
 PANEL = "gemini_companion"
-NOT_RUNNING = 'It is not running. "Gemini Companion: Restart" starts it.'
+NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
 EXPORTS = "On the clipboard: a line for your shell. It has a token in it; give it to nobody."
+NO_EXPORTS = (
+    "Nothing was copied: {}, which a terminal would take for a key. Rename the folder, or set"
+    ' "path_maps" right; "Run CLI" and "Open Terminal" work as it is.'
+)
 NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" tells more.'
 NO_DIFF = "That diff is decided already."
+# Words of a command's caption that are not capitalised.
+SMALL = ("and", "on", "with")
 
 
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the
-    one with the keyboard on either side, else the one that can be seen in the window."""
+    one with the keyboard on either side, else the one that can be seen in the window, else the one
+    of the window that waits longest, which comes into sight."""
 
     def is_enabled(self, id: str | None = None) -> bool:
         # With an id it answers in any case, be it with a sentence.
@@ -44,17 +51,30 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         elif view is None:
             host.tell(NO_DIFF)
         else:
+            if id is None:
+                self._show(running, view)
             self.act(running, view)
 
     def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
+
+    def _show(self, running: Running, view: sublime.View) -> None:
+        """To a user whose keyboard is elsewhere, who goes on to type there."""
+        from .review import lookup, pair
+
+        keyboard = running.editor.keyboard_in(self.window)
+        if keyboard not in (view, lookup.partner(view)):
+            pair.bring_into_sight(view, keyboard)
+            words = self.name().split("_")[2:]
+            caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
+            host.tell(f"{caption}: {lookup.name_of(view)}")
 
     def _find(self, id: str | None) -> sublime.View | None:
         if host.running is None:
             return None
         from .review import lookup
 
-        return lookup.current(self.window) if id is None else lookup.with_id(id)
+        return lookup.meant(self.window) if id is None else lookup.with_id(id)
 
 
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
@@ -92,22 +112,26 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
         running.changes.go(view, -1, lambda: running.queue.go_within(view, -1))
 
 
-class GeminiCompanionAcceptAndNextCommand(GeminiCompanionDiffCommand):
+class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     """Accept, and show the next proposal that waits."""
 
     def act(self, running: Running, view: sublime.View) -> None:
+        from .review.lookup import name_of, partner
+
         window = view.window() or self.window
-        running.accepting.accept(window, view, lambda: running.queue.show_next_of(window))
+        has_keyboard = running.editor.keyboard_in(window) in (view, partner(view))
+        show_next = partial(running.next_edit.show_after, window, name_of(view), has_keyboard)
+        running.accepting.accept(window, view, show_next)
 
 
-class GeminiCompanionRejectWithNoteCommand(GeminiCompanionDiffCommand):
+class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
     """Reject, with a word for the CLI and the comments on lines."""
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.notes.reject_with_note(view)
 
 
-class GeminiCompanionCommentCommand(GeminiCompanionDiffCommand):
+class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
@@ -122,6 +146,7 @@ class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
 
     def run(self) -> None:
         if host.running is not None:
+            host.running.next_edit.stop()
             self.act(host.running)
 
     def act(self, running: Running) -> None:
@@ -160,14 +185,14 @@ class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
         running.queue.go(self.current(), -1)
 
 
-class GeminiCompanionShowWaitingCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
     """List the proposals that wait, in all windows."""
 
     def act(self, running: Running) -> None:
         running.queue.choose(self.window)
 
 
-class GeminiCompanionShowEditsCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
     """List the edits that were accepted in the window, to see or undo one."""
 
     def act(self, running: Running) -> None:
@@ -226,10 +251,13 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
         if len(folders) == 1:
             self._start(folders[0])
         else:
-            self.window.show_quick_panel(
+            from . import panels
+
+            panels.choose(
+                self.window,
                 folders,
                 lambda index: self._start(folders[index]) if index >= 0 else None,
-                placeholder="In which folder?",
+                "In which folder?",
             )
 
     def _start(self, folder: str) -> None:
@@ -274,12 +302,18 @@ class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
         )
 
     def _copy(self, shell: str) -> None:
-        from .exports import SHELLS
+        from . import exports
 
         environment = host.environment(self.window)
-        if environment:
-            sublime.set_clipboard(SHELLS[shell](environment))
-            host.tell(EXPORTS)
+        if not environment:
+            return
+        try:
+            line = exports.line_for(shell, environment)
+        except exports.CannotBePasted as error:
+            host.tell(NO_EXPORTS.format(error))
+            return
+        sublime.set_clipboard(line)
+        host.tell(EXPORTS)
 
 
 class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
@@ -324,7 +358,7 @@ class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
             host.running.remedies.apply(self.window, action, argument, cli)
 
 
-class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
     """Show whether a CLI is connected to this window, and what it needs otherwise."""
 
     def is_enabled(self) -> bool:
@@ -351,7 +385,7 @@ class GeminiCompanionStatusCommand(sublime_plugin.WindowCommand):
         _show_panel(self.window, text + api)
 
 
-class GeminiCompanionWhatGeminiSeesCommand(GeminiCompanionRunningCommand):
+class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
     """Show what the CLIs of the window are told, as it changes."""
 
     def act(self, running: Running) -> None:
@@ -427,7 +461,7 @@ class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
             host.api.stop()
 
 
-class GeminiCompanionRestartCommand(sublime_plugin.ApplicationCommand):
+class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
     """Stop the server and start it anew; connected CLIs come back by themselves."""
 
     def run(self) -> None:

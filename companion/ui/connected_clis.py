@@ -9,11 +9,12 @@ from typing import Callable, Sequence
 import sublime
 
 from ..ide.connected_clis import ConnectedCli
+from . import panels
 from .prompt import terminals
 from .review import queue
 from .review.record import waiting
 
-NONE = 'No CLI is connected. "Gemini Companion: Run Gemini CLI" starts one.'
+NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
 NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows that it runs."
 
 
@@ -25,10 +26,11 @@ def choose(
     if not clis:
         tell(NONE)
         return
-    window.show_quick_panel(
+    panels.choose(
+        window,
         [_item(cli) for cli in clis],
         lambda index: _show(clis[index], tell) if index >= 0 else None,
-        placeholder="Connected CLIs",
+        "Connected CLIs",
     )
 
 

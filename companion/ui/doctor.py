@@ -10,7 +10,7 @@ import sublime
 
 from .. import __version__
 from ..ide.doctor.checks import Failed, Ok
-from ..ide.doctor.report import Examination, Row, shortened
+from ..ide.doctor.report import Examination, shortened
 from . import checkups
 
 NAME = "Gemini Companion: Doctor"
@@ -19,36 +19,46 @@ FINE = "Nothing is in the way."
 
 def html(found: tuple[Examination, ...]) -> str:
     """The page: of each CLI the first step that fails and what to do, and all its steps."""
-    parts = [f"<h1>{NAME}</h1>"]
     connected = found[0].facts.window.connected
-    if connected:
-        clis = "One CLI is" if connected == 1 else f"{connected} CLIs are"
-        parts.append(f'<p class="ok">{clis} connected to this window.</p>')
+    clis = {0: "No CLI is", 1: "One CLI is"}.get(connected, f"{connected} CLIs are")
+    copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
+    again = checkups.link("gemini_companion_doctor", {}, "Look Again")
+    parts = [
+        f"<h1>{NAME}</h1>",
+        f'<p class="lead">{clis} connected to this window. {again} {copy}</p>',
+    ]
     for examination in found:
         parts.append(f"<h2>{checkups.shown(examination.subject)}</h2>")
         parts.append(_verdict(examination))
-        parts += [_row(row) for row in examination.rows]
-    copy = checkups.link("gemini_companion_doctor", {"copy": True}, "Copy Report")
-    again = checkups.link("gemini_companion_doctor", {}, "Look Again")
-    return "".join(parts) + f"<p>{copy} {again}</p>"
+        parts += _rows(examination)
+    return "".join(parts)
 
 
 def _verdict(examination: Examination) -> str:
     failure = examination.failure
     if failure is None:
-        return f'<p class="ok">{FINE}</p>'
-    words = f"{checkups.shown(failure.what)} {checkups.shown(failure.remedy)}"
-    return f'<p class="failed">{words} {checkups.button(failure, examination.facts)}</p>'
+        return f'<div class="box fine">{FINE}</div>'
+    button = checkups.button(failure, examination.facts)
+    return (
+        f'<div class="box alarm next"><b>{checkups.shown(failure.what)}</b>'
+        f"<div>{checkups.shown(failure.remedy)} {button}</div></div>"
+    )
 
 
-def _row(row: Row) -> str:
-    name = escape(row.check.name)
-    if isinstance(row.result, Ok):
-        found = checkups.shown(row.result.found)
-        return f'<div><span class="ok">\u2713</span> {name} <span class="path">{found}</span></div>'
-    if isinstance(row.result, Failed):
-        return f'<div><span class="failed">\u2717 {name}</span></div>'
-    return f'<div class="later">\u2013 {name}</div>'
+def _rows(examination: Examination) -> list[str]:
+    """Those after the one that fails in a line."""
+    rows, later = [], []
+    for row in examination.rows:
+        name = escape(row.check.name)
+        if isinstance(row.result, Ok):
+            found = f'<span class="path">{checkups.shown(row.result.found)}</span>'
+            rows.append(f'<div class="row"><span class="ok">\u2713</span> {name} {found}</div>')
+        elif isinstance(row.result, Failed):
+            rows.append(f'<div class="row failed">\u2717 {name}</div>')
+        else:
+            later.append(name)
+    names = ", ".join(later)
+    return [*rows, f'<div class="row later">\u2013 {names}</div>'] if later else rows
 
 
 def report(found: tuple[Examination, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Callable, TypeVar
@@ -12,6 +13,7 @@ import sublime
 
 from ..base.digest import Digest
 from ..base.log import logger
+from ..base.shown_text import shown_line
 from ..ide import file_content
 from ..ide.clis import GEMINI_CLI
 from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
@@ -19,6 +21,7 @@ from ..ide.status import Status
 from . import queues, settings, texts
 from .notices import Notices
 from .review import comments, decisions, large, lookup, notes, opening, restoring
+from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 
@@ -30,13 +33,16 @@ CLOSED = "your edits of a closed proposal"
 GONE = "Gemini CLI is gone. Its diff stays: decide for the next CLI, or release it."
 RESTORED = "The proposal for {} is as you had it last; undo brings back what its tab had."
 WINDOW_CLOSED = "The editor's window is closed."
+PREFIX = "Gemini Companion: "
+# Seconds that a user has for a sentence.
+READING = 5.0
 
 
 class SublimeEditor(Editor):
     """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
 
-    `keyboard` is the view activated last; `reviews`, `scrolling` and `notices` are told of what is
-    opened, `on_status` of the state of all windows.
+    `keyboard` is the view activated last; `reviews`, `scrolling`, `notices` and `next_edit` are
+    told of what is opened, `on_status` of the state of all windows.
     """
 
     def __init__(self) -> None:
@@ -44,8 +50,11 @@ class SublimeEditor(Editor):
         self.reviews: Reviews | None = None
         self.scrolling: Scrolling | None = None
         self.notices: Notices | None = None
+        self.next_edit: NextEdit | None = None
         self.on_status: Callable[[tuple[Status, ...]], None] | None = None
         self._is_stopped = False
+        # When a sentence was told last.
+        self._told_at = float("-inf")
 
     def stop(self) -> None:
         """From now on the companion opens and closes nothing. On the UI thread, so that no request
@@ -98,8 +107,17 @@ class SublimeEditor(Editor):
         await self._ask(partial(_return_text, window_id, path, text))
 
     def tell(self, sentence: str) -> None:
-        message = "Gemini Companion: " + sentence
-        queues.on_ui_thread(lambda: sublime.status_message(message))
+        def show() -> None:
+            self._told_at = time.monotonic()
+            sublime.status_message(PREFIX + shown_line(sentence))
+
+        queues.on_ui_thread(show)
+
+    def mention(self, sentence: str) -> None:
+        """Show a sentence that the status bar's own words say, too, but never in the place of one
+        that was told a moment ago."""
+        if time.monotonic() - self._told_at > READING:
+            sublime.status_message(PREFIX + shown_line(sentence))
 
     def _open(
         self,
@@ -125,6 +143,8 @@ class SublimeEditor(Editor):
         if not take_focus:
             # Panels are not sure to be activated again.
             self.keyboard = keyboard
+        if self.next_edit is not None:
+            self.next_edit.opened(view)
         self._announce(window, proposal, present.note or present.warning)
 
     def _announce(self, window: sublime.Window, proposal: Proposal, warning: str) -> None:

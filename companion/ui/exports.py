@@ -1,28 +1,43 @@
 """Environment variables as lines that a user pastes into a shell; pure.
 
 A line begins with a blank where shells leave such lines out of their history: a token is in it. It
-has no line end, so that the user decides when it runs.
+has no line end and no other control character, so that the user decides when it runs: many shells
+take what is pasted for keys.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 from typing import Callable, Mapping
 
 # What cmd takes for more than a character, outside of quotes.
 OF_CMD = re.compile(r'[\^&|<>()%!"]')
 # PowerShell takes typographic quotes for quotes.
 OF_POWERSHELL = re.compile("['\u2018\u2019\u201a\u201b]")
-ESCAPED = re.compile(r"\\u([0-9a-f]{4})")
+# What a terminal takes for a key, and half characters, which no clipboard holds.
+REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Variables = Mapping[str, str]
 
 
+class CannotBePasted(ValueError):
+    """A value has a character that no line for a shell may have; the text says which of both."""
+
+
+def line_for(shell: str, variables: Variables) -> str:
+    """What sets the variables in one of SHELLS. Raises CannotBePasted."""
+    for name, value in variables.items():
+        found = REFUSED.search(value)
+        if found:
+            raise CannotBePasted(f"{name} has the character U+{ord(found.group()):04X}")
+    return SHELLS[shell](variables)
+
+
 def posix(variables: Variables) -> str:
-    """For bash, zsh and sh."""
-    return " export " + " ".join(f"{name}={shlex.quote(variables[name])}" for name in variables)
+    """For bash, zsh and sh. Always in quotes: zsh takes a "=" at the begin for more than one."""
+    quoted = {name: value.replace("'", "'\\''") for name, value in variables.items()}
+    return " export " + " ".join(f"{name}='{value}'" for name, value in quoted.items())
 
 
 def fish(variables: Variables) -> str:
@@ -43,11 +58,11 @@ def cmd(variables: Variables) -> str:
 
 
 def nushell(variables: Variables) -> str:
-    lines = []
-    for name, value in variables.items():
-        text = json.dumps(value, ensure_ascii=False)
-        lines.append(f"$env.{name} = " + ESCAPED.sub(r"\\u{\1}", text))
-    return " " + "; ".join(lines)
+    # Of what JSON escapes, only quotes and backslashes are left. Where a line has a "!", Nushell
+    # puts former commands in its place, within quotes, too.
+    texts = {name: json.dumps(value, ensure_ascii=False) for name, value in variables.items()}
+    escaped = {name: text.replace("!", r"\u{21}") for name, text in texts.items()}
+    return " " + "; ".join(f"$env.{name} = {text}" for name, text in escaped.items())
 
 
 SHELLS: Mapping[str, Callable[[Variables], str]] = {

@@ -16,6 +16,7 @@ import sublime
 
 from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
+from ..base.shown_text import shown_line
 from . import settings
 
 TITLE = "Gemini Companion"
@@ -65,7 +66,7 @@ class Notices:
     def show(self, window: sublime.Window, sentence: str) -> None:
         """Show the sentence on the desktop, where that is wanted and nobody sees the window."""
         if settings.of(window).desktop_notices and not self._is_in_front:
-            self._in_background(partial(_run, sublime.platform(), sentence))
+            self._in_background(partial(_run, sublime.platform(), shown_line(sentence)))
 
 
 def command(platform: str, text: str) -> list[str]:

@@ -14,7 +14,7 @@ from ..ide.clis import Cli
 from ..ide.doctor import checks
 from ..ide.events import DiscoveryRepaired, Event, WorkAsked
 from ..ide.service import Companion
-from . import queues, settings, sharing
+from . import panels, queues, settings, sharing
 
 NOT_REMOVED = (
     "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
@@ -35,7 +35,7 @@ class Remedies:
         """Do it, for the CLI of that id; an action that is not known does nothing."""
         simple = {
             checks.RUN_CLI: "gemini_companion_run_cli",
-            checks.RESTART: "gemini_companion_restart",
+            checks.RESTART: "gemini_companion_restart_companion",
         }
         if action in simple:
             window.run_command(simple[action])
@@ -104,7 +104,7 @@ class Remedies:
             if index == 0:
                 self._work(partial(_apply, cli, plan), self._tell_outcome)
 
-        window.show_quick_panel(items, answer, placeholder=f"Let {cli.name} connect to editors?")
+        panels.choose(window, items, answer, f"Let {cli.name} connect to editors?")
 
     def _tell_outcome(self, sentence: str | None) -> None:
         self._tell(sentence or 'That failed; "Gemini Companion: Show Log" tells more.')

@@ -18,14 +18,17 @@ from . import doctor, queues, settings, sharing, terminal, welcome
 from .checkups import Checkups
 from .editor import SublimeEditor
 from .files import Files
+from .lost_clis import LostClis
 from .notices import Notices
 from .remedies import Remedies
+from .review import lookup
 from .review.accepting import Accepting
 from .review.actions import Actions
 from .review.changes import Changes
 from .review.conflicts import Conflicts
 from .review.edits import Edits
 from .review.history import History
+from .review.next_edit import NextEdit
 from .review.notes import Notes
 from .review.queue import Queue
 from .review.record import DiffRecord
@@ -35,6 +38,9 @@ from .review.scrolling import Scrolling
 from .shared_sheets import SharedSheets
 from .status_bar import StatusBar
 from .windows import Windows
+
+# What key bindings ask.
+DIFF_WAITS = "gemini_companion_diff_waits"
 
 
 class Running:
@@ -51,7 +57,7 @@ class Running:
         self.files = Files(self.companion, self.editor)
         self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
         self.resting = Resting(self.reviews)
-        tell = self.editor.tell
+        tell, mention = self.editor.tell, self.editor.mention
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.reviews, tell)
         self.diffs = Actions(self.companion, self.editor, self.reviews)
@@ -59,26 +65,34 @@ class Running:
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
         self.queue = Queue(self.reviews, tell)
+        self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
         self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
-        self.status = StatusBar(tell, lambda: self.companion.is_running, sharing.is_paused)
+        self.lost_clis = LostClis(self.companion, tell, lambda: self.status.look())
+        self.status = StatusBar(
+            mention, lambda: self.companion.is_running, sharing.is_paused, self.lost_clis.names
+        )
         self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self._in_background)
         self.shared_sheets = SharedSheets(self.companion)
         self.welcome = Checkups(self.companion, welcome.NAME, welcome.html)
         self.doctor = Checkups(self.companion, doctor.NAME, doctor.html)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        looks = (
+        self.windows = Windows(self.companion, self.editor, self.files, self.reviews, self._looks())
+
+    def _looks(self) -> tuple[Callable[[], None], ...]:
+        """What is to be called about once a second."""
+        return (
             self.welcome.look,
             self.doctor.look,
             self.conflicts.look,
+            self.lost_clis.look,
             self.status.look,
             self.scrolling.look,
             self.shared_sheets.look,
         )
-        self.windows = Windows(self.companion, self.editor, self.files, self.reviews, looks)
 
     def start(self) -> None:
         """To be called where somebody can stop it, should something fail."""
@@ -95,8 +109,10 @@ class Running:
         self.shared_sheets.stop()
         self.welcome.stop()
         self.doctor.stop()
+        self.lost_clis.stop()
         self.status.stop()
         self.scrolling.stop()
+        self.next_edit.stop()
         self.reviews.stop()
         self.history.stop()
         for window in sublime.windows():
@@ -131,8 +147,20 @@ class Running:
         found = terminal.with_environment(arguments or {}, self.environment(window))
         return ("terminus_open", found) if found is not None else None
 
+    def key_context(
+        self, view: sublime.View, key: str, operator: int, operand: object
+    ) -> bool | None:
+        """The answer to a key binding that asks whether a diff of the view's window waits; None to
+        every other one."""
+        if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
+            return None
+        window = view.window()
+        waits = window is not None and lookup.meant(window) is not None
+        return waits == (bool(operand) == (operator == sublime.OP_EQUAL))
+
     def _show_status(self, statuses: tuple[Status, ...]) -> None:
         self.status.show(statuses)
+        self.lost_clis.show(statuses)
         self._look_again()
 
     def _look_again(self) -> None:

@@ -39,6 +39,7 @@ class Settings:
     diff_layout: str = "below"
     diff_word_wrap: bool = False
     accept_on_save: bool = True
+    keep_goes_on: bool = True
     cli_command: tuple[str, ...] = ("gemini",)
     terminal_command: tuple[str, ...] = ()
     terminus_env: bool = True
@@ -139,6 +140,7 @@ KINDS: dict[str, Kind] = {
     "diff_layout": Kind(_one_of(LAYOUTS), lambda value: value in LAYOUTS),
     "diff_word_wrap": _SWITCH,
     "accept_on_save": _SWITCH,
+    "keep_goes_on": _SWITCH,
     "cli_command": Kind(
         "a list of words with at least one", lambda value: _is_words(value) and any(value[:1])
     ),

@@ -9,13 +9,14 @@ from typing import Iterable
 
 import sublime
 
+from ..base.shown_text import spelled
 from ..ide.context import MAX_FILES, MISSING, OLDER, SharedContext
 from ..ide.events import SharedContextAsked
 from ..ide.service import Companion
 from ..ide.sharing import EXCLUDED, OUTSIDE, PAUSED
 from . import page, queues, settings
 
-NAME = "What Gemini Sees"
+NAME = "Shared Context"
 REASONS = {
     PAUSED: "because sharing is paused",
     EXCLUDED: 'that match a pattern of "exclude"',
@@ -78,10 +79,9 @@ class SharedSheets:
 
 def html(shared: SharedContext, problems: Iterable[str]) -> str:
     """The page; `problems` are sentences on settings that make no sense."""
-    parts = [f"<h1>{NAME}</h1>"]
-    parts += [f'<p class="failed">{escape(problem)}</p>' for problem in problems]
-    parts.append(f"<p>{_heading(shared)}</p>")
-    parts.append(f'<div class="payload">{_lines(payload(shared))}</div>')
+    parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{_heading(shared)}</p>']
+    parts += [f'<div class="box alarm">{escape(problem)}</div>' for problem in problems]
+    parts.append(f'<div class="box payload">{_lines(payload(shared))}</div>')
     parts.append("<h2>Held back</h2>")
     counts = shared.held_back
     parts += [f"<p>{_count(counts[key])} {REASONS[key]}.</p>" for key in REASONS if key in counts]
@@ -114,6 +114,6 @@ def _count(files: int) -> str:
 
 
 def _lines(text: str) -> str:
-    """minihtml knows no preformatted text; what UTF-8 cannot carry would not reach it."""
-    shown = escape(text.encode("utf-8", "replace").decode("utf-8"))
-    return shown.replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")
+    """minihtml knows no preformatted text; what UTF-8 cannot carry would not reach it, either, and
+    is spelled out."""
+    return escape(spelled(text)).replace("  ", "&nbsp;&nbsp;").replace("\n", "<br>")

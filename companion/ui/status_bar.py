@@ -13,25 +13,30 @@ from .review.lookup import diffs
 
 KEY = "gemini_companion"
 OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"
+UNWRITTEN, UNSAVED = "{} edit{} not written", "not saved"
+LOST = "type /ide enable in {}"
 
 
 class StatusBar:
     """That of all windows, and a message where a CLI comes or goes. Only views that can be seen
     have it: one that is activated gets it then, so that ten thousand tabs cost nothing.
 
-    `is_running` says whether there is anybody to tell of CLIs, `is_paused` whether the CLIs of a
-    window are told of files.
+    `mention` shows a sentence that is worth less than others; `is_running` says whether there is
+    anybody to tell of CLIs, `is_paused` whether the CLIs of a window are told of files, `lost`
+    names those that wait for `/ide enable`.
     """
 
     def __init__(
         self,
-        tell: Callable[[str], None],
+        mention: Callable[[str], None],
         is_running: Callable[[], bool],
         is_paused: Callable[[sublime.Window], bool],
+        lost: Callable[[sublime.Window], tuple[str, ...]],
     ) -> None:
-        self._tell = tell
+        self._mention = mention
         self._is_running = is_running
         self._is_paused = is_paused
+        self._lost = lost
         # By the window's id; None before anything was told.
         self._statuses: Mapping[int, Status] | None = None
         # What each window shows, by its id.
@@ -43,14 +48,14 @@ class StatusBar:
         for id, status in self._statuses.items():
             window, known = sublime.Window(id), before.get(id)
             if window.is_valid() and settings.of(window).messages:
-                self._tell_of_clis(known.clients if known is not None else (), status.clients)
+                self._mention_clis(known.clients if known is not None else (), status.clients)
         self.look()
 
-    def _tell_of_clis(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
+    def _mention_clis(self, before: tuple[str, ...], now: tuple[str, ...]) -> None:
         for name in Counter(now) - Counter(before):
-            self._tell(f"{name} is connected.")
+            self._mention(f"{name} is connected.")
         for name in Counter(before) - Counter(now):
-            self._tell(f"{name} has left.")
+            self._mention(f"{name} has left.")
 
     def look(self) -> None:
         """Show what there is, where it is something else now."""
@@ -78,6 +83,17 @@ class StatusBar:
     def _text(self, window: sublime.Window) -> str:
         if not settings.of(window).status_bar:
             return ""
+        state, status = self._state(window), (self._statuses or {}).get(window.id())
+        lost = ", ".join(dict.fromkeys(self._lost(window)))
+        more = [LOST.format(lost)] if lost else []
+        if status is not None and status.unwritten:
+            more.append(UNWRITTEN.format(status.unwritten, "" if status.unwritten == 1 else "s"))
+        if status is not None and status.unsaved:
+            more.append(UNSAVED)
+        first, _, rest = (CONNECTED if lost and state == NO_CLI else state).partition(": ")
+        return ": ".join(filter(None, (first, ", ".join(filter(None, (rest, *more))))))
+
+    def _state(self, window: sublime.Window) -> str:
         waiting = sum(1 for _ in diffs(window))
         if waiting:
             return f"Gemini: {waiting} waiting"

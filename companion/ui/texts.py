@@ -10,6 +10,7 @@ from typing import Iterator, Sequence, Tuple
 import sublime
 
 from ..base.comparison import Comparison
+from ..base.shown_text import shown_line
 from . import queues
 from .review import lookup
 
@@ -33,11 +34,7 @@ class PendingText:
     def __init__(self) -> None:
         self._parts: Sequence[Part] = ()
 
-    def put(self, view: sublime.View, text: str, region: sublime.Region | None = None) -> None:
-        """Put it in place of the region, or of all of the view's text, as one edit."""
-        self.put_all(view, [(region or sublime.Region(0, view.size()), text)])
-
-    def put_all(self, view: sublime.View, parts: Sequence[Part]) -> None:
+    def put(self, view: sublime.View, parts: Sequence[Part]) -> None:
         """Put each text in place of its region, as one edit; regions in their order."""
         self._parts = parts
         try:
@@ -77,7 +74,7 @@ def replace_parts(view: sublime.View, parts: Sequence[Part]) -> None:
     """Put texts into a view of ours, as one edit that can be undone; regions in their order."""
     for name in MEDDLING:
         view.settings().set(name, False)
-    pending.put_all(view, parts)
+    pending.put(view, parts)
     for name in MEDDLING:
         view.settings().erase(name)
 
@@ -134,9 +131,15 @@ def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
     """Open a text as a new tab, to be saved wherever the user likes; it covers no diff."""
     window.focus_group(lookup.group_without_diff(window))
     view = window.new_file()
-    view.set_name(os.path.basename(path))
+    name_tab(view, path)
     fill(view, text, path)
     return view
+
+
+def name_tab(view: sublime.View, path: str, remark: str = "") -> None:
+    """Call the tab by its file, with a remark in brackets."""
+    name = os.path.basename(path)
+    view.set_name(shown_line(f"{name} ({remark})" if remark else name))
 
 
 def return_text(window: sublime.Window, path: str, text: str, name: str) -> None:
@@ -148,7 +151,7 @@ def return_text(window: sublime.Window, path: str, text: str, name: str) -> None
         return
     with first_group_unchanged(window if window.is_valid() else sublime.active_window()) as home:
         home.focus_group(0)
-        open_tab(home, path, text).set_name(f"{os.path.basename(path)} ({name})")
+        name_tab(open_tab(home, path, text), path, name)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import sublime
 from ..ide.editor import Editor
 from ..ide.events import TextWithdrawn, UnwrittenAsked
 from ..ide.service import Companion
-from . import queues, texts
+from . import panels, queues, texts
 
 # Milliseconds between looks at whether a file has been loaded.
 LOADING = 20
@@ -42,10 +42,11 @@ class UnwrittenEdits:
             self._editor.tell("No accepted text waits for Gemini CLI in this window.")
             return
         items = [[os.path.basename(path), path] for path, _ in found]
-        self._window.show_quick_panel(
+        panels.choose(
+            self._window,
             items,
             lambda index: self._ask(*found[index]) if index >= 0 else None,
-            placeholder="Which accepted text?",
+            "Which accepted text?",
         )
 
     def _ask(self, path: str, text: str) -> None:
@@ -65,7 +66,7 @@ class UnwrittenEdits:
                 self._withdraw(path, text, tell, lambda: None)
 
         def ask() -> None:
-            self._window.show_quick_panel(items, answer, placeholder=os.path.basename(path))
+            panels.choose(self._window, items, answer, os.path.basename(path))
 
         # A panel opens only once the one whose answer asks for it has closed.
         queues.on_ui_thread(ask)

@@ -6,20 +6,26 @@ import os
 
 import sublime
 
+from ..base import private_files
 from ..ide.doctor import checks
 from ..ide.doctor.checks import Failed, Ok
+from ..ide.doctor.facts import Facts
 from ..ide.doctor.report import Examination
 from . import checkups
 
 NAME = "Welcome to Gemini Companion"
 # The steps by the ids of their checks, in the order in which they are done.
 STEPS = {
+    "surroundings": "CLIs can find Sublime Text",
     "installed": "{} is installed",
     "login": "There is a way to log in",
     "folder": "A folder is open",
     "enabled": "The CLI connects to editors",
+    "served": "The companion runs",
     "connected": "The CLI is connected",
 }
+# Those that only stand there where they fail: nobody has to do anything for them.
+SILENT = {"surroundings", "served"}
 CONNECTED = "Connected. Ask {} to change a file: its edit opens here, and you decide on it."
 TO_DO = "Two minutes to the first edit. This page follows what you do."
 # Stands in the cache folder once the page was shown.
@@ -28,31 +34,65 @@ MARK = "welcomed"
 
 def html(found: tuple[Examination, ...]) -> str:
     """The page, of a CLI in the window's folders, or of one that would be started there."""
-    of_kind = [each.facts for each in found if each.facts.cli == found[0].facts.cli]
-    facts = next((each for each in of_kind if each.is_connected), of_kind[-1])
+    examination = _meant(found)
+    facts, results = examination.facts, _results(examination)
+    is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
+    lead = (CONNECTED if is_connected else TO_DO).format(name)
+    parts = [f"<h1>{NAME}</h1>", f'<p class="lead">{lead}</p>']
+    following = next((id for id in results if isinstance(results[id], Failed)), "")
+    for id, result in results.items():
+        parts.append(_step(STEPS[id].format(name), result, facts, is_next=id == following))
+    doctor = checkups.link("gemini_companion_doctor", {}, "Doctor")
+    parts.append(f'<p class="foot">Every step of the CLI on its way here: {doctor}</p>')
+    return "".join(parts)
+
+
+def _meant(found: tuple[Examination, ...]) -> Examination:
+    """The one that is connected; else the newest that runs, or the one that would be started."""
+    of_kind = [each for each in found if each.facts.cli == found[0].facts.cli]
+    connected = (each for each in of_kind if each.facts.is_connected)
+    last = of_kind[-1]
+    return next(connected, of_kind[0] if last.facts.process is not None else last)
+
+
+def _results(examination: Examination) -> dict[str, Ok | Failed | None]:
+    """By the ids of the steps; None for the last one where that has to wait for others."""
+    facts = examination.facts
     results = {id: checks.by_id(id).look(facts) for id in STEPS}
     settings = checks.by_id("settings").look(facts)
     if isinstance(settings, Failed):
         # Whatever stands in that file, the CLI stops at it.
         results["enabled"] = settings
-    if facts.window.problem:
-        results["connected"] = checks.by_id("served").look(facts)
-    is_connected, name = isinstance(results["connected"], Ok), checkups.shown(facts.name)
-    parts = [f"<h1>{NAME}</h1>", f"<p>{(CONNECTED if is_connected else TO_DO).format(name)}</p>"]
-    for id, step in STEPS.items():
-        title, result = step.format(name), results[id]
-        if isinstance(result, Failed):
-            button = checkups.button(result, facts)
-            parts.append(f'<p><span class="failed">\u2717</span> {title} {button}')
-            words = checkups.shown(f"{result.what} {result.remedy}")
-            parts.append(f'<br><span class="remedy">{words}</span></p>')
-        elif result is not None:
-            shown = checkups.shown(result.found)
-            parts.append(f'<p><span class="ok">\u2713</span> {title} ')
-            parts.append(f'<span class="path">{shown}</span></p>')
-    doctor = checkups.link("gemini_companion_doctor", {}, "Doctor")
-    parts.append(f"<p>Something is in the way that this page does not name? {doctor}</p>")
-    return "".join(parts)
+    connected = results.pop("connected")
+    failed = {id for id, result in results.items() if isinstance(result, Failed)}
+    if facts.process is None:
+        # It asks for a key once it is started.
+        failed.discard("login")
+    if isinstance(connected, Failed):
+        connected = None if failed else _on_its_way(facts)
+    shown = {id: it for id, it in results.items() if it is not None and id not in SILENT - failed}
+    return {**shown, "connected": connected}
+
+
+def _on_its_way(facts: Facts) -> Failed | None:
+    """What keeps the CLI from being connected, of all that the doctor looks at beside the steps."""
+    others = [it for it in checks.CHECKS if it.id not in STEPS or it.id == "connected"]
+    results = (it.look(facts) for it in others if not (it.is_way and facts.is_connected))
+    return next((it for it in results if isinstance(it, Failed)), None)
+
+
+def _step(title: str, result: Ok | Failed | None, facts: Facts, is_next: bool) -> str:
+    """The one that is to be done next has the link that catches the eye."""
+    if result is None:
+        return f'<div class="step later">\u2013 {title}</div>'
+    if isinstance(result, Ok):
+        found = f'<span class="path">{checkups.shown(result.found)}</span>'
+        return f'<div class="step"><span class="ok">\u2713</span> {title} {found}</div>'
+    words, button = checkups.shown(f"{result.what} {result.remedy}"), checkups.button(result, facts)
+    return (
+        f'<div class="{"step next" if is_next else "step"}"><span class="failed">\u2717</span>'
+        f' <span class="title">{title}</span> {button}<div class="words">{words}</div></div>'
+    )
 
 
 def is_first_start(cache: str, state_path: str) -> bool:
@@ -68,6 +108,7 @@ def is_first_start(cache: str, state_path: str) -> bool:
 
 def remember(cache: str) -> None:
     """It was shown. Raises OSError."""
-    os.makedirs(cache, exist_ok=True)
-    with open(os.path.join(cache, MARK), "w", encoding="ascii"):
+    mark = os.path.join(cache, MARK)
+    private_files.make_parents(mark)
+    with open(mark, "w", encoding="ascii"):
         pass

@@ -132,7 +132,7 @@ def _status() -> str:
     """Asks until there is an answer: the package has no commands before it is imported whole."""
 
     def is_answered() -> bool:
-        window().run_command("gemini_companion_status")
+        window().run_command("gemini_companion_show_status")
         return bool(_panel("gemini_companion"))
 
     window().destroy_output_panel("gemini_companion")
@@ -285,6 +285,16 @@ def size(path: str) -> int:
 def is_told(words: str) -> bool:
     """Whether they stand in the status bar."""
     return words in str(_window().status_message)
+
+
+def status_bar() -> str:
+    """What stands there of the package's own, beside what it was told last."""
+    view = window().active_view()
+    return view.get_status("gemini_companion") if view is not None else ""
+
+
+def status_bar_says(words: str) -> bool:
+    return words in status_bar()
 
 
 def wait_until_saved(text: str) -> None:

@@ -425,6 +425,8 @@ class Welcome(unittest.TestCase):
         os.mkdir(programs)
         os.symlink(shutil.which("node") or "", os.path.join(programs, "node"))
         variables = {"PATH": programs, "HOME": home, "GEMINI_API_KEY": "", "NO_PROXY": ""}
+        # As the CLI is started here, so that a container is none for it.
+        variables["SSH_CONNECTION"] = "127.0.0.1 1 127.0.0.1 2"
         model = ModelServer()
         with model, mock.patch.dict(os.environ, variables):
             editor = Editor(work, data, temp)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -13,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(os.path.dirname(HERE))]
 
 import session  # noqa: E402
+import small_disk  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from session import ACCEPT, QUESTION  # noqa: E402
 
@@ -20,7 +19,7 @@ from tests.fake_cli import FakeCli  # noqa: E402
 
 RELEASE = "gemini_companion_release_diff"
 SHOW_UNWRITTEN = "gemini_companion_show_unwritten_edits"
-APPLY = 0
+APPLY, DISCARD = 0, 2
 
 
 class TheCliDies(session.Session):
@@ -51,6 +50,17 @@ class TheCliDies(session.Session):
         self.editor.do("wait_for", "text", "new\nmine\n", path)
         self.editor.do("wait_for", "unwritten", 0)
         self.assertEqual(self.read(path), b"old\n")
+
+    def test_what_the_user_accepts_before_anybody_has_noticed_stays_in_sight(self) -> None:
+        path = self.write("e.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.cli.kill()
+        self.editor.do("command", ACCEPT)
+        words = "Gemini: no CLI, 1 edit not written"
+        self.editor.do("wait_for", "status_bar", words)
+        self.assertTrue(self.editor.do("is_told", 'See "Gemini Companion: Show Unwritten Edits'))
+        self.editor.do("run", SHOW_UNWRITTEN, 0, DISCARD)
+        self.editor.do("wait_for", "status_bar", "Gemini: no CLI")
 
     def test_a_new_cli_opens_its_own_diff_and_the_edits_of_the_old_one_stay(self) -> None:
         path = self.ask_and_kill("c.py")
@@ -100,6 +110,27 @@ class TheEditorDies(session.Session):
         self.editor.do("wait_for", "text", "new\nmine\n", path)
 
 
+class TwoEditors(session.Session):
+    def test_on_one_data_folder_the_second_touches_nothing_and_takes_over_in_the_end(self) -> None:
+        path = self.write("a.py", b"old\n")
+        self.ask(path, "new\n", "write_file", content="new\n")
+        self.editor.do("append", path, "one\n")
+        self.editor.do("wait_until_saved", "one")
+        second = self.new_editor()
+        second.do("wait_for", "status_bar", "Gemini: no CLI, not saved")
+        self.assertIn("Another editor, process ", second.do("log"))
+        self.assertIsNone(second.do("proposal", path))
+        self.editor.do("append", path, "two\n")
+        self.editor.do("wait_until_saved", "two")
+        self.assertEqual(second.leave(), 0)
+        second = self.new_editor()
+        second.do("wait_for", "status_bar", "Gemini: no CLI, not saved")
+        self.editor.kill()
+        second.do("wait_for", "status_bar", "Gemini: no CLI")
+        second.do("wait_for", "named", "new\none\ntwo\n", "a.py (your edits)")
+        self.assertEqual(self.read(path), b"old\n")
+
+
 class TheStreamBreaks(session.Session):
     def test_in_the_middle_of_a_frame_and_enabling_again_brings_everything_back(self) -> None:
         path = self.write("a.py", b"old\n")
@@ -140,7 +171,9 @@ class Giants(session.Session):
     def test_a_proposal_of_megabytes_is_accepted_whole(self) -> None:
         path = self.write("a.txt", b"old\n")
         proposal = ("y" * 1100 + "\n") * 2100
-        self.assertIn("more lines of this change", self.ask_for_large(path, proposal))
+        shown = self.ask_for_large(path, proposal)
+        self.assertTrue(proposal.startswith(shown))
+        self.assertLess(len(shown), len(proposal))
         self.editor.do("command", ACCEPT)
         self.editor.do("wait_for", "size", len(proposal), path)
         self.assertEqual(self.read(path), proposal.encode())
@@ -174,25 +207,12 @@ class Giants(session.Session):
         self.assertTrue(self.read(path) == "".join(["first\n", *lines[1:]]).encode())
 
 
-def mount(folder: str, size: int) -> bool:
-    """A file system of so many bytes; False where that is not allowed."""
-    line = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
-    try:
-        return subprocess.call(line, stderr=subprocess.DEVNULL) == 0
-    except OSError:
-        return False
-
-
 class FullDisk(session.Session):
     def disk(self) -> str:
         """A folder on a disk without a byte left."""
         folder = tempfile.mkdtemp(dir=self.root)
-        if not mount(folder, 0x20000):
-            self.skipTest("needs the right to mount")
-        self.addCleanup(subprocess.call, ["umount", "-l", folder])
-        with contextlib.suppress(OSError), open(os.path.join(folder, "filler"), "wb", 0) as file:
-            while file.write(bytes(0x1000)):
-                pass
+        small_disk.mount(self, folder, 0x20000)
+        small_disk.fill(folder)
         return folder
 
     def test_without_a_discovery_file_the_variables_of_a_terminal_connect_the_cli(self) -> None:

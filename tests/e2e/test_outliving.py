@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -37,6 +38,9 @@ class NextEditor(session.Session):
         self.assertEqual(self.editor.leave(), 0)
         self.cli.wait_ready()
         self.cli.wait_status("Disconnected")
+        self.start(data)
+
+    def start(self, data: str) -> None:
         type(self).editor = Editor(self.folder, os.path.join(self.root, data), self.temp)
         self.addClassCleanup(self.editor.close)
         self.editor.do("wait_until_served")
@@ -52,6 +56,24 @@ class NextEditor(session.Session):
         self.restart("data")
         self.assertEqual(self.port(), before)
         self.come_back()
+
+    def test_a_cli_that_does_not_come_back_is_named_until_it_is_enabled(self) -> None:
+        words = "type /ide enable in Gemini CLI"
+        # Else it may try its stream of before again just in time.
+        os.killpg(self.cli.pid, signal.SIGSTOP)
+        try:
+            self.editor.kill()
+            self.start("data")
+            self.editor.do("wait_for", "status_bar_says", True, words)
+        finally:
+            os.killpg(self.cli.pid, signal.SIGCONT)
+        self.cli.wait_status("Disconnected")
+        try:
+            self.come_back()
+        except TimeoutError:
+            # Its old stream was tried once more meanwhile, and took the new connection with it.
+            self.come_back()
+        self.editor.do("wait_for", "status_bar_says", False, words)
 
     def test_an_editor_with_another_port_is_found_too_whatever_the_variables_say(self) -> None:
         before = self.port()

@@ -40,10 +40,8 @@ class Reviews(session.Session):
         self.ask(path, five, "write_file", content=five)
         self.editor.do("wait_for", "says", True, path, "+6 -5, change 1 of 5, 0 of 5 seen")
         for name, words in (
-            ("keep_change", "change 1 of 5, 1 of 5 seen"),
-            ("next_change", "change 2 of 5"),
-            ("drop_change", "+5 -4"),
-            ("next_change", "change 2 of 4"),
+            ("keep_change", "change 2 of 5, 1 of 5 seen"),
+            ("drop_change", "+5 -4, change 2 of 4"),
         ):
             self.editor.do("review", name, path)
             self.editor.do("wait_for", "says", True, path, words)
@@ -66,7 +64,7 @@ class Reviews(session.Session):
         self.cli.say("change all three")
         for path in paths:
             self.editor.do("wait_for", "proposal", "new\n", path)
-            self.editor.do("review", "accept_and_next", path)
+            self.editor.do("review", "accept_diff_and_next", path)
         self.finish(paths[-1])
         self.assertEqual([self.read(path) for path in paths], [b"new\n"] * 3)
 
@@ -93,14 +91,14 @@ class Reviews(session.Session):
 
     def test_an_accepted_edit_is_taken_back_in_the_file_and_in_its_tab(self) -> None:
         path = self.accept("undone.py")
-        self.editor.do("run", "gemini_companion_show_edits", 0, 1)
+        self.editor.do("run", "gemini_companion_show_accepted_edits", 0, 1)
         self.editor.do("wait_for", "text", "old\ntwo\n", path)
         self.assertEqual(self.read(path), b"old\r\ntwo\r\n")
 
     def test_what_somebody_wrote_meanwhile_is_not_overwritten(self) -> None:
         path = self.accept("touched.py")
         self.write("touched.py", b"somebody's\n")
-        self.editor.do("run", "gemini_companion_show_edits", 0, 1)
+        self.editor.do("run", "gemini_companion_show_accepted_edits", 0, 1)
         self.editor.do("wait_for", "named", "somebody's\n", "touched.py (as it is now)")
         self.assertEqual(self.read(path), b"somebody's\n")
         self.assertEqual(self.editor.do("named", "touched.py (before the edit)"), "old\ntwo\n")
@@ -147,7 +145,7 @@ class Notes(session.Session):
     def reject(self, name: str, note: str) -> None:
         path = self.write(name, b"old\n")
         self.ask(path, "new\n", "write_file", content="new\n")
-        self.editor.do("review", "reject_with_note", path)
+        self.editor.do("review", "reject_diff_with_note", path)
         self.editor.do("type_in_panel", note)
         self.finish(path)
         self.assertEqual(self.read(path), b"old\n")
@@ -171,7 +169,7 @@ class Notes(session.Session):
         self.ask(path, "new\n", "write_file", content="new\n")
         asking = self.cli.title()
         self.editor.do("open_terminal", asking, self.folder)
-        self.editor.do("review", "reject_with_note", path)
+        self.editor.do("review", "reject_diff_with_note", path)
         self.editor.do("type_in_panel", "not yet")
         self.cli.wait_until(lambda _screen: self.cli.title() != asking, "another title")
         self.assertEqual(self.editor.do("named", asking), "")

@@ -10,7 +10,13 @@ from typing import Any, Callable, Generator, Sequence
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import Event, StatusAsked, WindowSettingsChanged
+from GeminiCompanion.companion.ide.events import (
+    Event,
+    StatusAsked,
+    TextWithdrawn,
+    UnwrittenAsked,
+    WindowSettingsChanged,
+)
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing
 from GeminiCompanion.companion.ui.review import lookup
@@ -51,8 +57,18 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
             cli.close()
         # Edits that nobody decided on stay in tabs of their own, once the companion has heard.
         yield from self.until_status(lambda it: it.waiting, 0)
+        yield from self.withdraw_unwritten()
         yield from self.until_turn()
         yield lambda: not self.tabs() or self.close_tabs()
+
+    def withdraw_unwritten(self) -> Generator[Any, Any, None]:
+        """No fake CLI writes what was accepted; else the next tests would find it in the status."""
+        found: list[Sequence[tuple[str, str]]] = []
+        plugin._host.companion.post(UnwrittenAsked(self.window.id(), found.append))
+        yield lambda: found
+        for path, text in found[0]:
+            event = TextWithdrawn(self.window.id(), path, text, lambda withdrawn: None)
+            plugin._host.companion.post(event)
 
     def until_equal(self, look: Callable[[], Any], expected: Any) -> Generator[Any, Any, None]:
         """Until this is what `look` gives; the failure says what it gave instead."""

@@ -11,8 +11,7 @@ import os
 import shutil
 import tempfile
 import threading
-import time
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 from unittest import mock
 
 import sublime
@@ -29,34 +28,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ..fake_cli import FakeCli
+from .adapter import text_of
+from .own_thread import PATIENCE, ask_companion, until
 
 ROUNDS = int(os.environ.get("FUZZ", "1"))
 ONE_GROUP: Any = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
 NAMES = ("a.py", "b.py", "new.py")
 DECISIONS = ("reject", "close", "answer_in_the_terminal", "quit", "release")
-# Seconds for what is sure to happen.
-PATIENCE = 60.0
-
-
-def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    pause = threading.Event()
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {PATIENCE} s: {what} {seen()}")
-        pause.wait(0.001)
-
-
-def text_of(view: sublime.View) -> str:
-    return view.substr(sublime.Region(0, view.size()))
-
-
-def ask_companion(question: Any, *arguments: Any) -> Any:
-    """What the companion answers, on this thread."""
-    answers: list[Any] = []
-    plugin._host.companion.post(question(*arguments, answers.append))
-    until(lambda: answers, question.__name__)
-    return answers[0]
 
 
 class Cli:

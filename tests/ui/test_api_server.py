@@ -191,14 +191,14 @@ class ApiServer(AdapterTestCase):
 
     def test_the_restart_of_the_companion_leaves_it_alone(self) -> Steps:
         url = yield from self.serve()
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.environment(self.window)
         with urlopen(url + "/status", timeout=20) as response:
             self.assertEqual(response.status, 200)
 
     def test_the_status_tells_its_address(self) -> Steps:
         url = yield from self.serve()
-        self.window.run_command("gemini_companion_status")
+        self.window.run_command("gemini_companion_show_status")
 
         def seen() -> bool:
             panel = self.window.find_output_panel(commands.PANEL)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sublime
-from GeminiCompanion.companion.ui.review import changes, marks
+from GeminiCompanion.companion.ui.review import changes, marks, record
 from GeminiCompanion.companion.ui.review.lookup import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
+from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from .adapter import text_of
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -79,6 +80,23 @@ class Moving(ReviewCase):
             self.run_command(command)
             yield lambda: any(changes.NO_CHANGES in each for each in told)  # noqa: B023
 
+    def test_lines_that_are_taken_away_at_the_end_are_the_last_change(self) -> Steps:
+        new = changed(LINES[:9], _2="two\n", _9="")
+        right = yield from self.propose(changed(LINES[:9]), new)
+        self.run_command("next_change")
+        yield from self.until_equal(lambda: self.review(right).current, 1)
+        self.run_command("keep_change")
+        self.assertEqual(record.seen(right), {self.review(right).comparison.keys[1]})
+        # It went on to the first one.
+        self.assertEqual(caret_row(right), 1)
+        self.run_command("next_change")
+        told = self.told()
+        self.run_command("next_change")
+        yield lambda: any(changes.AGAIN in each for each in told)
+        self.run_command("previous_change")
+        self.run_command("drop_change")
+        self.assertEqual(text_of(right), changed(LINES[:9], _2="two\n"))
+
 
 class Choosing(ReviewCase):
     def test_a_dropped_change_has_the_lines_of_the_file_again_and_undo_brings_it_back(
@@ -91,6 +109,18 @@ class Choosing(ReviewCase):
         right.run_command("undo")
         self.assertEqual(text_of(right), new)
 
+    def test_lines_that_a_proposal_deletes_come_back_alone_where_that_is_dropped(self) -> Steps:
+        old, new = LINES[:9], [*LINES[:6], "seven\n", *LINES[7:9]]
+        for gone in (0, 4, 8):
+            with self.subTest(gone=gone):
+                without = "".join(new[:gone] + new[gone + 1 :])
+                right = yield from self.propose("".join(old), without, f"{gone}.txt")
+                review = self.review(right)
+                number = [it.added for it in review.comparison.changes].index(0)
+                key = review.comparison.keys[number]
+                self.run_command("drop_change", id=review.id, change=key)
+                self.assertEqual(text_of(right), "".join(new))
+
     def test_a_drop_of_everything_asks_whether_that_is_a_rejection(self) -> Steps:
         right = yield from self.propose("a\nb\nc\n", "1\nb\n3\n")
         panels = self.panels()
@@ -98,7 +128,7 @@ class Choosing(ReviewCase):
         yield from self.until_computed(right)
         self.assertEqual(panels, [])
         self.run_command("drop_change")
-        self.assertEqual(panels[0]["placeholder"], changes.ALL_DROPPED)
+        self.assertIn(changes.ALL_DROPPED, panels[0]["placeholder"])
         panels[0]["on_select"](1)
         yield from self.until_computed(right)
         self.assertTrue(is_diff(right))
@@ -133,6 +163,27 @@ class Choosing(ReviewCase):
             self.run_command("drop_change", change=key)
         yield from self.until_equal(lambda: text_of(right), old + "typed\n")
 
+    def test_of_changes_that_are_alike_those_are_dropped_that_the_user_means(self) -> Steps:
+        old = LINES[0] + "".join("same\n" + line for line in LINES[1:5])
+        right = yield from self.propose(old, "".join(LINES[:5]))
+        keys = self.review(right).comparison.keys
+        # The second one before it is known what became of the changes.
+        for key in (keys[0], keys[1], keys[1]):
+            self.run_command("drop_change", change=key)
+        yield from self.until_computed(right)
+        rows = [LINES[0], "same\n", LINES[1], "same\n", *LINES[2:5]]
+        self.assertEqual(text_of(right), "".join(rows))
+
+    def test_where_the_rows_around_them_are_alike_too_the_place_in_the_proposal_says_which(
+        self,
+    ) -> Steps:
+        right = yield from self.propose("same\n" * 6, "same\nnew\n" * 6)
+        keys = self.review(right).comparison.keys
+        for key in keys[2:4]:
+            self.run_command("drop_change", change=key)
+        yield from self.until_computed(right)
+        self.assertEqual(text_of(right), "same\nnew\n" * 2 + "same\n" * 2 + "same\nnew\n" * 2)
+
     def test_five_changes_two_dropped_and_one_retyped_are_accepted_as_they_stand(self) -> Steps:
         rows = {f"_{row}": f"new {row}\n" for row in (100, 200, 300, 400, 500)}
         right = yield from self.propose("".join(LINES), changed(LINES, **rows))
@@ -149,6 +200,33 @@ class Choosing(ReviewCase):
         expected = changed(LINES, _200="retyped\n", _300="new 300\n", _500="new 500\n")
         told = self.cli.received("ide/diffAccepted")[0]
         self.assertEqual(told["content"], expected)
+
+    def test_keep_and_drop_go_on_to_the_next_change_that_is_not_decided_on(self) -> Steps:
+        told = self.told()
+        rows = {f"_{row}": f"new {row}\n" for row in (100, 200, 300, 400)}
+        right = yield from self.propose("".join(LINES), changed(LINES, **rows))
+        self.run_command("keep_change", change=self.review(right).comparison.keys[1])
+        self.assertEqual(caret_row(right), 299)
+        self.run_command("drop_change")
+        yield from self.until_equal(lambda: caret_row(right), 399)
+        self.assertFalse([each for each in told if changes.ABOVE in each])
+        self.run_command("keep_change")
+        # The first one was skipped.
+        self.assertEqual(caret_row(right), 99)
+        yield lambda: any(changes.ABOVE in each for each in told)
+        self.run_command("drop_change")
+        yield lambda: any(changes.ALL_DECIDED in each for each in told)
+        # It stays behind the lines that were put back.
+        self.assertEqual(caret_row(right), 100)
+        self.assertEqual(text_of(right), changed(LINES, _200="new 200\n", _400="new 400\n"))
+
+    def test_they_stay_where_the_user_wants_that(self) -> Steps:
+        self.set("keep_goes_on", False)
+        right = yield from self.propose("".join(LINES), changed(LINES, _100="x\n", _800="y\n"))
+        for command, row in (("keep_change", 99), ("drop_change", 100)):
+            self.run_command(command)
+            yield from self.until_computed(right)
+            self.assertEqual(caret_row(right), row)
 
     def test_kept_changes_are_counted_and_stay_counted_while_the_user_types_elsewhere(
         self,

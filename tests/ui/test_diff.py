@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -15,7 +16,7 @@ from GeminiCompanion.companion.ide import file_content, sessions
 from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UnwrittenAsked
 from GeminiCompanion.companion.ui.review import head, lookup, record, restoring
 
-from .adapter import AdapterTestCase, text_of
+from .adapter import AdapterTestCase, saved_state, text_of
 
 Steps = Generator[Any, Any, None]
 
@@ -212,6 +213,18 @@ class Decision(AdapterTestCase):
         yield lambda: self.window.layout() == layout
         self.assertEqual(self.window.active_view(), view)
         self.assertEqual(self.window.get_view_index(view)[0], 0)
+
+    def test_what_the_file_was_when_the_user_accepted_is_remembered_until_it_is_written(
+        self,
+    ) -> Steps:
+        cli = yield from self.connect()
+        digest = hashlib.sha256(b"as it was\n").hexdigest()
+        right = yield from self.diff(cli, self.write("a.py", "as it was\n"), "new\n")
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: digest in saved_state()
+        self.write("a.py", "new\n")
+        yield lambda: digest not in saved_state()
 
     def test_while_others_wait_the_next_diff_gets_the_keyboard_of_a_decided_one(self) -> Steps:
         yield from self.open("typing.py", "x\n")
@@ -691,14 +704,20 @@ class Doubt(Asked):
         self.assertTrue(record.is_diff(right))
         self.assertEqual(cli.received("ide/diffAccepted"), [])
 
-    def test_an_emptied_proposal_is_asked_about(self) -> Steps:
+    def test_an_emptied_proposal_is_asked_about_and_can_be_rejected_but_not_accepted(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
         self.window.focus_view(right)
         self.window.run_command("select_all")
         self.window.run_command("left_delete")
         yield from self.accept(right)
-        self.assertIn("emptied", self.questions[0][2])
+        items, answer, sentence = self.questions.pop()
+        self.assertIn("emptied", sentence)
+        names = [item[0] for item in items]
+        self.assertNotIn("Accept all the same", names)
+        answer(names.index("Reject the proposal"))
+        yield lambda: cli.received("ide/diffRejected")
+        self.assertEqual(cli.received("ide/diffAccepted"), [])
 
     def test_a_proposal_that_was_empty_is_accepted_without_a_question(self) -> Steps:
         cli = yield from self.connect()
@@ -724,7 +743,7 @@ class Doubt(Asked):
 
 
 class Commands(AdapterTestCase):
-    def test_accept_and_reject_are_enabled_only_where_a_diff_can_be_seen(self) -> Steps:
+    def test_accept_and_reject_are_enabled_only_where_a_diff_waits(self) -> Steps:
         from GeminiCompanion import plugin
 
         commands = [

@@ -10,18 +10,35 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion.companion.base.digest import LARGE
+from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
 from GeminiCompanion.companion.ide import transport
 from GeminiCompanion.companion.ide.events import UnwrittenAsked
-from GeminiCompanion.companion.ui.review import comments, conflicts, marks, record, reviews
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    conflicts,
+    large,
+    line_numbers,
+    marks,
+    record,
+    reviews,
+)
 from GeminiCompanion.companion.ui.review.lookup import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
+from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from .adapter import text_of
 from .reviewing import ReviewCase
 
+try:
+    from headless import proposals, running
+except ImportError:
+    running = None  # type: ignore[assignment]
+
 Steps = Generator[Any, Any, None]
 LINES = [f"line {number} of a file that is large\n" for number in range(1, 80_001)]
 OLD = "".join(LINES)
+# The rows after each of which the same one comes.
+ALIKE = (10, 40_000, 73_999)
 LAST = {73_999: "changed\n", 79_000: "again\n", 10: "first\n"}
 
 
@@ -83,6 +100,55 @@ class Digests(LargeCase):
         self.assertTrue(right.is_read_only())
         self.assertTrue(right.visible_region().contains(right.sel()[0].b))
 
+    def numbers(self, view: sublime.View) -> dict[str, str]:
+        """By each row's text, what stands before it, in the headless editor."""
+        found = running.current().view(view.id()).phantoms
+        mine = [it for it in found if it.key == line_numbers.KEY]
+        return {
+            view.substr(view.line(min(it.region))): " ".join(proposals.page(it.content))
+            for it in mine
+        }
+
+    def test_the_lines_have_the_numbers_that_they_have_in_the_file(self) -> Steps:
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
+        right = yield from self.propose(OLD, proposal({10: "first\n", 73_999: "x\ny\nz\n"}))
+        yield lambda: "z" in self.numbers(right)
+        for view in (right, partner(right)):
+            self.assertIs(view.settings().get("line_numbers"), False)
+        ours = self.numbers(right)
+        self.assertEqual(
+            (ours["x"], ours["z"], ours[LINES[74_000][:-1]]), ("74000", "74002", "74003")
+        )
+        self.assertEqual(ours["... 73,968 lines ..."], "")
+        theirs = self.numbers(partner(right))
+        self.assertEqual(theirs[LINES[74_000][:-1]], "74001")
+        yield from self.drop(right, 1)
+        yield from self.until_equal(lambda: self.numbers(right)[LINES[73_999][:-1]], "")
+
+    def test_numbers_come_into_sight_with_their_lines(self) -> Steps:
+        if running is None:
+            self.skipTest("only the headless editor tells what is drawn")
+        rows = {row: f"changed {row}\n" for row in range(100, 80_000, 100)}
+        right = yield from self.propose(OLD, proposal(rows))
+        yield lambda: "changed 100" in self.numbers(right)
+        self.assertNotIn("changed 79900", self.numbers(right))
+        self.assertLess(len(self.numbers(right)), 1000)
+        right.set_viewport_position((0.0, right.layout_extent()[1]), animate=False)
+        yield from self.until_equal(lambda: self.numbers(right).get("changed 79900"), "79901")
+        self.assertNotIn("changed 100", self.numbers(right))
+
+    def test_a_comment_is_asked_for_by_the_numbers_of_the_file(self) -> Steps:
+        yield from self.propose(OLD, proposal({73_999: "changed\n"}))
+        captions: list[str] = []
+
+        def ask(_window: sublime.Window, caption: str, *_: Any) -> None:
+            captions.append(caption)
+
+        self.replace(sublime.Window, "show_input_panel", ask)
+        self.run_command("comment_on_diff")
+        self.assertEqual(captions, ["Comment on file.txt L74000"])
+
     def test_nothing_dropped_leaves_the_text_to_the_cli(self) -> Steps:
         yield from self.propose(OLD, proposal(LAST))
         content = yield from self.accepted()
@@ -98,6 +164,24 @@ class Digests(LargeCase):
         self.assertEqual(self.review(right).summary(right).dropped, 1)
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
+
+    def test_of_lines_that_a_proposal_deletes_only_the_dropped_ones_come_back(self) -> Steps:
+        right = yield from self.propose(OLD, proposal({10: "", 73_999: "", 79_999: ""}))
+        before = text_of(right)
+        yield from self.drop(right, 1)
+        self.assertEqual(text_of(right).count("\n"), before.count("\n") + 1)
+        self.assertIn(LINES[73_999], text_of(right))
+        for _ in range(2):
+            yield from self.drop(right, 2)
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({10: "", 79_999: ""}))
+
+    def test_a_drop_goes_on_and_one_that_is_taken_back_stays(self) -> Steps:
+        right = yield from self.propose(OLD, proposal(LAST))
+        starts = self.review(right).comparison.new_starts
+        for number, expected in ((0, 1), (1, 2), (0, 2), (0, 2)):
+            yield from self.drop(right, number)
+            self.assertEqual(caret_row(right), starts[expected])
 
     def test_a_drop_is_taken_back_by_a_second_one(self) -> Steps:
         right = yield from self.propose(OLD, proposal(LAST))
@@ -152,7 +236,7 @@ class Digests(LargeCase):
     def test_after_a_restart_a_forgotten_drop_is_asked_about(self) -> Steps:
         right = yield from self.propose(OLD, proposal(LAST))
         yield from self.drop(right, 1)
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield from self.until_computed(right)
         self.run_command("drop_change")
         self.assertTrue(is_diff(right))
@@ -194,6 +278,29 @@ class Digests(LargeCase):
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 40_000: "mine\n", 73_999: "changed\n"}))
 
+    def test_of_changes_that_are_alike_only_the_dropped_one_is_missing_after_a_merge(self) -> Steps:
+        told = self.told()
+        right = yield from self.propose(OLD, proposal({at: f"{LINES[at]}new\n" for at in ALIKE}))
+        yield from self.drop(right, 0)
+        yield from self.take_over({20_000: "mine\n"})
+        yield lambda: any(conflicts.LARGE_MERGED in each for each in told)
+        content = yield from self.accepted()
+        rows = {at: f"{LINES[at]}new\n" for at in ALIKE[1:]}
+        self.assertTrue(content == proposal({20_000: "mine\n", **rows}))
+
+    def test_of_changes_that_are_alike_the_dropped_one_is_missing_beside_another_file(
+        self,
+    ) -> Steps:
+        right = yield from self.propose(OLD, proposal({at: f"{LINES[at]}new\n" for at in ALIKE}))
+        yield from self.drop(right, 1)
+        self.write("file.txt", proposal({ALIKE[0]: f"{LINES[ALIKE[0]]}new\n"}))
+        self.run_command("accept_diff")
+        yield lambda: self.questions
+        self.questions.pop()[1](0)
+        yield lambda: self.texts(right, marks.LINES) == ["new\n"]
+        content = yield from self.accepted()
+        self.assertTrue(content == proposal({at: f"{LINES[at]}new\n" for at in ALIKE[::2]}))
+
     def test_where_both_changed_the_same_lines_nothing_is_taken_over_and_that_is_said(
         self,
     ) -> Steps:
@@ -212,7 +319,7 @@ class Digests(LargeCase):
         yield from self.until_told()
         edits = self.running().history._edits
         yield lambda: edits and edits[-1].path == self.path
-        self.run_command("show_edits")
+        self.run_command("show_accepted_edits")
         self.questions.pop()[1](0)
         yield lambda: self.questions
         self.questions.pop()[1](1)
@@ -231,6 +338,29 @@ class Digests(LargeCase):
         yield from self.until_rejected()
         expected = f"@{self.path}#L74000: why?\n@{self.path}#L74005: why?"
         self.assertEqual(sublime.get_clipboard(), expected)
+
+    def test_one_whose_changes_are_too_large_to_be_shown_is_decided_on_as_a_whole(self) -> Steps:
+        with mock.patch.object(large, "LARGE", 2000):
+            self.cli = yield from self.connect()
+            self.path = self.write("file.txt", "".join(LINES[:300]))
+            new = "".join(line * (1 + number % 2) for number, line in enumerate(LINES[:300]))
+            right = yield from self.diff(self.cli, self.path, new)
+            self.assertEqual(text_of(right), new[:TRUNCATED_TO])
+            yield from self.until_refused("shown in part only")
+            content = yield from self.accepted()
+        self.assertEqual(content, "")
+
+    def test_one_against_a_file_that_is_another_now_has_its_changes_however_large(self) -> Steps:
+        with mock.patch.object(large, "LARGE", 2000):
+            old = "".join(LINES[:100])
+            right = yield from self.propose(old, old + "new\n")
+            self.write("file.txt", old.replace("line", "other line"))
+            self.run_command("accept_diff")
+            yield lambda: self.questions
+            self.questions.pop()[1](0)
+            yield lambda: self.texts(right, marks.LINES) == [old + "new\n"]
+            content = yield from self.accepted()
+        self.assertEqual(content, "")
 
     def test_a_proposal_too_large_to_be_compared_is_shown_in_its_beginning(self) -> Steps:
         with mock.patch.object(transport, "LARGE", 0x40000):

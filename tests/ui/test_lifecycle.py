@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import threading
+import unittest
 from contextlib import suppress
 from types import ModuleType
 from typing import Any, Generator
@@ -15,6 +16,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base import socket_handover
 from GeminiCompanion.companion.base.loop_thread import LoopThread
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import Proposal
@@ -26,6 +28,7 @@ from .adapter import AdapterTestCase, saved_state, text_of
 
 Steps = Generator[Any, Any, None]
 PATIENCE = 60.0  # seconds
+HANDOVER = "GeminiCompanion.companion.base.socket_handover"
 
 
 def own_files() -> list[str]:
@@ -66,13 +69,28 @@ class Lifecycle(AdapterTestCase):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
 
-    def test_unloading_leaves_no_file_no_thread_and_no_socket(self) -> Steps:
+    def test_unloading_leaves_no_file_no_thread_and_soon_no_socket(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
         port = int(plugin._host.environment(self.window)["GEMINI_CLI_IDE_SERVER_PORT"])
         self.assertEqual(threads(), ["GeminiCompanion"])
+        with mock.patch(HANDOVER + ".PATIENCE", 0.01):
+            plugin.plugin_unloaded()
+            yield lambda: (own_files(), threads()) == ([], [])
+            yield lambda: not answers(port)
+
+    @unittest.skipUnless(socket_handover.IS_POSSIBLE, "no socket can be handed over here")
+    def test_a_cli_that_is_back_before_the_package_waits_for_it(self) -> Steps:
+        cli = yield from self.connect()
         plugin.plugin_unloaded()
-        yield lambda: (own_files(), threads()) == ([], [])
-        self.assertFalse(answers(port))
+        yield lambda: (cli.stream_ended.is_set(), threads()) == (True, [])
+        self.assertTrue(answers(cli.port))
+        cli.resume()
+        answer = cli.request("ping")
+        plugin.plugin_loaded()
+        yield cli.connected
+        yield answer.done
+        self.assertEqual(answer.result(), {})
+        self.assertIsNone(cli.stream_error)
 
     def test_a_stream_ends_gracefully_when_the_package_is_unloaded(self) -> Steps:
         cli = yield from self.connect()
@@ -234,7 +252,7 @@ class Lifecycle(AdapterTestCase):
                 plugin.plugin_loaded()
             yield lambda: failed
         self.assertEqual(threads(), ["GeminiCompanion"])
-        self.window.run_command("gemini_companion_restart")
+        self.window.run_command("gemini_companion_restart_companion")
         yield lambda: plugin._host.environment(self.window)
         self.assertEqual(threads(), ["GeminiCompanion"])
 
@@ -261,7 +279,7 @@ class Lifecycle(AdapterTestCase):
 
     def test_the_restart_command_serves_again(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         cli = yield from self.connect()
         self.assertTrue(cli.connected())
 
@@ -277,9 +295,9 @@ class Lifecycle(AdapterTestCase):
         with mock.patch.object(sublime, "status_message", told.append), mock.patch.object(
             Companion, "_serve", side_effect=ZeroDivisionError("played by a test")
         ), mock.patch.object(LoopThread, "start", start_and_end):
-            sublime.run_command("gemini_companion_restart")
+            sublime.run_command("gemini_companion_restart_companion")
             yield lambda: len(told) == 2
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         self.assertIn("It stopped working", told[-1])
 
     def test_a_new_window_has_its_own_server_and_a_closed_one_none(self) -> Steps:

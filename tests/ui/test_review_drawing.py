@@ -7,6 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.comparison import compare
 from GeminiCompanion.companion.ui.review import between, head, lookup, marks, record, scrolling
 from GeminiCompanion.companion.ui.review.lookup import partner
 
@@ -52,7 +53,7 @@ class AfterARestart(DrawingCase):
         left = partner(right)
         yield lambda: phantoms(left, between.KEY)
         before, drawn = self.running(), phantoms(left, between.KEY)
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         with mock.patch.object(scrolling, "_places") as looked:
             before.scrolling._look(self.window)
         looked.assert_not_called()
@@ -79,7 +80,9 @@ class Inline(DrawingCase):
         self.assertIn("&nbsp;&nbsp;&nbsp;&nbsp;y", html)
         self.assertNotIn("new", html)
         self.assertEqual(text_of(right), "a\nnew\nb\n")
-        self.assertEqual(self.height(right, 1), self.height(right, 0) + self.of(right, 0, 3))
+        # Above the deleted lines stand the links of the change.
+        self.assertLess(html.index(">Keep<"), html.index("x&nbsp;"))
+        self.assertEqual(self.height(right, 1), self.height(right, 0) + self.of(right, 0, 4))
 
     def of(self, right: sublime.View, row: int, lines: int) -> float:
         """The height of so many lines, and of what the head takes below the row."""
@@ -123,10 +126,130 @@ class Inline(DrawingCase):
         yield self.cli.call("closeDiff", filePath=self.path).done
 
     def test_a_thousand_deleted_lines_are_shown_in_part(self) -> None:
-        html = between.deleted([f"{row}\n" for row in range(1000)], "")
+        side = compare("".join(f"{row}\n" for row in range(1000)), "").old
+        html = between.deleted(side, 0, 1000, ("", ""))
         self.assertEqual(html.count("<div>"), between.MAX_ROWS + 1)
         self.assertIn("800 more deleted lines", html)
-        self.assertLess(len(between.deleted(["<" * 9999], "")), 9 * between.MAX_LENGTH)
+        long = between.deleted(compare("<" * 9999, "").old, 0, 1, ("", ""))
+        self.assertLess(len(long), 9 * between.MAX_LENGTH)
+
+    def test_what_differs_in_a_deleted_line_is_marked_in_it(self) -> None:
+        side = compare("same\n\tsum <old> sum\n\n", "same\n\tsum <new> sum\n").old
+        html = between.deleted(side, 1, 3, ("", "mark"))
+        row = '&nbsp;&nbsp;&nbsp;&nbsp;sum&nbsp;&lt;<span style="mark">old</span>&gt;&nbsp;sum'
+        self.assertIn(f"<div>{row}</div><div>&nbsp;</div>", html)
+
+    def test_it_is_marked_as_the_colour_scheme_marks_it(self) -> Steps:
+        right = yield from self.propose("x = 1\n", "x = 2\n")
+        yield lambda: phantoms(right, between.KEY)
+        (html,) = phantoms(right, between.KEY)
+        lines, characters = marks.deleted_styles(right)
+        self.assertNotEqual(lines, characters)
+        self.assertIn(f'<span style="{characters}">1</span>', html)
+
+
+class Covering(DrawingCase):
+    """What a person reads of a proposal stands over no text of it, whatever its lines are like."""
+
+    OLD = "".join(f"line {row}\n" for row in range(30))
+    LONG = "a long line " * 30
+
+    def proposal(self) -> str:
+        """Lines are changed, brought in and taken away, up to both ends; some are long."""
+        lines = self.OLD.splitlines()
+        lines[5], lines[25:27] = self.LONG, []
+        lines[10:12] = [self.LONG, "two", self.LONG, "four"]
+        return "\n".join(["first", *lines, self.LONG]) + "\n"
+
+    def annotations(self, view: sublime.View) -> list[str]:
+        found = running.current().view(view.id()).marks.values()
+        return [text for marks in found for text in marks.annotations]
+
+    def blocks(self, view: sublime.View, name: str) -> dict[int, str]:
+        """What stands below the rows of the view, of that class."""
+        found = running.current().view(view.id()).phantoms
+        return {
+            view.rowcol(min(each.region))[0]: each.content
+            for each in found
+            if each.key == between.KEY and f'class="{name}"' in each.content
+        }
+
+    def until_level(self, right: sublime.View) -> Steps:
+        """Until equal lines stand at equal heights, but for the first one of all."""
+        left = partner(right)
+        review = self.review(right)
+        pairs = [
+            (review.comparison.anchor(row, True), row)
+            for row in range(1, right.rowcol(right.size())[0])
+        ]
+        equal = [(found[1], row) for found, row in pairs if found is not None and found[0] == row]
+        self.assertGreater(len(equal), 20)
+
+        def heights(view: sublime.View, at: int) -> list[float]:
+            return [self.height(view, each[at]) for each in equal if each[0]]
+
+        yield from self.until_equal(lambda: heights(left, 0), heights(right, 1))
+
+    def comment_on(self, right: sublime.View, row: int, text: str) -> None:
+        right.sel().clear()
+        right.sel().add(right.text_point(row, 0))
+        inputs = self.inputs()
+        self.window.focus_view(right)
+        self.run_command("comment_on_diff")
+        inputs[0](text)
+
+    def test_links_stand_above_their_changes_in_every_layout(self) -> Steps:
+        for layout in ("below", "columns", "inline"):
+            self.set("diff_layout", layout)
+            right = yield from self.propose(self.OLD, self.proposal(), f"{layout}.txt")
+            yield lambda: len(self.blocks(right, between.CHANGE)) == 5  # noqa: B023
+            rows = self.review(right).comparison.new_starts
+            self.assertEqual(rows[0], 0)
+            # Above the first line there is no place.
+            self.assertEqual(
+                sorted(self.blocks(right, between.CHANGE)), [0, *(it - 1 for it in rows[1:])]
+            )
+            self.assertEqual(self.annotations(right), [])
+            if layout != "inline":
+                yield from self.until_level(right)
+            self.run_command("reject_diff")
+            yield from self.until_rejected()
+
+    def test_comments_stand_below_their_lines_and_both_sides_stay_level(self) -> Steps:
+        for wrapped in (False, True):
+            self.set("diff_word_wrap", wrapped)
+            right = yield from self.propose(self.OLD, self.proposal(), f"{wrapped}.txt")
+            last = right.rowcol(right.size())[0] - 1
+            for row in (0, 3, 6, 12, 13, 20, last):
+                self.comment_on(right, row, f"comment {row} " * 20)
+            yield lambda: len(self.blocks(right, between.COMMENT)) == 7  # noqa: B023
+            self.assertEqual(
+                sorted(self.blocks(right, between.COMMENT)), [0, 3, 6, 12, 13, 20, last]
+            )
+            # A line of a phantom that is wider than the view would be cut off.
+            self.assertGreater(self.blocks(right, between.COMMENT)[3].count("<br>"), 1)
+            self.assertEqual(self.annotations(right), [])
+            yield from self.until_level(right)
+            right.sel().clear()
+            right.sel().add(0)
+            right.run_command("insert", {"characters": "typed\n"})
+            yield lambda: 21 in self.blocks(right, between.COMMENT)  # noqa: B023
+            yield from self.until_computed(right)
+            yield from self.until_level(right)
+            self.run_command("reject_diff")
+            yield from self.until_rejected()
+
+    def test_a_comment_on_what_is_not_compared_is_shown_too(self) -> Steps:
+        cli = yield from self.connect()
+        path = os.path.join(self.folder, "binary")
+        with open(path, "wb") as file:
+            file.write(b"\0\1\2")
+        right = yield from self.diff(cli, path, "one\ntwo\n")
+        self.comment_on(right, 1, "why <b>?")
+        yield from self.until_equal(lambda: list(self.blocks(right, between.COMMENT)), [1])
+        self.assertIn("why &lt;b&gt;?", self.blocks(right, between.COMMENT)[1])
+        right.close()
+        yield lambda: cli.received("ide/diffRejected")
 
 
 class Wrapped(DrawingCase):
@@ -182,7 +305,7 @@ class Heads(DrawingCase):
         self.assertIn("change 1 of 3", phantoms(right, head.PHANTOM)[0])
         self.run_command("next_change")
         yield lambda: "change 2 of 3" in phantoms(right, head.PHANTOM)[0]
-        found = running.current().view(right.id()).marks[marks.LINKS].annotations
+        found = phantoms(right, between.KEY)
         self.assertEqual(
             [("Accept" in it, "Reject" in it) for it in found],
             [(False, False), (True, True), (False, False)],
@@ -276,8 +399,8 @@ class Schemes(DrawingCase):
         self.assertTrue(drawn[marks.CHARACTERS][1] & sublime.DRAW_SOLID_UNDERLINE)
         left = self.drawn(partner(right))
         self.assertEqual(left[marks.LINES][0], "region.redish")
-        self.assertIn("color: ", marks.deleted_style(right))
-        self.assertNotIn("background", marks.deleted_style(right))
+        self.assertIn("color: ", marks.deleted_styles(right)[0])
+        self.assertNotIn("background", " ".join(marks.deleted_styles(right)))
 
     def bare(self) -> str:
         """A colour scheme among the user's packages, for the time of the test."""

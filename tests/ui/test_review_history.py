@@ -14,12 +14,14 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import accepted_edits, file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import comments, decisions, history, lookup, marks
 from GeminiCompanion.companion.ui.review.history import History
 from GeminiCompanion.companion.ui.review.record import Comment
+from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from .adapter import text_of
-from .reviewing import ReviewCase, Steps
+from .reviewing import ReviewCase, Steps, changed
 
 
 def content(path: str) -> bytes:
@@ -38,7 +40,7 @@ class HistoryCase(ReviewCase):
     def choose(self, action: int) -> Steps:
         """Of the newest edit: show it (0) or undo it (1)."""
         panels = self.panels()
-        self.run_command("show_edits")
+        self.run_command("show_accepted_edits")
         panels[0]["on_select"](0)
         yield lambda: len(panels) == 2
         panels[1]["on_select"](action)
@@ -357,7 +359,7 @@ class Noticing(ConflictCase):
             panels = self.panels()
             self.run_command("accept_diff")
             yield lambda: panels
-            self.assertEqual(panels[0]["placeholder"], file_content.LATE)
+            self.assertEqual(panels[0]["placeholder"], f"file.txt: {file_content.LATE}")
         yield from self.until_noted(right, decisions.CHANGED)
 
     def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:
@@ -408,13 +410,54 @@ class TakingOver(ConflictCase):
         self.write("file.txt", "1\nmine\n3\n")
         yield from self.take_over(right)
         self.assertRegex(text_of(right), r"^1\n<<<<<<<.*\nproposed\n=======\nmine\n>>>>>>>.*\n3\n$")
-        (region,) = right.get_regions(marks.CONFLICTS)
+        (region,) = decisions.conflicts(right)
         self.assertEqual(right.rowcol(region.a), (1, 0))
         panels = self.panels()
         self.run_command("accept_diff")
         yield lambda: panels
-        self.assertIn("Marks of a conflict", panels[0]["placeholder"])
+        self.assertIn("1 conflict with your changes", panels[0]["placeholder"])
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
+
+    def test_conflicts_are_counted_at_the_head_and_the_first_one_is_shown(self) -> Steps:
+        old = [f"{row}\n" for row in range(1, 301)]
+        right = yield from self.propose(
+            "".join(old), changed(old, _2="two\n", _100="proposed\n", _280="proposed\n")
+        )
+        self.write("file.txt", changed(old, _100="mine\n", _200="mine\n", _280="mine\n"))
+        told = self.told()
+        yield from self.take_over(right)
+        yield from self.until_noted(right, "2 conflicts stand between marks")
+        yield from self.until_equal(lambda: caret_row(right), 99)
+        self.assertTrue(right.visible_region().contains(right.text_point(99, 0)))
+        yield lambda: any("2 conflicts" in each for each in told)
+        region = right.line(right.text_point(99, 0))
+        self.assertIn("<<<<<<<", right.substr(region))
+        texts.replace_parts(right, [(sublime.Region(region.a, region.b + 1), "")])
+        yield from self.until_noted(right, "1 conflict with your changes stands between marks")
+        right.run_command("undo")
+        yield from self.until_noted(right, "2 conflicts stand between marks")
+        right.run_command("undo")
+        yield from self.until_noted(right, "between marks", False)
+
+    def test_conflicts_of_two_merges_are_all_counted(self) -> Steps:
+        right = yield from self.propose("1\n2\n3\n", "one\n2\nthree\n")
+        self.write("file.txt", "mine\n2\n3\n")
+        yield from self.take_over(right)
+        self.write("file.txt", "mine\n2\nmine, too\n")
+        yield from self.take_over(right)
+        yield from self.until_noted(right, "2 conflicts stand between marks")
+
+    def test_of_a_file_that_is_gone_nothing_can_be_taken_over(self) -> Steps:
+        right = yield from self.propose("1\n2\n", "1\ntwo\n")
+        self.window.focus_view(right)
+        os.remove(self.path)
+        panels = self.panels()
+        self.run_command("accept_diff")
+        yield lambda: panels
+        self.assertIn(decisions.GONE, panels[0]["placeholder"])
+        names = [item[0] for item in panels[0]["items"]]
+        self.assertEqual(names, ["See the difference", "Accept all the same", "Go back"])
+        self.assertEqual(panels[0]["items"][1][1], "Gemini CLI writes the file anew.")
 
     def test_what_cannot_be_read_is_not_merged(self) -> Steps:
         right = yield from self.propose("1\n2\n", "1\ntwo\n")

@@ -12,11 +12,13 @@ from GeminiCompanion.companion.ui.review import (
     comments,
     lookup,
     marks,
+    next_edit,
     notes,
     opening,
     queue,
     record,
 )
+from GeminiCompanion.companion.ui.review.sight import caret_row
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -97,7 +99,7 @@ class Accepting(QueueCase):
         views = yield from self.three()
         self.window.focus_view(views[0])
         for count in (1, 2, 3):
-            self.run_command("accept_and_next")
+            self.run_command("accept_diff_and_next")
             yield lambda: len(self.cli.received("ide/diffAccepted")) == count  # noqa: B023
             rest = len(views) - count
             yield lambda: len(list(lookup.diffs(self.window))) == rest  # noqa: B023
@@ -108,10 +110,168 @@ class Accepting(QueueCase):
         here = yield from self.diff(self.cli, self.write("a", "old\n"), "new\n")
         other, there = yield from self.another()
         self.window.focus_view(here)
-        self.run_command("accept_and_next")
+        self.run_command("accept_diff_and_next")
         yield lambda: self.cli.received("ide/diffAccepted")
         yield lambda: sublime.active_window() == other and other.active_view() == there
         yield from self.close(other)
+
+
+class FromTheCode(QueueCase):
+    """The keyboard is in a file of the user's."""
+
+    def two(self) -> Generator[Any, Any, sublime.View]:
+        """Gives the user's file; of two diffs, "a" and "b", the second can be seen."""
+        self.cli = yield from self.connect()
+        typing = yield from self.open("typing.py", "x\n")
+        for name in ("a", "b"):
+            yield from self.another_diff(name)
+        self.window.focus_view(typing)
+        return typing
+
+    def another_diff(self, name: str) -> Steps:
+        path = self.write(name, "1\n2\n3\n4\n5\n")
+        right = yield from self.diff(self.cli, path, f"{name}\n2\n{name}\n4\n{name}\n")
+        yield from self.until_computed(right)
+
+    def cover(self, right: sublime.View) -> None:
+        """Another tab is put over the diffs."""
+        keyboard = self.window.active_view()
+        self.window.focus_view(right)
+        self.window.new_file().set_scratch(True)
+        self.window.focus_view(keyboard)
+
+    def run_on(self, name: str, file: str) -> Steps:
+        """The command acts on the diff of that file, and all that it says and asks names it."""
+        told = self.told()
+        captions: list[str] = []
+        self.replace(
+            sublime.Window,
+            "show_input_panel",
+            lambda _window, caption, *_: captions.append(caption),
+        )
+        self.run_command(name)
+        yield from self.until_turn()
+        yield lambda: told
+        for sentence in (*told, *captions):
+            self.assertRegex(sentence, rf"\b{file}\b")
+
+    def test_a_command_acts_on_the_diff_in_sight_and_names_it(self) -> Steps:
+        typing = yield from self.two()
+        for name in ("next_change", "previous_change", "keep_change", "drop_change", "keep_change"):
+            yield from self.run_on(name, "b")
+        for name in ("comment_on_diff", "reject_diff_with_note", "reject_diff"):
+            yield from self.run_on(name, "b")
+        yield lambda: self.cli.received("ide/diffRejected")
+        for name in ("accept_diff", "accept_diff_and_next"):
+            yield from self.another_diff("b")
+            yield from self.run_on(name, "b")
+        self.assertEqual(self.window.active_view(), typing)
+        yield lambda: len(self.cli.received("ide/diffAccepted")) == 2
+        yield from self.another_diff("b")
+        yield from self.run_on("release_diff", "b")
+        yield from self.until_rejected(2)
+
+    def test_where_none_is_in_sight_it_is_the_one_that_waits_longest(self) -> Steps:
+        typing = yield from self.two()
+        a, b = lookup.diffs(self.window)
+        self.cover(b)
+        yield from self.run_on("next_change", "a")
+        self.assertEqual(caret_row(a), 2)
+        self.assertTrue(lookup.is_on_top(self.window, a))
+        self.assertEqual(self.window.active_view(), typing)
+        self.cover(a)
+        yield from self.run_on("accept_diff", "a")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], lookup.path_of(a))
+        self.assertEqual(self.window.active_view(), typing)
+
+    def test_nothing_is_said_to_who_looks_at_it(self) -> Steps:
+        yield from self.two()
+        told = self.told()
+        self.window.focus_view(next(lookup.diffs(self.window)))
+        self.run_command("next_change")
+        yield from self.until_turn()
+        self.assertEqual(told, [])
+
+    def test_a_key_binding_can_ask_whether_a_diff_waits(self) -> Steps:
+        listener = plugin.GeminiCompanionListener()
+        typing = yield from self.open("typing.py", "x\n")
+
+        def answers(key: str = "gemini_companion_diff_waits") -> list[bool | None]:
+            asked: list[tuple[int, Any]] = [(sublime.OP_EQUAL, True), (sublime.OP_EQUAL, False)]
+            asked += [(sublime.OP_NOT_EQUAL, True), (sublime.OP_REGEX_MATCH, "true")]
+            return [listener.on_query_context(typing, key, *each, False) for each in asked]
+
+        self.assertEqual(answers(), [False, True, True, None])
+        yield from self.two()
+        self.assertEqual(answers(), [True, False, False, None])
+        self.assertEqual(answers("gemini_companion_else"), [None] * 4)
+
+
+class WaitingForTheNext(QueueCase):
+    """One CLI proposes one edit after the other."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # A busy machine does not come too late.
+        self.replace(next_edit, "MOMENT", 1000 * 1000)
+
+    def accepted(self, has_keyboard: bool = True) -> Generator[Any, Any, sublime.View]:
+        """The tab in which the user types, once the only diff was accepted."""
+        typing = yield from self.open("typing.py", "x\n")
+        self.told_so_far = self.told()
+        right = yield from self.propose("a\n", "b\n")
+        self.window.focus_view(right if has_keyboard else typing)
+        self.run_command("accept_diff_and_next")
+        yield from self.until_told(next_edit.WAITING.format("file.txt"))
+        self.assertEqual(self.window.active_view(), typing)
+        return typing
+
+    def until_told(self, sentence: str) -> Steps:
+        yield lambda: any(sentence in each for each in self.told_so_far)
+
+    def next(self) -> Generator[Any, Any, sublime.View]:
+        right = yield from self.diff(self.cli, self.write("next", "old\n"), "new\n")
+        yield from self.until_turn()
+        return right
+
+    def test_one_that_comes_a_moment_later_is_gone_to(self) -> Steps:
+        yield from self.accepted()
+        right = yield from self.next()
+        yield from self.until_shown(right)
+        self.assertFalse(any(queue.NONE in each for each in self.told_so_far))
+
+    def test_where_none_comes_that_is_said(self) -> Steps:
+        self.replace(next_edit, "MOMENT", 1)
+        yield from self.accepted()
+        yield from self.until_told(queue.NONE)
+
+    def test_who_types_elsewhere_goes_on_to_type_there(self) -> Steps:
+        typing = yield from self.accepted()
+        typing.run_command("insert", {"characters": "y"})
+        yield from self.until_kept(typing)
+
+    def test_who_was_not_in_the_diff_stays_where_they_are(self) -> Steps:
+        typing = yield from self.accepted(has_keyboard=False)
+        yield from self.until_kept(typing)
+
+    def test_it_ends_where_the_user_asks_for_something_else(self) -> Steps:
+        typing = yield from self.accepted()
+        self.panels()
+        self.run_command("show_accepted_edits")
+        yield from self.until_kept(typing)
+
+    def test_it_ends_where_a_list_has_the_keyboard(self) -> Steps:
+        typing = yield from self.accepted()
+        self.window.show_quick_panel(["one", "two"], lambda index: None)
+        yield from self.until_turn()
+        yield from self.until_kept(typing)
+
+    def until_kept(self, typing: sublime.View) -> Steps:
+        """The next one opens, and leaves the keyboard where it is."""
+        right = yield from self.next()
+        self.assertEqual(self.window.active_view(), typing)
+        self.assertTrue(lookup.is_on_top(self.window, right))
 
 
 class Listing(QueueCase):
@@ -119,7 +279,7 @@ class Listing(QueueCase):
         yield from self.three()
         other, _there = yield from self.another()
         panels = self.panels()
-        self.run_command("show_waiting")
+        self.run_command("show_diffs")
         items = panels[0]["items"]
         self.assertEqual([item.trigger for item in items], ["a", "b", "c", "other"])
         self.assertEqual(items[0].annotation, "+1 -1")
@@ -136,7 +296,7 @@ class Listing(QueueCase):
         self.window.focus_view(typing)
         self.assertTrue(lookup.is_on_top(self.window, c))
         panels = self.panels()
-        self.run_command("show_waiting")
+        self.run_command("show_diffs")
         panels[0]["on_highlight"](0)
         self.assertTrue(lookup.is_on_top(self.window, a))
         panels[0]["on_select"](-1)
@@ -150,7 +310,7 @@ class Listing(QueueCase):
         yield from self.until_known(there)
         self.window.focus_view(typing)
         panels, name = self.panels(), "other (proposed in another window)"
-        self.run_command("show_waiting")
+        self.run_command("show_diffs")
         panels[0]["on_highlight"](0)
         self.assertIn("-old\n+new\n", self.tabs()[name])
         self.assertEqual(self.window.active_view().name(), name)
@@ -165,14 +325,14 @@ class Listing(QueueCase):
     def test_the_chosen_one_is_gone_to(self) -> Steps:
         _a, b, _c = yield from self.three()
         panels = self.panels()
-        self.run_command("show_waiting")
+        self.run_command("show_diffs")
         panels[0]["on_select"](1)
         yield from self.until_shown(b)
 
     def test_one_that_was_decided_meanwhile_is_not_gone_to_and_that_is_said(self) -> Steps:
         a, b, _c = yield from self.three()
         panels, told = self.panels(), self.told()
-        self.run_command("show_waiting")
+        self.run_command("show_diffs")
         self.run_command("reject_diff", id=self.review(b).id)
         yield lambda: not b.is_valid()
         panels[0]["on_select"](1)
@@ -212,7 +372,7 @@ class NoteCase(ReviewCase):
     def comment(self, right: sublime.View, text: str) -> None:
         inputs = self.inputs()
         self.window.focus_view(right)
-        self.run_command("comment")
+        self.run_command("comment_on_diff")
         inputs[0](text)
 
 
@@ -222,7 +382,7 @@ class Rejecting(NoteCase):
         pasted = self.terminal("Gemini CLI")
         yield from self.propose("a\n", "b\n")
         inputs = self.inputs()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         inputs[0](" Not like this. ")
         yield from self.until_rejected()
         expected = [{"view": "Gemini CLI", "text": "Not like this.", "bracketed": True}]
@@ -233,7 +393,7 @@ class Rejecting(NoteCase):
     def test_without_a_terminal_it_is_on_the_clipboard_and_that_is_said(self) -> Steps:
         yield from self.propose("a\n", "b\n")
         inputs, told = self.inputs(), self.told()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         inputs[0]("Not like this.")
         yield from self.until_rejected()
         yield lambda: any(terminals.COPIED.format(notes.NOTE) in each for each in told)
@@ -242,7 +402,7 @@ class Rejecting(NoteCase):
     def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:
         yield from self.propose("a\n", "b\n")
         inputs = self.inputs()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         inputs[0]("  ")
         yield from self.until_rejected()
         self.assertEqual(sublime.get_clipboard(), "before")
@@ -254,7 +414,7 @@ class Rejecting(NoteCase):
         self.select(right, 1, 1)
         self.comment(right, "why?")
         inputs, told = self.inputs(), self.told()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
         yield lambda: not right.is_valid()
@@ -266,7 +426,7 @@ class Rejecting(NoteCase):
 
 class Deciding(NoteCase):
     def test_whichever_way_the_user_decides_their_comments_reach_the_cli(self) -> Steps:
-        ends = ("reject_diff", "accept_diff", "release_diff", "accept_and_next")
+        ends = ("reject_diff", "accept_diff", "release_diff", "accept_diff_and_next")
         for number, name in enumerate(ends):
             sublime.set_clipboard("before")
             right = yield from self.propose("a\n", f"{name}\n", f"file{number}")
@@ -422,7 +582,7 @@ class Commenting(NoteCase):
         key = "gemini_companion_comment_0"
         self.assertEqual(self.texts(right, key), ["9\n10\n11"])
         inputs = self.inputs()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         inputs[0]("No.")
         yield from self.until_rejected()
         expected = "No.\n@file.txt#L10-12: three <lines>\n@file.txt#L1: one line"
@@ -436,7 +596,7 @@ class Commenting(NoteCase):
         right.sel().add(0)
         right.run_command("insert", {"characters": "0\n"})
         inputs = self.inputs()
-        self.run_command("reject_with_note")
+        self.run_command("reject_diff_with_note")
         inputs[0]("")
         yield from self.until_rejected()
         self.assertEqual(sublime.get_clipboard(), f"@{self.path}#L3: here")
@@ -445,7 +605,7 @@ class Commenting(NoteCase):
         right = yield from self.propose("a\n", "b\n")
         inputs, told = self.inputs(), self.told()
         self.window.focus_view(right)
-        self.run_command("comment")
+        self.run_command("comment_on_diff")
         self.run_command("reject_diff")
         yield from self.until_rejected()
         inputs[0]("too late")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 
 import sublime
-from GeminiCompanion.companion.ui.review import head, marks
+from GeminiCompanion.companion.ui.review import between, head, marks
 from GeminiCompanion.companion.ui.review.lookup import partner
 
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -95,7 +95,10 @@ class Many(ScrollingCase):
         return changed(LINES, **{f"_{row}": f"new {row}\n" for row in range(10, 900, 10)})
 
     def rows(self, right: sublime.View) -> list[int]:
-        return [right.rowcol(each.a)[0] for each in right.get_regions(marks.LINKS)]
+        """Those of the changes that have links, which stand above them."""
+        found = running.current().view(right.id()).phantoms
+        mine = [each for each in found if each.key == between.KEY and ">Keep<" in each.content]
+        return [right.rowcol(min(each.region))[0] + 1 for each in mine]
 
     def test_of_more_than_fifty_changes_only_those_in_sight_have_links(self) -> Steps:
         right = yield from self.propose("".join(LINES), self.many())

@@ -395,12 +395,12 @@ class What(SendCase):
         panel = self.window.create_output_panel("exec")
         self.addCleanup(self.window.destroy_output_panel, "exec")
         told = self.told()
-        self.assertEqual(self.sent("send_output"), "before")
+        self.assertEqual(self.sent("send_build_results"), "before")
         yield lambda: any(sending.NO_OUTPUT in each for each in told)
         panel.run_command("append", {"characters": "a.c:1: error\n[Finished]\n"})
-        self.assertEqual(self.sent("send_output"), "```\na.c:1: error\n[Finished]\n```\n")
+        self.assertEqual(self.sent("send_build_results"), "```\na.c:1: error\n[Finished]\n```\n")
         panel.run_command("append", {"characters": "more\n" * 10_000 + "last\n"})
-        text = self.sent("send_output")
+        text = self.sent("send_build_results")
         self.assertTrue(text.endswith("more\nlast\n```\n"))
         self.assertRegex(
             text, r"^\([\d,]+ characters before these are left out here\.\)\n```\nmore\n"

@@ -79,7 +79,7 @@ class WhatIsExcluded(SharingTestCase):
         yield from self.until_heard(self.cli)
         # A CLI that connects is told at once what is in front, and so it is after a restart.
         other = yield from self.connect()
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield lambda: other.stream_ended.is_set() and self.cli.stream_ended.is_set()
         yield lambda: plugin._host.environment(self.window)
         for cli in (other, self.cli):
@@ -96,7 +96,7 @@ class WhatIsExcluded(SharingTestCase):
         yield from self.until_heard(self.cli)
         env.retarget(os.path.join(self.folder, f"credentials-{NAME}"))
         yield from self.until_heard(self.cli)
-        self.window.run_command("gemini_companion_what_gemini_sees")
+        self.window.run_command("gemini_companion_show_shared_context")
         plugin.GeminiCompanionListener().on_post_move(env)
         yield from self.until_heard(other)
 
@@ -191,7 +191,7 @@ class Changing(SharingTestCase):
         self.assertEqual(self.paths(cli), ["a.py"])
         self.window.run_command("gemini_companion_pause_sharing")
         yield from self.until_equal(cli.context, [])
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield lambda: cli.stream_ended.is_set()
         yield lambda: plugin._host.environment(self.window)
         cli.resume()
@@ -218,7 +218,7 @@ class TheSheet(SharingTestCase):
 
     def payload(self) -> Any:
         """The message as the page has it."""
-        shown = re.search('<div class="payload">(.*?)</div>', self.contents())
+        shown = re.search('<div class="box payload">(.*?)</div>', self.contents())
         text = shown.group(1) if shown else "null"
         return json.loads(html.unescape(text.replace("<br>", "\n")).replace("\xa0", " "))
 
@@ -233,7 +233,7 @@ class TheSheet(SharingTestCase):
         view.sel().clear()
         view.sel().add(sublime.Region(0, view.size()))
         yield from self.until_heard(cli)
-        self.window.run_command("gemini_companion_what_gemini_sees")
+        self.window.run_command("gemini_companion_show_shared_context")
         got = cli.received("ide/contextUpdate")[-1]
         expected = {"jsonrpc": "2.0", "method": "ide/contextUpdate", "params": got}
         yield from self.until_equal(self.payload, expected)
@@ -241,7 +241,7 @@ class TheSheet(SharingTestCase):
 
     def test_follows_what_the_user_does_and_counts_what_is_held_back(self) -> Steps:
         yield from self.open("a.py", "x\n")
-        self.window.run_command("gemini_companion_what_gemini_sees")
+        self.window.run_command("gemini_companion_show_shared_context")
         yield from self.until_equal(self.files, ["a.py"])
         yield from self.open(".env.one", "x\n")
         yield from self.open(".env.two", "x\n")
@@ -254,15 +254,15 @@ class TheSheet(SharingTestCase):
 
     def test_names_the_pattern_that_cannot_be_read(self) -> Steps:
         self.set_project(exclude=["keys/[a-"])
-        self.window.run_command("gemini_companion_what_gemini_sees")
+        self.window.run_command("gemini_companion_show_shared_context")
         yield lambda: "keys/[a-" in self.contents()
 
     def test_is_one_for_each_window_and_gone_with_the_companion(self) -> Steps:
         for _ in range(2):
-            self.window.run_command("gemini_companion_what_gemini_sees")
+            self.window.run_command("gemini_companion_show_shared_context")
         sheets = [it for it in self.window.sheets() if isinstance(it, sublime.HtmlSheet)]
         self.assertEqual(len(sheets), 1)
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield lambda: sheets[0].window() is None
         yield lambda: plugin._host.environment(self.window)
 

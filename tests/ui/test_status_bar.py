@@ -5,23 +5,111 @@ from __future__ import annotations
 import os
 import re
 import unittest
+from dataclasses import replace
 from typing import Any, Generator
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.log import logger
+from GeminiCompanion.companion.ide.cli_settings import parsed
+from GeminiCompanion.companion.ide.doctor import report
+from GeminiCompanion.companion.ide.events import TextWithdrawn
 from GeminiCompanion.companion.ide.status import Status
-from GeminiCompanion.companion.ui import notices, settings
+from GeminiCompanion.companion.ui import lost_clis, notices, settings
+from GeminiCompanion.companion.ui.lost_clis import LostClis
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
 
+from ..ide.test_doctor import OURS, facts
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
 
 
-def status(window: sublime.Window, *clients: str, port: int = 5000) -> Status:
-    return Status(window.id(), port, (), (), len(clients), 0, 0, clients)
+def status(window: sublime.Window, *clients: str, port: int = 5000, unwritten: int = 0) -> Status:
+    return Status(window.id(), port, (), (), len(clients), 0, unwritten, clients)
+
+
+class Lost(unittest.TestCase):
+    """Of CLIs that are away, those that the doctor finds with nothing in their way."""
+
+    def setUp(self) -> None:
+        self.window = sublime.active_window()
+        self.told: list[str] = []
+        self.changes: list[tuple[str, ...]] = []
+        self.clis = LostClis(
+            mock.Mock(), self.told.append, lambda: self.changes.append(self.names())
+        )
+        # Each examination as it was asked for: the call with which it ends.
+        self.asked: list[Any] = []
+        patch = mock.patch.object(
+            lost_clis.checkups, "examine", lambda companion, window, show: self.asked.append(show)
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def names(self) -> tuple[str, ...]:
+        return self.clis.names(self.window)
+
+    def away(self, *names: str, clients: tuple[str, ...] = ()) -> None:
+        self.clis.show((replace(status(self.window, *clients), away=names),))
+
+    def found(self, *pids: int, **changes: Any) -> None:
+        """An examination ends: of CLIs with these processes, which nothing keeps from connecting
+        but for the changes."""
+        away = {"window": replace(OURS, connected=0), "is_connected": False}
+        almost = facts(**{**away, **changes})
+        each = (replace(almost.process, pid=pid) for pid in pids)
+        self.asked.pop(0)(tuple(report.examine(replace(almost, process=it)) for it in each))
+
+    def test_one_that_still_runs_is_named_and_told_of_once(self) -> None:
+        self.away()
+        self.assertEqual(self.asked, [])
+        self.away("Gemini CLI")
+        self.found(os.getpid())
+        self.assertEqual((self.names(), self.changes), (("Gemini CLI",), [("Gemini CLI",)]))
+        self.assertEqual(self.told, [lost_clis.LOST.format("Gemini CLI")])
+        self.away()
+        self.found(os.getpid())
+        self.assertEqual(len(self.told), 1)
+
+    def test_one_that_left_or_that_something_else_keeps_away_is_not(self) -> None:
+        self.away("Gemini CLI")
+        self.found(os.getpid(), settings=parsed("/s.json", '{"ide": {"enabled": false}}'))
+        self.away("Gemini CLI", "Gemini CLI")
+        self.found(os.getpid(), is_connected=True)
+        self.away("Gemini CLI")
+        self.asked.pop()(())
+        self.assertEqual((self.names(), self.told), ((), []))
+
+    def test_one_that_is_back_or_has_ended_is_forgotten(self) -> None:
+        for end in (self.come_back, self.end):
+            self.away("Gemini CLI")
+            self.found(os.getpid())
+            self.assertEqual(self.names(), ("Gemini CLI",))
+            end()
+            self.assertEqual((self.names(), self.changes[-1]), ((), ()))
+
+    def come_back(self) -> None:
+        self.away(clients=("Gemini CLI",))
+        self.found(os.getpid(), window=replace(OURS, peers=frozenset([7])), is_connected=True)
+
+    def end(self) -> None:
+        with mock.patch.object(lost_clis, "is_running", lambda pid: False):
+            self.clis.look()
+
+    def test_what_happens_meanwhile_is_examined_once_more_and_no_end_tells_after_the_stop(
+        self,
+    ) -> None:
+        self.away("Gemini CLI")
+        self.away("Gemini CLI", "Gemini CLI")
+        self.away("Gemini CLI")
+        self.assertEqual(len(self.asked), 1)
+        self.found()
+        self.assertEqual(len(self.asked), 1)
+        self.clis.stop()
+        self.found(os.getpid())
+        self.assertEqual((self.asked, self.told), ([], []))
 
 
 class WhatItSays(AdapterTestCase):
@@ -40,7 +128,13 @@ class WhatItSays(AdapterTestCase):
         patch.start()
         self.addCleanup(patch.stop)
         self.addCleanup(vars(self.bar).update, vars(self.bar).copy())
-        made_up = StatusBar(self.told.append, lambda: self.runs, lambda window: self.paused)
+        self.lost: tuple[str, ...] = ()
+        made_up = StatusBar(
+            self.told.append,
+            lambda: self.runs,
+            lambda window: self.paused,
+            lambda window: self.lost,
+        )
         vars(self.bar).update(vars(made_up))
         self.view = self.window.new_file()
         self.view.set_scratch(True)
@@ -72,6 +166,36 @@ class WhatItSays(AdapterTestCase):
         self.runs = False
         self.bar.look()
         self.assertEqual(self.said(), "Gemini: off")
+
+    def test_what_is_not_written_stands_beside_each_state(self) -> None:
+        for shown, words in (
+            (status(self.window, unwritten=1), "Gemini: no CLI, 1 edit not written"),
+            (status(self.window, "Gemini CLI", unwritten=2), "Gemini: 2 edits not written"),
+            (status(self.window, port=0, unwritten=1), "Gemini: off, 1 edit not written"),
+            (replace(status(self.window), unsaved="Why."), "Gemini: no CLI, not saved"),
+        ):
+            self.bar.show((shown,))
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
+
+    def test_a_cli_that_waits_for_a_command_is_named_beside_each_state(self) -> None:
+        self.lost = ("Gemini CLI",)
+        for shown, words in (
+            (status(self.window), "Gemini: type /ide enable in Gemini CLI"),
+            (status(self.window, "Qwen Code"), "Gemini: type /ide enable in Gemini CLI"),
+            (
+                status(self.window, unwritten=1),
+                "Gemini: type /ide enable in Gemini CLI, 1 edit not written",
+            ),
+        ):
+            self.bar.show((shown,))
+            with self.subTest(words):
+                self.assertEqual(self.said(), words)
+        self.lost = ("Gemini CLI", "Gemini CLI", "Qwen Code")
+        self.bar.look()
+        self.assertEqual(
+            self.said(), "Gemini: type /ide enable in Gemini CLI, Qwen Code, 1 edit not written"
+        )
 
     def test_a_cli_that_comes_and_goes_is_told_by_name(self) -> None:
         self.bar.show((status(self.window, "Gemini CLI"),))
@@ -116,6 +240,35 @@ class InTheEditor(AdapterTestCase):
         yield from self.until_equal(lambda: view.get_status(KEY), "Gemini")
         right = yield from self.diff(cli, os.path.join(self.folder, "a.py"), "b\n")
         yield from self.until_equal(lambda: right.get_status(KEY), "Gemini: 1 waiting")
+
+    def test_a_text_whose_cli_is_gone_stays_in_sight_until_it_is_discarded(self) -> Steps:
+        view = yield from self.open("a.py", "a\n")
+        cli = yield from self.connect()
+        yield from self.until_connected(1)
+        right = yield from self.diff(cli, os.path.join(self.folder, "a.py"), "b\n")
+        cli.close()
+        yield from self.until_connected(0)
+        self.window.focus_view(right)
+        self.window.run_command("gemini_companion_accept_diff")
+        yield lambda: not right.is_valid()
+        words = "Gemini: no CLI, 1 edit not written"
+        yield from self.until_equal(lambda: view.get_status(KEY), words)
+        withdrawn: list[bool] = []
+        text = TextWithdrawn(self.window.id(), str(view.file_name()), "b\n", withdrawn.append)
+        plugin._host.companion.post(text)
+        yield lambda: withdrawn == [True]
+        yield from self.until_equal(lambda: view.get_status(KEY), "Gemini: no CLI")
+
+    def test_a_cli_that_leaves_is_not_said_over_what_was_told_a_moment_ago(self) -> Steps:
+        editor = plugin._host.editor
+        with mock.patch.object(sublime, "status_message") as shown:
+            editor.tell("Your decision waits.")
+            yield lambda: shown.called
+            editor.mention("Gemini CLI has left.")
+            self.assertEqual(shown.call_count, 1)
+            with mock.patch.object(editor, "_told_at", float("-inf")):
+                editor.mention("Gemini CLI has left.")
+            self.assertIn("has left", shown.call_args[0][0])
 
 
 class Notices(AdapterTestCase):

@@ -187,13 +187,14 @@ class Exports(unittest.TestCase):
         "A_TEXT": "\u00e9 \u4e16\u754c \U0001f600 \u2018x\u2019 \u201e",
         "A_END": "back\\slash\\",
         "A_NONE": "",
+        "A_EQUALS": "=ls:=ls",
         "A_QUOTES": "''\"\"'\\''",
     }
 
     def values(self) -> list[dict[str, str]]:
         """With some hundred of the characters that shells take for more."""
         chance = random.Random(7)
-        signs = "'\"\\$`!%^&|;<>(){}[]*?~# aB1/:=,@\u00e9\u2019\t"
+        signs = "'\"\\$`!%^&|;<>(){}[]*?~# aBu01/:=,@\u00e9\u2019"
         made = {
             f"R_{number}": "".join(chance.choice(signs) for _ in range(chance.randrange(1, 30)))
             for number in range(300)
@@ -240,29 +241,58 @@ class Exports(unittest.TestCase):
         self.assertEqual(line, 'set A=C:\\a b^&c^%TEMP^%&set B=1^"')
 
     def test_nushell_gets_texts_with_escapes(self) -> None:
-        line = exports.nushell({"A": 'a"b\\c\x01', "B": "$x"})
-        self.assertEqual(line, ' $env.A = "a\\"b\\\\c\\u{0001}"; $env.B = "$x"')
+        line = exports.nushell({"A": 'a"b\\c\\u0041', "B": "$x!!"})
+        self.assertEqual(line, r' $env.A = "a\"b\\c\\u0041"; $env.B = "$x\u{21}\u{21}"')
 
-    def test_no_line_runs_by_itself(self) -> None:
-        for name, export in exports.SHELLS.items():
-            with self.subTest(name):
-                self.assertNotIn("\n", export({"A": "1", "B": "2"}))
+    def test_no_line_has_a_character_that_a_terminal_takes_for_a_key(self) -> None:
+        codes = [*range(0x20), *range(0x7F, 0xA0), 0xD800, 0xDFFF]
+        for shell in exports.SHELLS:
+            for code in codes:
+                with self.subTest(shell, code=code):
+                    with self.assertRaises(exports.CannotBePasted) as raised:
+                        exports.line_for(shell, {"PORT": "1", "PATH": f"/a/{chr(code)}b"})
+                    self.assertEqual(str(raised.exception), f"PATH has the character U+{code:04X}")
+            printable = {"A": "".join(map(chr, [*range(0x20, 0x7F), 0xA0, 0x2028, 0x1F600]))}
+            line = exports.line_for(shell, printable)
+            self.assertFalse([sign for sign in line if ord(sign) in codes], line)
 
 
 class CopyExports(AdapterTestCase):
+    def is_told(self, folder: str) -> bool:
+        return folder in "".join(plugin._host.environment(self.window).values())
+
+    def choose(self, shell: str) -> None:
+        with mock.patch.object(sublime.Window, "show_quick_panel") as panel:
+            self.window.run_command("gemini_companion_copy_exports")
+        _items, done = panel.call_args.args
+        done(list(exports.SHELLS).index(shell))
+
     def test_the_chosen_shell_gets_the_windows_variables(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        shown: list[Any] = []
-        patch = mock.patch.object(
-            sublime.Window, "show_quick_panel", lambda _w, items, done, **_o: shown.append(done)
-        )
-        patch.start()
-        self.addCleanup(patch.stop)
-        self.window.run_command("gemini_companion_copy_exports")
-        shown[0](list(exports.SHELLS).index("fish"))
+        self.choose("fish")
         environment = plugin._host.environment(self.window)
         self.assertEqual(sublime.get_clipboard(), exports.fish(environment))
         self.assertIn("GEMINI_CLI_IDE_AUTH_TOKEN", sublime.get_clipboard())
+
+    @unittest.skipIf(sublime.platform() == "windows", "no name has a line end there")
+    def test_a_folder_whose_name_would_be_run_is_refused_and_named(self) -> Steps:
+        folder = os.path.join(self.folder, "a\ntouch b\n")
+        os.mkdir(folder)
+        before = self.window.project_data()
+        self.addCleanup(self.window.set_project_data, before)
+        self.window.set_project_data({"folders": [{"path": folder}]})
+        yield lambda: self.is_told(folder)
+        sublime.set_clipboard("before")
+        for shell in exports.SHELLS:
+            with mock.patch.object(sublime, "status_message") as told:
+                self.choose(shell)
+                yield lambda told=told: told.called
+            self.assertIn(
+                "GEMINI_CLI_IDE_WORKSPACE_PATH has the character U+000A", str(told.mock_calls)
+            )
+            self.assertEqual(sublime.get_clipboard(), "before")
+        self.window.set_project_data(before)
+        yield lambda: not self.is_told(folder)
 
 
 class InTheSystemsTerminal(AdapterTestCase):

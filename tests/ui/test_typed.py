@@ -218,7 +218,7 @@ class Rejected(Edits):
         plugin._host.companion.stop()
         right.close()
         yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
-        sublime.run_command("gemini_companion_restart")
+        sublime.run_command("gemini_companion_restart_companion")
         yield lambda: self.diffs_of(path)
 
 
@@ -269,6 +269,40 @@ class Typing(Edits):
             right.run_command("append", {"characters": f"{number}\n"})
             yield
         yield lambda: "penned\\n0\\n1\\n2\\n3\\n4\\n" in saved_state()
+
+
+class ShownAgain(Edits):
+    """After a crash that took the tabs: the companion has the texts."""
+
+    def shown_again(self, proposed: str) -> Generator[Any, Any, list[str]]:
+        """`questions = ...`: accept the proposal after it was emptied and after the crash, without
+        an answer to what is asked."""
+        questions: list[str] = []
+        cli = yield from self.connect()
+        path = self.write("a.py", "old\n")
+        right = yield from self.diff(cli, path, proposed)
+        right.run_command("select_all")
+        right.run_command("left_delete")
+        yield lambda: saved_state() and "theirs" not in saved_state()
+        self.crash()
+        yield lambda: self.diffs_of(path)
+        self.assertEqual(text_of(self.diffs_of(path)[0]), "")
+
+        def ask(_window: Any, _items: Any, _select: Any, *_: Any, placeholder: str) -> None:
+            questions.append(placeholder)
+
+        with mock.patch.object(sublime.Window, "show_quick_panel", ask):
+            self.window.run_command("gemini_companion_accept_diff")
+            yield lambda: questions or not self.diffs_of(path)
+        return questions
+
+    def test_one_that_the_user_emptied_is_asked_about(self) -> Steps:
+        questions = yield from self.shown_again("theirs\n")
+        self.assertIn("emptied", " ".join(questions))
+
+    def test_one_that_the_cli_sent_empty_is_accepted_without_a_question(self) -> Steps:
+        questions = yield from self.shown_again("")
+        self.assertEqual(questions, [])
 
 
 class BroughtBack(Edits):

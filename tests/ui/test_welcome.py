@@ -15,15 +15,20 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.doctor import checks, gathering
+from GeminiCompanion.companion.ide.cli_settings import parsed
+from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.doctor.facts import Process
-from GeminiCompanion.companion.ui import texts, welcome
+from GeminiCompanion.companion.ide.surroundings import Surrounding
+from GeminiCompanion.companion.ui import doctor, texts, welcome
+from GeminiCompanion.companion.ui.page import STYLE
 from GeminiCompanion.companion.ui.review import lookup
 
 from ..fake_cli import FakeCli
+from ..ide.test_doctor import OURS, facts
 from .adapter import AdapterTestCase
 
 Steps = Generator[Any, Any, None]
+CLASSES = re.compile(r'class="([^"]*)"')
 LINK = re.compile(r'<a href="subl:(\w+) ([^"]*)">([^<]*)</a>')
 
 
@@ -82,12 +87,14 @@ class Welcome(Pages):
     def test_each_step_has_a_mark_or_one_link(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         page = self.page(self.running.welcome)
-        for title in welcome.STEPS.values():
-            self.assertIn(title.format("Gemini CLI"), page)
-        self.assertLessEqual(
-            {"Copy the command", "Get an API key", "Enable", "Run Gemini CLI"},
+        for id, title in welcome.STEPS.items():
+            self.assertEqual(title.format("Gemini CLI") in page, id not in welcome.SILENT)
+        self.assertEqual(
+            {"Copy the command", "Get an API key", "Add folder", "Enable", "Doctor"},
             set(self.links(self.running.welcome)),
         )
+        # It comes after those that are still to be done.
+        self.assertIn("\u2013 The CLI is connected", page)
         self.assertIn("npm install -g @google/gemini-cli", page)
         self.assertIn("2026-06-18", page)
         self.click(self.running.welcome, "Copy the command")
@@ -139,6 +146,66 @@ class Welcome(Pages):
                 one = replace(found[0], facts=replace(found[0].facts, **changes))
                 self.assertIn(words, welcome.html((one,)))
 
+    def pages(self, *changes: dict[str, Any]) -> tuple[str, str]:
+        """What both pages say of CLIs that have gone all steps but the last, were it not for the
+        changes."""
+        almost = facts(window=replace(OURS, connected=0), is_connected=False)
+        found = tuple(report.examine(replace(almost, **each)) for each in changes)
+        return welcome.html(found), doctor.html(found)
+
+    def test_what_the_doctor_finds_in_the_way_is_said_here_as_well(self) -> None:
+        fine = "Nothing is in the way, and the CLI is not connected."
+        container = frozenset(["/.dockerenv"])
+        sandbox = Surrounding("Flatpak", "It hides.", "Do this.")
+        cases: dict[str, dict[str, Any]] = {
+            fine: {},
+            "start the CLI as REMOTE_CONTAINERS=1 gemini": {"exists": container},
+            "runs in a network of its own": {"has_own_network": True},
+            "Do this.": {"surroundings": (sandbox,)},
+            "Logins with a personal Google account": {"logins": ()},
+        }
+        for words, changes in cases.items():
+            for page in self.pages(changes):
+                with self.subTest(words, page=page):
+                    self.assertIn(words, page)
+                    self.assertEqual(fine in page, words == fine)
+
+    def test_a_cli_that_asks_whether_to_connect_is_to_be_told_no(self) -> None:
+        unset = parsed("/s.json", "{}")
+        for page in self.pages({"settings": unset}):
+            self.assertIn("and it asks whether to connect Sublime Text.", page)
+            self.assertIn("Answer &quot;No (esc)&quot;, for", page)
+            self.assertNotIn("Nothing is in the way", page)
+        for page in self.pages({"settings": unset, "process": None}):
+            self.assertIn("Enable it here before you start the CLI.", page)
+        for page in self.pages({"settings": parsed("/s.json", '{"ide": {"hasSeenNudge": true}}')}):
+            self.assertNotIn("it asks", page)
+            self.assertIn("Type /ide enable in the CLI", page)
+
+    def test_only_the_step_to_be_done_next_has_the_link_that_catches_the_eye(self) -> None:
+        page = self.pages({"logins": (), "settings": parsed("/s.json", "{}"), "process": None})[0]
+        first, following, *others = page.split('<div class="step')[2:]
+        self.assertIn("There is a way to log in", first)
+        self.assertTrue(first.startswith(' next">'))
+        self.assertFalse([it for it in (following, *others) if it.startswith(" next")])
+
+    def test_what_the_pages_call_their_parts_the_style_sheet_knows(self) -> None:
+        found = self.pages({}) + self.pages({"logins": (), "process": None})
+        used = {name for page in found for it in CLASSES.findall(page) for name in it.split()}
+        self.assertLessEqual({"step", "title", "words", "row", "box", "alarm"}, used)
+        self.assertEqual(used - set(re.findall(r"\.([a-z]+)", STYLE)), set())
+
+    def test_of_several_clis_the_one_that_was_started_last_is_meant(self) -> None:
+        unset = parsed("/s.json", "{}")
+        page = self.pages({"settings": unset}, {"has_own_network": True})[0]
+        self.assertIn("it asks whether to connect", page)
+        page = self.pages({"folder": "/astray"}, {"process": None})[0]
+        self.assertIn("none runs", page)
+
+    def test_who_has_no_key_yet_can_start_the_cli_which_asks_for_it(self) -> None:
+        page = self.pages({"logins": (), "process": None})[0]
+        self.assertIn("Run Gemini CLI", page)
+
     def test_a_closed_page_asks_nothing_any_more(self) -> Steps:
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         for sheet in self.window.sheets():
@@ -181,7 +248,7 @@ class BesideDiffs(Pages):
             stored.set("diff_layout", layout)
             path = self.write(f"file{number}.txt", "old\n")
             right = yield from self.diff(cli, path, "new\n")
-            for page in ("doctor", "welcome", "what_gemini_sees"):
+            for page in ("doctor", "welcome", "show_shared_context"):
                 self.window.focus_view(right)
                 self.window.run_command(f"gemini_companion_{page}")
                 sheet = self.window.active_sheet()
@@ -229,7 +296,9 @@ class Doctor(Pages):
     def test_the_first_step_that_fails_is_named_with_its_link(self) -> Steps:
         yield from self.open_page(self.running.doctor, "gemini_companion_doctor")
         yield lambda: "Gemini CLI was not found." in self.page(self.running.doctor)
-        self.assertIn("\u2013 Connected", self.page(self.running.doctor))
+        self.assertRegex(
+            self.page(self.running.doctor), "\u2013 Settings of the CLI, .*, Connected<"
+        )
         self.assertIn("Copy the command", self.links(self.running.doctor))
 
     def test_a_wrapper_is_called_by_its_own_name(self) -> Steps:
@@ -248,12 +317,11 @@ class Doctor(Pages):
         yield from self.open_page(self.running.welcome, "gemini_companion_welcome")
         yield lambda: "Qwen Code is installed" in self.page(self.running.welcome)
         self.assertIn("npm install -g @qwen-code/qwen-code", self.page(self.running.welcome))
-        self.assertIn("Run Qwen Code", self.links(self.running.welcome))
 
     def test_beside_a_cli_that_runs_another_one_is_started_and_the_link_says_so(self) -> Steps:
         self.install()
         early = Process(7, 1, "node", "node /bin/gemini", 1.0, self.folder, {})
-        editor = Process(os.getppid(), 1, "sublime_text", "", time.time())
+        editor = Process(os.getppid(), 1, "sublime_text", "", 2.0)
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         self.window.set_project_data({"folders": [{"path": self.folder}]})
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}), mock.patch(
@@ -355,7 +423,7 @@ class Doctor(Pages):
         for name in ("doctor", "welcome"):
             command = f"gemini_companion_{name}"
             yield from self.open_page(getattr(self.running, name), command)
-            sublime.run_command("gemini_companion_restart")
+            sublime.run_command("gemini_companion_restart_companion")
             self.running = plugin._host.running
             pages = getattr(self.running, name)
             sheet = self.window.active_sheet()

@@ -63,11 +63,11 @@ class GeminiCompanionSendDiagnosticsCommand(sublime_plugin.WindowCommand):
         send(self.window, "$diagnostics\n", "the diagnostics")
 
 
-class GeminiCompanionSendOutputCommand(sublime_plugin.WindowCommand):
+class GeminiCompanionSendBuildResultsCommand(sublime_plugin.WindowCommand):
     """What the last build said."""
 
     def run(self) -> None:
-        send(self.window, "$output\n", "the build results")
+        send(self.window, "$build_results\n", "the build results")
 
 
 class GeminiCompanionPromptCommand(sublime_plugin.WindowCommand):

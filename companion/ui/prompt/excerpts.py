@@ -71,7 +71,7 @@ def _excerpt(view: sublime.View, region: sublime.Region, room: int) -> Excerpt:
     return Excerpt(whole, rows, region.size() - len(whole))
 
 
-def build_output(window: sublime.Window) -> Excerpt | None:
+def build_results(window: sublime.Window) -> Excerpt | None:
     """The end of what the last build said; None where it said nothing."""
     panel = window.find_output_panel(BUILD_PANEL)
     if panel is None or not panel.size():

@@ -9,7 +9,7 @@ from typing import Callable, Mapping, Sequence
 
 import sublime
 
-from .. import queues, sharing
+from .. import panels, queues, sharing
 from . import diagnostics, excerpts, variables
 from .references import NoReference, remote_reference
 from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
@@ -99,10 +99,11 @@ class Sending:
         if path is None or path not in excluded:
             go_on()
             return
-        self._window.show_quick_panel(
+        panels.choose(
+            self._window,
             [NO, YES],
             lambda index: go_on() if index == 1 else None,
-            placeholder=EXCLUDED.format(os.path.basename(path)),
+            EXCLUDED.format(os.path.basename(path)),
         )
 
     def _hand_over(
@@ -147,7 +148,7 @@ class Text:
             "file": self._file,
             "open_files": self._open_files,
             "diagnostics": self._diagnostics,
-            "output": self._output,
+            "build_results": self._build_results,
         }
 
     def _selection(self) -> str:
@@ -194,8 +195,8 @@ class Text:
             raise NothingToSend(NO_DIAGNOSTICS.format(names, place))
         return "\n".join([self._named(path) + ":", *self._within([it.text() for it in found])])
 
-    def _output(self) -> str:
-        found = excerpts.build_output(self._window)
+    def _build_results(self) -> str:
+        found = excerpts.build_results(self._window)
         if found is None:
             raise NothingToSend(NO_OUTPUT)
         cut = self._cut(found.missing and f"{found.missing:,} characters before these")

@@ -15,7 +15,7 @@ from typing import Any, Callable
 import sublime
 
 from ...ide.clis import CLIS, by_command, program
-from .. import queues, settings
+from .. import panels, queues, settings
 
 # Terminus' marks of its views, and the command by which it pastes into one.
 TERMINUS_VIEW, FINISHED = "terminus_view", "terminus_view.finished"
@@ -68,9 +68,7 @@ def ask_where(
             go_on(targets[index])
 
     items = [[title_of(view) or "Terminal", _folder_of(view)] for view in clis or every]
-    window.show_quick_panel(
-        [*items, [CLIPBOARD, ""]], chosen, placeholder="Into the prompt of which CLI?"
-    )
+    panels.choose(window, [*items, [CLIPBOARD, ""]], chosen, "Into the prompt of which CLI?")
 
 
 def terminals(window: sublime.Window) -> list[sublime.View]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from typing import Callable, Sequence
+from typing import Callable, Sequence, Tuple
 
 import sublime
 
@@ -16,22 +16,25 @@ from ...ide.accepted_edits import Edit
 from ...ide.events import FileAsked, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
-from .. import queues, sharing
+from .. import panels, queues, sharing
 from ..editor import SublimeEditor
 from . import decisions, pair
 from .actions import Actions
-from .changes import FORGOTTEN, ask_whether_to_reject
+from .changes import FORGOTTEN, REJECT, ask_whether_to_reject
 from .conflicts import Conflicts
 from .decisions import ClaimedDiff
 from .history import History
-from .lookup import path_of
+from .lookup import name_of, path_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
 
+# A name, what it does in words, and that.
+Answer = Tuple[str, str, Callable[[], object]]
 # What can be answered where something speaks against accepting, and what it does; of the first, the
 # doubts stand there.
 SEE = ("See the difference", "")
 ACCEPT = ("Accept all the same", "Gemini CLI writes the text over the file.")
+ANEW = (ACCEPT[0], "Gemini CLI writes the file anew.")
 MERGE = ("Take over my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
 
@@ -85,28 +88,24 @@ class Accepting:
         if not found:
             self._accept_now(view, present, then)
             return
-        answers: list[tuple[str, str, Callable[[], object]]] = [
-            (*SEE, partial(self._see, window, view, present)),
-            (*ACCEPT, partial(self._accept_now, view, present, then)),
-            (*GO_BACK, lambda: None),
-        ]
-        if record.is_whole or (review is not None and review.digest is not None):
+        accept = ACCEPT if present.exists else ANEW
+        decide: Answer = (*accept, partial(self._accept_now, view, present, then))
+        if decisions.is_emptied(view):
+            decide = (*REJECT, partial(self._actions.reject, view))
+        see: Answer = (*SEE, partial(self._see, window, view, present))
+        answers: list[Answer] = [see, decide, (*GO_BACK, lambda: None)]
+        if self._conflicts.can_take_over(view, present):
             answers.insert(2, (*MERGE, partial(self._conflicts.take_over, view, present)))
-        self._ask(window, " ".join(found), answers)
+        self._ask(window, f"{name_of(view)}: {' '.join(found)}", answers)
 
-    def _ask(
-        self,
-        window: sublime.Window,
-        doubts: str,
-        answers: Sequence[tuple[str, str, Callable[[], object]]],
-    ) -> None:
+    def _ask(self, window: sublime.Window, doubts: str, answers: Sequence[Answer]) -> None:
         items = [[name, detail or doubts] for name, detail, _do in answers]
 
         def answer(index: int) -> None:
             if index >= 0:
                 answers[index][2]()
 
-        window.show_quick_panel(items, answer, placeholder=doubts)
+        panels.choose(window, items, answer, doubts)
         self._editor.tell(doubts)
 
     def _see(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
@@ -142,6 +141,7 @@ class Accepting:
     ) -> None:
         review = self._reviews.of(view)
         if review is not None and review.digest is before:
+            review.dropped = digest.still_dropped(before, review.dropped)
             pair.show_digest(view, digest, present)
             self._reviews.begin(view, present.text, digest)
 
@@ -165,7 +165,7 @@ class Accepting:
     ) -> None:
         review = self._reviews.of(view)
         digest = review.digest if review is not None else None
-        claimed = self._actions.decide(view, accept=True)
+        claimed = self._actions.decide(view, accept=True, before=present.known_digest)
         if claimed is None:
             return
         text = claimed.text

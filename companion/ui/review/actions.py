@@ -18,7 +18,7 @@ from .lookup import partner
 from .record import is_diff, waiting
 from .reviews import Reviews
 
-STOPPED = 'It has stopped. Run "Gemini Companion: Restart", then decide.'
+STOPPED = 'It has stopped. Run "Gemini Companion: Restart Companion", then decide.'
 WINDOW_CLOSED = "The window of its CLI is closed; the text stays here, as a new tab."
 YOURS = "your edits"
 
@@ -78,8 +78,11 @@ class Actions:
         if claimed is not None:
             queues.on_ui_thread(partial(decisions.put_away, claimed, None, YOURS))
 
-    def decide(self, view: sublime.View, accept: bool, note: str = "") -> ClaimedDiff | None:
-        """Gives the diff with the text that was accepted; None where somebody else has decided."""
+    def decide(
+        self, view: sublime.View, accept: bool, note: str = "", before: str | None = None
+    ) -> ClaimedDiff | None:
+        """Gives the diff with the text that was accepted; None where somebody else has decided.
+        `before` is what DiffAccepted has."""
         review = self._reviews.of(view)
         words = comments.words(view, review, note)
         claimed = self._claim(view) if self.can_decide() else None
@@ -88,7 +91,7 @@ class Actions:
         if accept:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
-            self._tell_accepted(claimed)
+            self._tell_accepted(claimed, before)
             close = decisions.close
         else:
             self._tell_rejected(claimed)
@@ -120,12 +123,12 @@ class Actions:
         self._editor.tell(WINDOW_CLOSED)
         return None
 
-    def _tell_accepted(self, claimed: ClaimedDiff) -> None:
+    def _tell_accepted(self, claimed: ClaimedDiff, before: str | None) -> None:
         record = claimed.record
         # Without a text, the CLI writes its own proposal (docs/protocol.md 1.4).
         text = claimed.text or ""
-        event = DiffAccepted(record.window_id, record.session_id, record.path, text)
-        self._companion.post(event)
+        where = (record.window_id, record.session_id, record.path)
+        self._companion.post(DiffAccepted(*where, text, before))
 
     def _tell_rejected(self, claimed: ClaimedDiff) -> None:
         record = claimed.record

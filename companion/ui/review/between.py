@@ -1,92 +1,159 @@
-"""What stands between the lines of a diff's views, as phantoms: room where only the other side has
-lines, and, where there is one view for both texts, the deleted lines; UI thread only.
+"""What stands between the lines of a diff's views, as phantoms: the links of each change above it,
+comments below their lines, room where only the other side has something, and, where there is one
+view for both texts, the deleted lines; UI thread only.
 
-A phantom stands below a line. Above the first one there is no place: what belongs there stands
-below it, and only that line is not level with the other side.
+A phantom stands below a line, and covers nothing, as an annotation would (docs/sublime.md 7.7).
+Above the first one there is no place: what belongs there stands below it, and only that line is not
+level with the other side.
 """
 
 from __future__ import annotations
 
 import html
-from typing import Iterator, Sequence, Tuple
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import islice
+from typing import Iterable, Iterator, Mapping, Sequence, Tuple
 
 import sublime
 
 from ...base.changes import Change
 from ...base.comparison import Comparison, Filler, Side
 
-KEY = "gemini_companion_filler"
+KEY = "gemini_companion_between"
 # Changes whose phantoms are drawn at once: the UI thread should not be held up for long.
 CHANGES = 100
 # Deleted lines that one phantom shows, characters of each, and phantoms that have any.
 MAX_ROWS, MAX_LENGTH, MAX_DELETED = 200, 400, 1000
 # Wrapped lines that are equal, of which each is measured, where the two sides are not equally wide.
 MAX_MEASURED = 200
+# Classes of what stands there, and their CSS: the links of a change, a comment, room for either.
+CHANGE, COMMENT, ROOM = (f"gemini-companion-{name}" for name in ("change", "comment", "room"))
+COLOURS = {
+    CHANGE: "color: color(var(--foreground) alpha(0.6))",
+    COMMENT: "color: var(--yellowish)",
+    ROOM: "",
+}
+# What is as high as a line with text.
+BLANK = "&nbsp;"
 # A row, from 0, and what stands below it, as HTML.
 Piece = Tuple[int, str]
 Rows = Tuple[int, int]
+# The CSS of deleted lines, and of what differs in them.
+Styles = Tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What stands between the lines at some of the changes, but for their links."""
+
+    comparison: Comparison
+    numbers: range
+    left: Sequence[Piece]
+    right: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class ShownComment:
+    """What stands below a row of the right side, line by line as HTML, and below which row of the
+    left one it needs room."""
+
+    row: int
+    left_row: int
+    lines: Sequence[str]
 
 
 class Between:
     """What is drawn in the views of one diff. `left` is not valid where there is one view only."""
 
     def __init__(self, left: sublime.View, right: sublime.View) -> None:
-        self._left = left
-        self._right = right
+        self._views = left, right
         # A set erases its phantoms when it is let go.
-        self._sets: dict[bool, list[sublime.PhantomSet]] = {False: [], True: []}
+        self._sets: tuple[list[sublime.PhantomSet], list[sublime.PhantomSet]] = [], []
+        self._comments = sublime.PhantomSet(left, KEY), sublime.PhantomSet(right, KEY)
+        self._parts: dict[int, Part] = {}
+        self._links: Mapping[int, str] = {}
 
     @property
     def is_measured(self) -> bool:
         """Whether lines are wrapped, and their heights depend on how wide the views are."""
-        return self._left.is_valid() and self._right.settings().get("word_wrap") is not False
+        left, right = self._views
+        return left.is_valid() and right.settings().get("word_wrap") is not False
 
     def parts(self, comparison: Comparison) -> list[int]:
         """The numbers of the parts that `draw` is to be called with, in their order."""
         if self.is_measured:
             # What is there already would be measured, too.
             self.erase()
-        used = max(len(sets) for sets in self._sets.values())
+        used = max(len(sets) for sets in self._sets)
         return list(range(max(len(comparison.changes) // CHANGES + 1, used)))
 
     def erase(self) -> None:
-        for each in self._sets[False] + self._sets[True]:
+        for each in (*self._sets[0], *self._sets[1], *self._comments):
             each.update([])
 
-    def draw(self, comparison: Comparison, part: int, deleted_style: str) -> None:
-        """Draw what belongs to some of the changes; `deleted_style` is the CSS of deleted lines."""
+    def draw(self, comparison: Comparison, part: int, styles: Styles) -> None:
+        """Draw what belongs to some of the changes; `styles` is the CSS of deleted lines, and of
+        the characters in them that differ."""
         numbers = slice(part * CHANGES, (part + 1) * CHANGES)
-        if not self._left.is_valid():
-            found = self._deleted(comparison, numbers, deleted_style)
-            self._show(True, part, comparison.new, found)
+        left, right = self._views
+        if not left.is_valid():
+            found: tuple[list[Piece], list[Piece]] = [], self._deleted(comparison, numbers, styles)
         elif self.is_measured:
-            left, right = Measured(self._left, self._right, comparison).pieces(numbers)
-            self._show(False, part, comparison.old, left)
-            self._show(True, part, comparison.new, right)
+            found = Measured(left, right, comparison).pieces(numbers)
         else:
-            left = _room(self._left, comparison.old_fillers(numbers))
-            self._show(False, part, comparison.old, left)
-            right = _room(self._right, comparison.new_fillers(numbers))
-            self._show(True, part, comparison.new, right)
+            fillers = comparison.old_fillers(numbers), comparison.new_fillers(numbers)
+            found = _room(left, fillers[0]), _room(right, fillers[1])
+        its_changes = range(len(comparison.changes))[numbers]
+        self._parts[part] = Part(comparison, its_changes, *found)
+        self._show(part)
 
-    def _show(self, is_right: bool, part: int, side: Side, pieces: Sequence[Piece]) -> None:
-        sets, view = self._sets[is_right], self._right if is_right else self._left
-        while len(sets) <= part:
-            sets.append(sublime.PhantomSet(view, KEY))
-        sets[part].update(
-            [
-                sublime.Phantom(sublime.Region(end_of(side, row)), text, sublime.LAYOUT_BLOCK)
-                for row, text in pieces
-            ]
-        )
+    def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
+        """Show these links, as HTML by the numbers of their changes. What is drawn of another
+        comparison gets them when it is drawn anew."""
+        numbers = {*links, *self._links}
+        changed = {it // CHANGES for it in numbers if links.get(it) != self._links.get(it)}
+        self._links = links
+        for part in changed:
+            if part in self._parts and self._parts[part].comparison is comparison:
+                self._show(part)
 
-    def _deleted(self, comparison: Comparison, numbers: slice, style: str) -> list[Piece]:
-        tab = self._right.settings().get("tab_size")
+    def comment(self, sides: tuple[Side, Side] | None, comments: Sequence[ShownComment]) -> None:
+        """Show these; `sides` are the texts of both views, where they are compared."""
+        left, right = self._views
+        ours = [(it.row, _block(COMMENT, it.lines)) for it in comments]
+        if sides is None:
+            points = [(right.line(right.text_point(row, 0)).end(), text) for row, text in ours]
+            self._comments[1].update([_phantom(*each) for each in points])
+            return
+        self._comments[1].update(_phantoms(sides[1], ours))
+        if left.is_valid():
+            rooms = [(it.left_row, _block(ROOM, [BLANK] * len(it.lines))) for it in comments]
+            self._comments[0].update(_phantoms(sides[0], rooms))
+
+    def _show(self, number: int) -> None:
+        part = self._parts[number]
+        changes = [part.comparison.changes[it] for it in part.numbers]
+        links = [self._links.get(it, BLANK) for it in part.numbers]
+        blanks = [(max(it.old_start - 1, 0), _block(ROOM, [BLANK])) for it in changes]
+        lines = [
+            (max(it.new_start - 1, 0), _block(CHANGE, [link])) for it, link in zip(changes, links)
+        ]
+        sides = part.comparison.old, part.comparison.new
+        for at, pieces in enumerate(((blanks, part.left), (lines, part.right))):
+            if not self._views[at].is_valid():
+                continue
+            while len(self._sets[at]) <= number:
+                self._sets[at].append(sublime.PhantomSet(self._views[at], KEY))
+            self._sets[at][number].update(_phantoms(sides[at], (*pieces[0], *pieces[1])))
+
+    def _deleted(self, comparison: Comparison, numbers: slice, styles: Styles) -> list[Piece]:
+        tab = self._views[1].settings().get("tab_size")
         tab_size = tab if isinstance(tab, int) and tab > 0 else 4
         return [
             (
                 max(change.new_start - 1, 0),
-                deleted(comparison.old.rows[change.old_start : change.old_end], style, tab_size),
+                deleted(comparison.old, change.old_start, change.old_end, styles, tab_size),
             )
             for change in comparison.changes[:MAX_DELETED][numbers]
             if change.removed
@@ -154,20 +221,40 @@ def end_of(side: Side, row: int) -> int:
     return side.starts[row] + len(side.rows[row].rstrip("\n"))
 
 
-def deleted(rows: Sequence[str], style: str, tab_size: int = 4) -> str:
-    """Deleted lines as HTML, the first of them where they are many."""
-    shown = "".join(f"<div>{_row(row, tab_size)}</div>" for row in rows[:MAX_ROWS])
-    if len(rows) > MAX_ROWS:
-        shown += f"<div>... {len(rows) - MAX_ROWS:,} more deleted lines</div>"
-    return f'<body id="gemini-companion-deleted"><div style="{style}">{shown}</div></body>'
+def deleted(side: Side, first: int, end: int, styles: Styles, tab_size: int = 4) -> str:
+    """The deleted rows of the side from `first` to before `end` as HTML, the first of them where
+    they are many."""
+    shown = ""
+    for row in range(first, min(end, first + MAX_ROWS)):
+        shown += f"<div>{_row(side, row, styles[1], tab_size)}</div>"
+    if end - first > MAX_ROWS:
+        shown += f"<div>... {end - first - MAX_ROWS:,} more deleted lines</div>"
+    return f'<div style="{styles[0]}">{shown}</div>'
 
 
-def _row(row: str, tab_size: int) -> str:
-    text = row.rstrip("\n").expandtabs(tab_size)
-    if len(text) > MAX_LENGTH:
-        text = text[:MAX_LENGTH] + " ..."
+def _row(side: Side, row: int, style: str, tab_size: int) -> str:
+    """The text of a row, the characters that differ in the style."""
+    text, start = side.rows[row].rstrip("\n"), side.starts[row]
+    shown = text[:MAX_LENGTH]
+    at = bisect_right(side.characters, (start,))
+    found, done = "", 0
+    for region in islice(side.characters, at, None):
+        begin, end = (min(point - start, len(shown)) for point in region)
+        if begin >= len(shown):
+            break
+        found += _text(shown, done, begin, tab_size)
+        found += f'<span style="{style}">{_text(shown, begin, end, tab_size)}</span>'
+        done = end
+    found += _text(shown, done, len(shown), tab_size)
+    # An empty line has no height.
+    return found + " ..." * (len(text) > MAX_LENGTH) or "&nbsp;"
+
+
+def _text(text: str, begin: int, end: int, tab_size: int) -> str:
+    """A part of the text as HTML, with its tabs as wide as they are there."""
+    columns = [len(text[:at].expandtabs(tab_size)) for at in (begin, end)]
     # A blank at the beginning, or a second one, would not be shown.
-    return html.escape(text).replace(" ", "&nbsp;") or "&nbsp;"
+    return html.escape(text.expandtabs(tab_size)[slice(*columns)]).replace(" ", "&nbsp;")
 
 
 def _room(view: sublime.View, fillers: Sequence[Filler]) -> list[Piece]:
@@ -176,9 +263,24 @@ def _room(view: sublime.View, fillers: Sequence[Filler]) -> list[Piece]:
 
 
 def _space(height: float) -> str:
-    return (
-        f'<body id="gemini-companion-filler"><div style="padding-top: {height:g}px"></div></body>'
-    )
+    return f'<div style="padding-top: {height:g}px"></div>'
+
+
+def _block(name: str, lines: Sequence[str]) -> str:
+    return f'<div class="{name}" style="{COLOURS[name]}">{"<br>".join(lines)}</div>'
+
+
+def _phantoms(side: Side, pieces: Iterable[Piece]) -> list[sublime.Phantom]:
+    """One for each row: in which order several at one place would stand is not said."""
+    found: dict[int, str] = {}
+    for row, text in pieces:
+        found[row] = found.get(row, "") + text
+    return [_phantom(end_of(side, row), text) for row, text in found.items()]
+
+
+def _phantom(point: int, text: str) -> sublime.Phantom:
+    body = f'<body id="gemini-companion-between">{text}</body>'
+    return sublime.Phantom(sublime.Region(point), body, sublime.LAYOUT_BLOCK)
 
 
 def _below_first(view: sublime.View) -> float:

@@ -9,7 +9,10 @@ import sublime
 
 from ...base.changes import Change
 from ...base.comparison import Comparison
-from .. import texts
+from .. import panels, settings, texts
+from .lookup import name_of
+from .record import seen
+from .review import Drawn
 from .reviews import Reviews
 from .sight import caret_row, current, show_change
 
@@ -18,7 +21,11 @@ FORGOTTEN = "The whole proposal was forgotten at the restart: no change of it ca
 NO_CHANGE = "The proposal has no such change any more."
 AGAIN = "That was the last change in this direction: they begin anew."
 ONLY = "There is no other change."
+ABOVE = "Below, all changes are decided on: go on with those above."
+ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
 NO_CHANGES = "The proposal changes nothing."
+# What can be answered where nothing is left of a proposal, and what it does.
+REJECT = ("Reject the proposal", "Gemini CLI is told that the file stays as it is.")
 
 
 class Changes:
@@ -44,34 +51,50 @@ class Changes:
 
     def keep(self, right: sublime.View, key: str | None = None) -> None:
         """The user wants the change of that key, else the one at the caret or in sight."""
+        drawn = self._drawn(right)
 
         def do(comparison: Comparison) -> None:
-            number = self._number(right, comparison, key)
+            number = self._number(right, comparison, key, drawn)
             if number is not None:
                 self._reviews.saw(right, comparison.keys[number])
+                self._go_on(right, comparison.new_starts[number])
 
         self._reviews.with_comparison(right, do)
 
     def drop(self, right: sublime.View, key: str | None = None) -> None:
         """Put the lines of the file back, as one edit that can be undone."""
+        drawn = self._drawn(right)
 
         def do(comparison: Comparison) -> None:
-            number = self._number(right, comparison, key)
+            number = self._number(right, comparison, key, drawn)
             if number is not None and right.is_read_only():
-                self._drop_of_large(right, comparison.keys[number])
+                self._drop_of_large(right, comparison, number)
             elif number is not None:
                 self._put_back(right, comparison, comparison.changes[number])
 
         self._reviews.with_comparison(right, do)
 
-    def _number(self, right: sublime.View, comparison: Comparison, key: str | None) -> int | None:
+    def _drawn(self, right: sublime.View) -> Drawn | None:
+        """What the user sees now, which a key is from."""
+        review = self._reviews.of(right)
+        return review.drawn if review is not None else None
+
+    def _number(
+        self,
+        right: sublime.View,
+        comparison: Comparison,
+        key: str | None,
+        drawn: Drawn | None,
+    ) -> int | None:
         """The number, from 0, of the change that is meant; None where there is none, and a word."""
-        if key is not None:
-            number = comparison.keys.index(key) if key in comparison.keys else None
-        else:
+        if key is None:
             number = current(right, comparison)
+        elif drawn is not None:
+            number = drawn.number_in(comparison, right, key)
+        else:
+            number = comparison.keys.index(key) if key in comparison.keys else None
         if number is None:
-            self._tell(NO_CHANGE if comparison.changes else NO_CHANGES)
+            self._say(right, NO_CHANGE if comparison.changes else NO_CHANGES)
         return number
 
     def _go(
@@ -83,31 +106,58 @@ class Changes:
             if over():
                 return
             if not comparison.changes:
-                self._tell(NO_CHANGES)
+                self._say(right, NO_CHANGES)
                 return
             number = 0 if step > 0 else len(comparison.changes) - 1
-            self._tell(AGAIN if len(comparison.changes) > 1 else ONLY)
+            self._say(right, AGAIN if len(comparison.changes) > 1 else ONLY)
         show_change(right, comparison, number)
         self._reviews.drawing.links(right)
+
+    def _go_on(self, right: sublime.View, row: int) -> None:
+        """A change at the row was decided on: go to the next one that is not, if the user wants
+        that."""
+
+        def do(comparison: Comparison) -> None:
+            decided = seen(right) | comparison.dropped
+            undecided = [at for at, key in enumerate(comparison.keys) if key not in decided]
+            below = [at for at in undecided if comparison.new_starts[at] >= row]
+            if not undecided:
+                self._say(right, ALL_DECIDED)
+                return
+            if not below:
+                self._say(right, ABOVE)
+            show_change(right, comparison, (below or undecided)[0])
+            self._reviews.drawing.links(right)
+
+        window = right.window()
+        if window is not None and settings.of(window).keep_goes_on:
+            self._reviews.with_comparison(right, do)
+
+    def _say(self, right: sublime.View, sentence: str) -> None:
+        self._tell(f"{name_of(right)}: {sentence}")
 
     def _put_back(self, right: sublime.View, comparison: Comparison, change: Change) -> None:
         text = "".join(comparison.old.rows[change.old_start : change.old_end])
         region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
-        texts.pending.put(right, text, region)
+        texts.replace_parts(right, [(region, text)])
         self._reviews.refresh(right)
         if len(comparison.changes) == 1:
             ask_whether_to_reject(right, self._reject)
-
-    def _drop_of_large(self, right: sublime.View, key: str) -> None:
-        """The same where the view has the changed parts only; or take that back."""
-        review = self._reviews.of(right)
-        if review is None or review.digest is None:
-            self._tell(FORGOTTEN)
         else:
-            review.dropped ^= {key}
-            self._reviews.refresh(right)
-            if len(review.dropped) == len(review.digest.shown.keys):
-                ask_whether_to_reject(right, self._reject)
+            self._go_on(right, change.new_start)
+
+    def _drop_of_large(self, right: sublime.View, comparison: Comparison, number: int) -> None:
+        """The same where the view has the changed parts only; or take that back."""
+        review, key = self._reviews.of(right), comparison.keys[number]
+        if review is None or review.digest is None:
+            self._say(right, FORGOTTEN)
+            return
+        review.dropped ^= {key}
+        self._reviews.refresh(right)
+        if len(review.dropped) == len(review.digest.shown.keys):
+            ask_whether_to_reject(right, self._reject)
+        elif key in review.dropped:
+            self._go_on(right, comparison.new_starts[number])
 
 
 def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], object]) -> None:
@@ -117,7 +167,7 @@ def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], 
         return
     undo = "Take back" if right.is_read_only() else "Undo"
     items = [
-        ["Reject the proposal", "Gemini CLI is told that the file stays as it is."],
+        list(REJECT),
         ["Go on editing", f"{undo} brings the changes back."],
     ]
 
@@ -125,4 +175,4 @@ def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], 
         if index == 0:
             reject(right)
 
-    window.show_quick_panel(items, answer, placeholder=ALL_DROPPED)
+    panels.choose(window, items, answer, f"{name_of(right)}: {ALL_DROPPED}")

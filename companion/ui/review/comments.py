@@ -1,17 +1,19 @@
-"""Comments on lines of proposals, beside which they stand; UI thread only.
+"""Comments on lines of proposals, below which they stand; UI thread only.
 
 The right view remembers them (`record`). Regions carry them along while the user types.
 """
 
 from __future__ import annotations
 
-import html
 from typing import Iterable, Iterator, Sequence, Tuple
 
 import sublime
 
+from ...base.comparison import Comparison
 from .. import sharing, texts
 from ..prompt.references import NoReference, lines, reference, remote_reference
+from . import head
+from .between import ShownComment
 from .lookup import path_of
 from .marks import comment_key, erase_comments
 from .record import Comment, comments, waiting, write_comments
@@ -29,6 +31,13 @@ def of(right: sublime.View) -> list[Comment]:
     return [_moved(right, number, each) for number, each in enumerate(comments(right))]
 
 
+def shown(right: sublime.View, comparison: Comparison | None) -> list[ShownComment]:
+    """As they stand below their last lines."""
+    rows = [(each.last, each.text) for each in of(right)]
+    beside = comparison.old_row_beside if comparison is not None else lambda row: row
+    return [ShownComment(row, beside(row), head.wrapped(right, text)) for row, text in rows]
+
+
 def add(right: sublime.View, comment: Comment) -> None:
     write_comments(right, [*of(right), comment])
     show(right)
@@ -42,7 +51,8 @@ def save(right: sublime.View) -> None:
 
 
 def show(right: sublime.View) -> None:
-    """Show all of them, where they were when they were remembered."""
+    """Mark the lines of all of them, where they were when they were remembered. Their words are
+    drawn with the review."""
     erase_comments(right)
     for number, each in enumerate(comments(right)):
         start = right.text_point(each.first, 0)
@@ -53,8 +63,6 @@ def show(right: sublime.View) -> None:
             "region.yellowish",
             "dot",
             sublime.DRAW_NO_FILL | sublime.DRAW_NO_OUTLINE,
-            [html.escape(each.text)],
-            "",
         )
 
 
@@ -149,21 +157,21 @@ def words(right: sublime.View, review: Review | None, note: str = "") -> str:
     nothing to be said."""
     found = of(right)
     path = _name(right) if found else ""
-    parts = [f"{path}{_lines_of(right, review, each)}: {each.text}" for each in found]
+    places = ((lines_of(right, review, each), each.text) for each in found)
+    parts = [f"{path}#{place}: {text}" if place else f"{path}: {text}" for place, text in places]
     return "\n".join([*([note.strip()] if note.strip() else []), *parts])
 
 
-def _lines_of(right: sublime.View, review: Review | None, comment: Comment) -> str:
-    """Behind the path; empty where the view has parts of the text, and nobody knows which."""
+def lines_of(right: sublime.View, review: Review | None, comment: Comment) -> str:
+    """Those of the file; empty where the view has parts of it, and nobody knows which."""
     digest = review.digest if review is not None else None
     if review is not None and digest is not None:
-        shown = review.comparison or digest.shown
-        first, last = (digest.new_row(shown, row) for row in (comment.first, comment.last))
-        return f"#{lines(first, last)}"
+        side = (review.comparison or digest.shown).new
+        return lines(side.number(comment.first), side.number(comment.last))
     record = waiting(right)
     if record is not None and record.is_compared and not record.is_whole:
         return ""
-    return f"#{lines(comment.first, comment.last)}"
+    return lines(comment.first, comment.last)
 
 
 def _name(right: sublime.View) -> str:

@@ -16,10 +16,9 @@ from ...ide.events import FileAsked, StampsAsked, WorkAsked
 from ...ide.file_content import Original, Stamp
 from ...ide.service import Companion
 from .. import queues, texts
-from . import decisions, pair
-from .marks import CONFLICTS
+from . import decisions, pair, sight
 from .queue import waiting_diffs
-from .record import waiting
+from .record import update, waiting
 from .review import Review
 from .reviews import Reviews
 
@@ -27,9 +26,9 @@ T = TypeVar("T")
 # The merged text, and what it changes of the proposal.
 Merge = Tuple[Merged, Comparison]
 
-YOURS, THEIRS = "proposal", "your changes"
+THEIRS = "your changes"
 # Subjects of what is said at the head.
-DISK, TAB = "disk", "tab"
+DISK, TAB, MARKS = "disk", "tab", "marks"
 FORGOTTEN = "The whole proposal was forgotten at the restart: nothing can be taken over into it."
 NOT_MERGED = 'Your changes could not be merged; "Gemini Companion: Show Log" tells more.'
 MERGED = "Your changes are in the proposal now: look at it again, then accept."
@@ -38,7 +37,6 @@ LARGE_CONFLICTS = (
     "Nothing was taken over: your changes and the proposal meet at {} places, and so large a text"
     " cannot be edited here. Reject it, and have it proposed anew."
 )
-MARKED = "Your changes are in the proposal; {} in conflict, between marks: settle them first."
 
 
 class Conflicts:
@@ -56,11 +54,11 @@ class Conflicts:
         """The text of a view is another; on the worker."""
         path = view.file_name() if self._paths else None
         if path is not None and any(is_same_file(path, each) for each in self._paths):
-            queues.on_ui_thread(self._look_at_tabs)
+            queues.on_ui_thread(self._look_at_views)
 
     def look(self) -> None:
         """Look whether files of waiting diffs are others now; to be called now and then."""
-        self._look_at_tabs()
+        self._look_at_views()
         if not self._paths or self._is_looking:
             return
         self._is_looking = True
@@ -71,11 +69,21 @@ class Conflicts:
 
         self._companion.post(StampsAsked(tuple(self._paths), reply))
 
-    def _look_at_tabs(self) -> None:
+    def _look_at_views(self) -> None:
+        """At those of the files, and at the conflicts that are left in those of the diffs."""
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
             self._reviews.say(right, TAB, decisions.unsaved(review.path))
+            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
+
+    def can_take_over(self, right: sublime.View, present: Original) -> bool:
+        """Whether the user has changed something in the file that the proposal can be given."""
+        record, review = waiting(right), self._reviews.of(right)
+        if record is None or review is None or not (record.is_whole or review.digest is not None):
+            return False
+        is_changed = present.exists and present.digest != record.file_digest
+        return is_changed or texts.unsaved_view(record.path) is not None
 
     def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge what the user changed in the file into the proposal: as one edit that can be
@@ -92,7 +100,7 @@ class Conflicts:
             return
         theirs = present.text if view is None else texts.text_of(view)
         if review.digest is not None:
-            reply = partial(self._large_merged, right, present, review.digest)
+            reply = partial(self._large_merged, right, present, review.digest, review.dropped)
             compute: Callable[[], Any] = partial(
                 review.digest.merged_with, theirs, present.text, review.dropped
             )
@@ -118,18 +126,33 @@ class Conflicts:
         texts.replace_rows(right, comparison)
         pair.show_original(right, present)
         self._reviews.begin(right, present.text)
-        points = [sublime.Region(right.text_point(row, 0)) for row in result.conflicts]
-        right.add_regions(CONFLICTS, points, "region.redish", "dot", sublime.HIDDEN)
-        self._tell(MARKED.format(len(result.conflicts)) if result.conflicts else MERGED)
+        record = waiting(right)
+        if record is not None and result.conflicts:
+            update(right, record, has_conflicts=True)
+            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
+            self._reviews.with_comparison(right, partial(_show_first, right))
+        else:
+            self._tell(MERGED)
 
     def _large_merged(
-        self, right: sublime.View, present: Original, before: Digest, found: MergedDigest | None
+        self,
+        right: sublime.View,
+        present: Original,
+        before: Digest,
+        dropped: frozenset[str],
+        found: MergedDigest | None,
     ) -> None:
         review = self._reviews.of(right)
         if review is None or review.digest is not before:
             return
+        if review.dropped != dropped:
+            # The user went on dropping.
+            self.take_over(right, present)
+            return
         digest, conflicts = found if found is not None else (None, 0)
         if digest is not None:
+            # They are in the text no more, and other changes may have their names.
+            review.dropped = frozenset()
             pair.show_digest(right, digest, present)
             self._reviews.begin(right, present.text, digest)
         sentence = LARGE_MERGED if digest is not None else NOT_MERGED
@@ -161,8 +184,14 @@ class Conflicts:
             self._reviews.say(right, DISK, decisions.what_changed(record, present))
 
 
+def _show_first(right: sublime.View, comparison: Comparison) -> None:
+    """The first conflict."""
+    for region in decisions.conflicts(right)[:1]:
+        sight.show_row(right, comparison, right.rowcol(region.begin())[0])
+
+
 def _merge(base: str, proposal: str, theirs: str) -> Merge:
-    result = merged(base, proposal, theirs, YOURS, THEIRS)
+    result = merged(base, proposal, theirs, decisions.YOURS, THEIRS)
     return result, compare(proposal, result.text)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sublime
 
 from ...base.merge import START
+from ...base.shown_text import shown_line
 from ...base.text_digest import text_digest
 from ...ide.file_content import Original
 from .. import texts
@@ -22,6 +23,9 @@ FOCUS_BEFORE = "gemini_companion_focus_before"
 CHANGED = "The file has changed on disk since the diff was opened."
 GONE = "The file is gone since the diff was opened."
 UNSAVED = "The file has unsaved changes in another tab, which will conflict."
+
+# The side of a conflict that is the CLI's, as its mark names it.
+YOURS = "proposal"
 
 # What a tab is called that was a proposal.
 RELEASED = "released proposal"
@@ -60,18 +64,38 @@ def doubts(view: sublime.View, present: Original) -> list[str]:
     if record is None:
         return []
     found = [each for each in (what_changed(record, present), unsaved(record.path)) if each]
-    if view.size() == 0 and not record.was_empty:
-        found.append("You emptied the proposal; Gemini CLI then writes its own text instead.")
-    if _has_conflicts(view):
-        found.append("Marks of a conflict are still in the proposal.")
+    if is_emptied(view):
+        found.append("You emptied the proposal; accepted, Gemini CLI would write its own text.")
+    if conflicts(view):
+        found.append(conflicts_said(view))
     if present.warning:
         found.append(present.warning + " Gemini CLI writes UTF-8 text over it.")
     return found
 
 
-def _has_conflicts(view: sublime.View) -> bool:
-    lines = (view.substr(view.line(each)) for each in view.get_regions(marks.CONFLICTS))
-    return any(line.startswith(START) for line in lines)
+def is_emptied(view: sublime.View) -> bool:
+    """Whether nothing is left of the diff's proposal: no CLI takes an empty text for the user's
+    (docs/protocol.md 1.4)."""
+    record = waiting(view)
+    return record is not None and view.size() == 0 and not record.was_empty
+
+
+def conflicts(view: sublime.View) -> list[sublime.Region]:
+    """Where the conflicts with the user's changes begin that they have not settled, in the order of
+    the text."""
+    record = waiting(view)
+    if record is None or not record.has_conflicts:
+        return []
+    return view.find_all(f"^{START} {YOURS}$")
+
+
+def conflicts_said(view: sublime.View) -> str:
+    """How many there are, as a sentence; empty for none."""
+    count = len(conflicts(view))
+    if not count:
+        return ""
+    what = "1 conflict with your changes stands" if count == 1 else f"{count} conflicts stand"
+    return f"{what} between marks: settle {'it' if count == 1 else 'them'} before you accept."
 
 
 def what_changed(record: DiffRecord, present: Original) -> str:
@@ -141,7 +165,7 @@ def _hand_over(claimed: ClaimedDiff, name: str) -> None:
     if not view.is_valid():
         texts.return_text(claimed.window, path, claimed.text or "", name)
         return
-    disown(view, f"{os.path.basename(path)} ({name})")
+    disown(view, shown_line(f"{os.path.basename(path)} ({name})"))
     if view.window() == claimed.window:
         with texts.first_group_unchanged(claimed.window) as window:
             window.set_view_index(view, 0, window.num_views_in_group(0))

@@ -10,11 +10,11 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import queues
-from . import head, sight
+from . import comments, head, sight
 from .links import link
 from .marks import MAX_LINKS
 from .record import seen, waiting
-from .review import Review
+from .review import Drawn, Review
 
 
 class Drawing:
@@ -25,18 +25,21 @@ class Drawing:
 
     def all(self, right: sublime.View, review: Review, comparison: Comparison) -> None:
         """Show all anew."""
+        review.drawn = Drawn(comparison, right.change_id())
         review.current = sight.current(right, comparison)
         steps = review.marks.steps(comparison)
         self.head(right)
-        self._later(right, review, comparison, steps)
+        self._later(right, review, comparison, [*steps, partial(self.comments, right)])
 
     def widened(self, right: sublime.View) -> None:
         """The views are wider now, or less wide."""
         review = self._review_of(right)
         self.head(right)
-        if review is not None and review.comparison is not None and review.marks.is_measured:
-            steps = review.marks.steps_between(review.comparison)
-            self._later(right, review, review.comparison, steps)
+        if review is None or review.comparison is None:
+            return
+        is_measured = review.marks.is_measured
+        steps = review.marks.steps_between(review.comparison) if is_measured else []
+        self._later(right, review, review.comparison, [*steps, partial(self.comments, right)])
 
     def _later(
         self,
@@ -85,7 +88,17 @@ class Drawing:
             numbers = sight.changes_in_sight(right, comparison)[:MAX_LINKS]
         wanted, with_decision = seen(right), None if is_head_in_sight else current
         links = partial(_links, review, comparison, wanted, with_decision)
-        review.marks.draw_links([links(number) for number in numbers])
+        review.marks.link(comparison, {number: links(number) for number in numbers})
+        self._later(right, review, comparison, review.marks.steps_beside(comparison))
+
+    def comments(self, right: sublime.View) -> None:
+        """Show the user's comments below their lines."""
+        review = self._review_of(right)
+        if review is None:
+            return
+        comparison = review.comparison
+        if comparison is None or review.change_count == right.change_count():
+            review.marks.comment(comparison, comments.shown(right, comparison))
 
 
 def _links(
@@ -94,9 +107,9 @@ def _links(
     wanted: Collection[str],
     with_decision: int | None,
     number: int,
-) -> tuple[int, str]:
-    """The point of a change in the proposal, and what stands there; `wanted` are the keys of those
-    that the user has seen. At the number `with_decision` the diff can be decided on, too."""
+) -> str:
+    """What stands above a change; `wanted` are the keys of those that the user has seen. At the
+    number `with_decision` the diff can be decided on, too."""
     key = comparison.keys[number]
     keep, drop = (
         link(name, command, id=review.id, change=key)
@@ -107,5 +120,4 @@ def _links(
         parts = ["dropped", link("Take back", "drop_change", id=review.id, change=key)]
     if number == with_decision:
         parts += head.decision_links(review.id)
-    point = comparison.new.starts[comparison.new_row(number)]
-    return point, "&nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])
+    return "&nbsp; ".join([f"{number + 1} of {len(comparison.changes)}", *parts])

@@ -10,7 +10,9 @@ from typing import Sequence, Tuple
 
 import sublime
 
+from ...base.shown_text import shown_line
 from ...ide.clis import GEMINI_CLI
+from .. import texts
 from .links import link
 from .lookup import partner
 from .record import DiffRecord
@@ -61,15 +63,15 @@ def draw(
 ) -> None:
     """Show name and links anew: what the user can do now. Without a summary the changes are not
     known yet. The left side has as many lines at its head, to stand level."""
-    view.set_name(f"{os.path.basename(record.path)} ({_state(record)})")
+    texts.name_tab(view, record.path, _state(record))
     left, columns = partner(view), _columns(view)
     parts = [_first(record, summary, not left.is_valid()), _second(record)]
     parts += [_words(note) for note in (*_of_part(record), *notes)]
     rows = [row for part in parts for row in _rows(part, columns)]
     _show(view, rows)
     if left.is_valid():
-        state = html.escape(record.original_state[:1].upper() + record.original_state[1:])
-        _show(left, [state or "&nbsp;"] + ["&nbsp;"] * (len(rows) - 1))
+        state = record.original_state[:1].upper() + record.original_state[1:]
+        _show(left, [html.escape(shown_line(state)) or "&nbsp;"] + ["&nbsp;"] * (len(rows) - 1))
 
 
 def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[Piece]:
@@ -77,7 +79,7 @@ def _first(record: DiffRecord, summary: Summary | None, is_alone: bool) -> list[
     name += f" ({record.original_state})" if is_alone and record.original_state else ""
     said = [name] if summary is None else [f"{name},", summary.text()]
     links = zip(decision_links(record.id), (ACCEPT, REJECT))
-    return [*(_link(*each) for each in links), *((html.escape(it), len(it)) for it in said)]
+    return [*(_link(*each) for each in links), *(_piece(shown_line(it)) for it in said)]
 
 
 def _second(record: DiffRecord) -> list[Piece]:
@@ -91,8 +93,17 @@ def _second(record: DiffRecord) -> list[Piece]:
     return [*_words(asks + since), release, *_words("if interrupted.")]
 
 
+def wrapped(view: sublime.View, text: str) -> list[str]:
+    """The text as lines of HTML that fit into the view; at least one."""
+    return _rows(_words(text), _columns(view)) or [""]
+
+
 def _words(text: str) -> list[Piece]:
-    return [(html.escape(word), len(word)) for word in text.split()]
+    return [_piece(word) for word in shown_line(text).split()]
+
+
+def _piece(text: str) -> Piece:
+    return html.escape(text), len(text)
 
 
 def _link(found: str, text: str) -> Piece:

@@ -17,11 +17,11 @@ from ...base.comparison import compare
 from ...base.unified import unified
 from ...ide import accepted_edits
 from ...ide.accepted_edits import Edit
-from ...ide.events import FilePutBack, WorkAsked
+from ...ide.events import FilePutBack, SavingAwaited, WorkAsked
 from ...ide.file_content import Original
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
-from .. import queues, settings, sharing, texts
+from .. import panels, queues, settings, sharing, texts
 
 # Edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
@@ -50,8 +50,8 @@ class History:
         self._problem = ""
 
     def load(self) -> None:
-        """Take up what earlier runs of the editor saved."""
-        accepted_edits.writer.soon(self._read)
+        """Take up what earlier runs of the editor saved, as soon as the folder is this one's."""
+        self._companion.post(SavingAwaited(partial(accepted_edits.writer.soon, self._read)))
 
     def stop(self) -> None:
         """From now on the next companion's is the one that is saved."""
@@ -119,7 +119,7 @@ class History:
                 # A panel that opens in another one's answer would be closed with it.
                 queues.on_ui_thread(partial(self._ask, window, edit))
 
-        window.show_quick_panel(items, chosen, placeholder="Edits that you accepted")
+        panels.choose(window, items, chosen, "Edits that you accepted")
 
     def _ask(self, window: sublime.Window, edit: Edit) -> None:
         items = [
@@ -133,7 +133,7 @@ class History:
             elif index == 1:
                 self.undo(window, edit)
 
-        window.show_quick_panel(items, chosen, placeholder=os.path.basename(edit.path))
+        panels.choose(window, items, chosen, os.path.basename(edit.path))
 
     def show(self, window: sublime.Window, edit: Edit) -> None:
         """Open the difference between the text before and after, as a tab of its own."""
@@ -150,7 +150,7 @@ class History:
             return
         name = os.path.basename(edit.path)
         view = texts.open_tab(window, name + ".diff", found)
-        view.set_name(f"{name} (accepted edit)")
+        texts.name_tab(view, edit.path, "accepted edit")
         view.set_scratch(True)
 
     def undo(self, window: sublime.Window, edit: Edit) -> None:
@@ -196,7 +196,7 @@ class History:
             found["as it is now"] = present.text
         for name, text in found.items():
             view = texts.open_tab(window, edit.path, text)
-            view.set_name(f"{os.path.basename(edit.path)} ({name})")
+            texts.name_tab(view, edit.path, name)
             view.set_scratch(True)
         if present is None:
             window.open_file(edit.path)

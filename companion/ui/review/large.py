@@ -22,12 +22,14 @@ TOO_LARGE = "The file is too large to be shown whole; only its beginning is."
 
 async def digest_for(proposal: Proposal, original: Original) -> Digest | None:
     """What is shown in place of the two texts, computed on a thread of its own; None where they can
-    be shown whole, or cannot be compared."""
+    be shown whole or cannot be compared, and where what differs is too large to be shown, too."""
     # What is shown again has been edited here, so it is to be edited here again.
     can_be = proposal.is_whole and not proposal.may_be_edited and not original.note
     if not can_be or max(len(proposal.content), len(original.text)) <= LARGE:
         return None
-    return await in_thread(partial(digest_of, original.text, proposal.content))
+    found = await in_thread(partial(digest_of, original.text, proposal.content))
+    shown = max(found.shown.old.starts[-1], found.shown.new.starts[-1])
+    return found if shown <= LARGE else None
 
 
 def shown(
@@ -57,12 +59,14 @@ def beginning(original: Original) -> Original:
 
 def show_dropped(right: sublime.View, before: Comparison, after: Comparison) -> None:
     """The view shows `before`: let it show `after`, which has other changes dropped."""
+    parts = [
+        (
+            sublime.Region(*before.new.region(old.new_start, old.new_end)),
+            "".join(after.new.rows[new.new_start : new.new_end]),
+        )
+        for key, old, new in zip(after.keys, before.changes, after.changes)
+        if (key in before.dropped) != (key in after.dropped)
+    ]
     right.set_read_only(False)
-    for number in reversed(range(len(after.keys))):
-        key = after.keys[number]
-        if (key in before.dropped) != (key in after.dropped):
-            old, new = before.changes[number], after.changes[number]
-            region = sublime.Region(*before.new.region(old.new_start, old.new_end))
-            text = "".join(after.new.rows[new.new_start : new.new_end])
-            texts.pending.put(right, text, region)
+    texts.replace_parts(right, parts)
     right.set_read_only(True)

@@ -1,4 +1,4 @@
-"""Links in phantoms and annotations; knows no view."""
+"""Links in phantoms; knows no view."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from typing import Iterator
 
@@ -82,6 +83,12 @@ def current(window: sublime.Window) -> sublime.View | None:
     return None
 
 
+def meant(window: sublime.Window) -> sublime.View | None:
+    """The same, else the diff of the window that waits longest: that of a command that names
+    none."""
+    return current(window) or next(diffs(window), None)
+
+
 def is_on_top(window: sublime.Window, view: sublime.View) -> bool:
     """Whether it is the tab that its group shows."""
     group, _ = window.get_view_index(view)
@@ -103,3 +110,8 @@ def path_of(view: sublime.View) -> str:
     """The path of a diff in the editor; empty for what is none."""
     record: DiffRecord | None = read(view)
     return record.path if record is not None else ""
+
+
+def name_of(view: sublime.View) -> str:
+    """What a diff's file is called in a sentence."""
+    return os.path.basename(path_of(view))

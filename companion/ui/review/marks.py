@@ -1,28 +1,29 @@
 """What is drawn of the changes in the two views of a diff; UI thread only, and computes nothing.
 
 The gutter has Sublime's own marks, which `set_reference_document` draws. Here the lines and the
-characters of each change are coloured as the colour scheme colours differences, and each change has
-its links at the right edge. What stands between the lines is in `between`.
+characters of each change are coloured as the colour scheme colours differences. What stands between
+the lines is in `between`.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Iterable, Sequence
+from typing import Callable, Iterable, Mapping, Sequence
 
 import sublime
 
 from ...base.comparison import Comparison, Region
 from . import between
+from .line_numbers import KEY, LineNumbers
 
 LINES = "gemini_companion_lines"
 CHARACTERS = "gemini_companion_characters"
-LINKS = "gemini_companion_change"
-CONFLICTS = "gemini_companion_conflicts"
-# Changes that have links at a time: many annotations slow the editor down (ST#5846).
+# Changes that have links at a time: of more, those in sight.
 MAX_LINKS = 50
 
 ADDED, REMOVED = "inserted", "deleted"
+# The CSS of what differs in deleted lines, where a scheme has no colour for it.
+UNDERLINE = "text-decoration: underline"
 # Where a scheme colours no differences, an outline in one of the colours that all schemes have.
 OUTLINES = {ADDED: "region.greenish", REMOVED: "region.redish"}
 
@@ -34,8 +35,7 @@ class Marks:
         self._left = left
         self._right = right
         self._between = between.Between(left, right)
-        # The links that are drawn; None where their places may be others.
-        self._links: Sequence[tuple[int, str]] | None = None
+        self._numbers = LineNumbers(left), LineNumbers(right)
 
     @property
     def is_measured(self) -> bool:
@@ -44,9 +44,13 @@ class Marks:
 
     def steps(self, comparison: Comparison) -> list[Callable[[], None]]:
         """What draws the changes, in parts that each hold up the UI thread for a moment only."""
-        self._links = None
         colours = [partial(self._colour_right, comparison), partial(self._colour_left, comparison)]
-        return [*colours, *self.steps_between(comparison)]
+        return [*colours, *self.steps_beside(comparison), *self.steps_between(comparison)]
+
+    def steps_beside(self, comparison: Comparison) -> list[Callable[[], None]]:
+        """The same for the line numbers of what is in sight now."""
+        left, right = self._numbers
+        return [*left.steps(comparison.old), *right.steps(comparison.new)]
 
     def steps_between(self, comparison: Comparison) -> list[Callable[[], None]]:
         """The same for what stands between the lines."""
@@ -63,35 +67,34 @@ class Marks:
 
     def _draw_between(self, comparison: Comparison, part: int) -> None:
         # Where there are two views, nothing that is deleted stands between the lines.
-        style = "" if self._left.is_valid() else deleted_style(self._right)
-        self._between.draw(comparison, part, style)
+        styles = ("", "") if self._left.is_valid() else deleted_styles(self._right)
+        self._between.draw(comparison, part, styles)
 
     def erase_between(self) -> None:
-        """Take away what stands between the lines."""
+        """Take away what stands between the lines and before them."""
         self._between.erase()
+        for each in self._numbers:
+            each.erase()
 
-    def draw_links(self, points: Sequence[tuple[int, str]]) -> None:
-        """Show these links, as HTML, at the right edge beside these points of the proposal."""
-        if points == self._links:
-            return
-        self._links = points
-        regions = [sublime.Region(point) for point, _text in points]
-        self._right.add_regions(
-            LINKS,
-            regions,
-            "region.bluish",
-            flags=sublime.HIDDEN,
-            annotations=[text for _point, text in points],
-            annotation_color="",
-        )
+    def link(self, comparison: Comparison, links: Mapping[int, str]) -> None:
+        """Show these links, as HTML by the numbers of their changes."""
+        self._between.link(comparison, links)
+
+    def comment(
+        self, comparison: Comparison | None, comments: Sequence[between.ShownComment]
+    ) -> None:
+        """Show these below their lines."""
+        sides = (comparison.old, comparison.new) if comparison is not None else None
+        self._between.comment(sides, comments)
 
 
 def erase(view: sublime.View) -> None:
     """Take away all that is drawn in the view: it is the user's own from now on."""
-    for key in (LINES, CHARACTERS, LINKS, CONFLICTS):
+    for key in (LINES, CHARACTERS):
         view.erase_regions(key)
     erase_comments(view)
     view.erase_phantoms(between.KEY)
+    view.erase_phantoms(KEY)
     view.reset_reference_document()
 
 
@@ -132,10 +135,15 @@ def style(view: sublime.View, kind: str, part: str = "") -> tuple[str, sublime.R
     return OUTLINES[kind], sublime.DRAW_NO_FILL
 
 
-def deleted_style(view: sublime.View) -> str:
-    """The CSS of deleted lines that are shown in a phantom."""
+def deleted_styles(view: sublime.View) -> tuple[str, str]:
+    """The CSS of deleted lines that are shown in a phantom, and of the characters in them that
+    differ."""
     scope, flags = style(view, REMOVED)
     colours = view.style_for_scope(scope)
+    characters = view.style_for_scope(style(view, REMOVED, ".char")[0]).get("background")
     if flags & sublime.DRAW_NO_FILL:
-        return f"color: {colours.get('foreground', 'var(--redish)')}"
-    return f"background-color: {colours['background']}; color: {colours['foreground']}"
+        return f"color: {colours.get('foreground', 'var(--redish)')}", UNDERLINE
+    lines = f"background-color: {colours['background']}; color: {colours['foreground']}"
+    if characters in (None, colours["background"]):
+        return lines, UNDERLINE
+    return lines, f"background-color: {characters}"

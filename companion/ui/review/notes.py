@@ -11,14 +11,14 @@ from typing import Callable
 
 import sublime
 
-from .. import queues
-from ..prompt.references import lines
+from .. import panels, queues
 from ..prompt.terminals import Target, ask_where, hand_over, terminals
 from . import comments
+from .lookup import name_of
 from .record import Comment, waiting
 from .reviews import Reviews
 
-PROMPT = "Why is it rejected? Your words go into the prompt of the CLI"
+PROMPT = "Why is {} rejected? Your words go into the prompt of the CLI"
 NOTE = "your note"
 # Milliseconds from the decision until the CLI's question is gone, whose title may not tell.
 PROMPT_IS_BACK = 1000
@@ -45,7 +45,7 @@ class Notes:
         # The diff may be decided, and its comments gone, when the note is there.
         about = comments.words(right, self._reviews.of(right))
         done = partial(self._reject_with, right, about)
-        window.show_input_panel(PROMPT, "", done, None, None)
+        panels.ask(window, PROMPT.format(name_of(right)), done)
 
     def _reject_with(self, right: sublime.View, about: str, text: str) -> None:
         if waiting(right) is not None and self._reject(right, text):
@@ -72,8 +72,11 @@ class Notes:
                 self._tell(DECIDED)
             elif text.strip():
                 comments.add(right, Comment(first, last, text.strip()))
+                self._reviews.drawing.comments(right)
 
-        window.show_input_panel(f"Comment on {lines(first, last)}", "", done, None, None)
+        where = comments.lines_of(right, self._reviews.of(right), Comment(first, last, ""))
+        caption = f"Comment on {name_of(right)} {where}".rstrip()
+        panels.ask(window, caption, done)
 
 
 def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from contextlib import ExitStack
 
@@ -38,6 +37,9 @@ def create(
     if left_group != right_group:
         left = _new_view(window, left_group)
         undo.callback(left.close)
+    for view in (left, right) if is_digest else ():
+        # They would be those of the parts.
+        view.settings().set("line_numbers", False)
     texts.fill(right, proposal.content, proposal.path)
     record = _record(window, proposal, left, right, is_digest)
     if left.is_valid():
@@ -64,9 +66,11 @@ def _record(
         original_id=left.id(),
         proposed_digest="" if proposal.may_be_edited else shown,
         saved_digest=shown,
-        was_empty=not proposal.content,
+        was_empty=not proposal.content and not proposal.may_be_edited,
         is_whole=proposal.is_whole,
         is_compared=is_digest,
+        # One that is shown again may have marks of a conflict.
+        has_conflicts=proposal.may_be_edited,
         client=proposal.client,
         opened_at=float(proposal.opened_at),
     )
@@ -89,13 +93,13 @@ def dress(right: sublime.View, record: DiffRecord) -> None:
 
 def show_original(right: sublime.View, original: Original, is_digest: bool = False) -> None:
     """Fill the left side, where there is one, and compare the right one with it, from now on."""
-    original = large.beginning(original)
+    original = original if is_digest else large.beginning(original)
     record, left = read(right), partner(right)
     if record is None:
         return
     state = ", ".join(("on disk" if original.exists else "new file", *original.traits))
     if left.is_valid():
-        left.set_name(f"{os.path.basename(record.path)} ({state})")
+        texts.name_tab(left, record.path, state)
         left.set_read_only(False)
         texts.fill(left, original.text or original.note, record.path)
         left.set_read_only(True)
@@ -130,6 +134,17 @@ def show(window: sublime.Window, right: sublime.View) -> None:
     if left.is_valid() and not is_on_top(window, left):
         window.focus_view(left)
     window.focus_view(right)
+
+
+def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None:
+    """Bring both views to the top of their groups, if they are not; the user goes on to type in the
+    view that has the keyboard."""
+    window, left = right.window(), partner(right)
+    if window is None or all(is_on_top(window, it) for it in (left, right) if it.is_valid()):
+        return
+    show(window, right)
+    if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
+        window.focus_view(keyboard)
 
 
 def _new_view(window: sublime.Window, group: int) -> sublime.View:

@@ -41,7 +41,7 @@ class Preview:
             self._tab = self._window.new_file(sublime.TRANSIENT)
             self._tab.set_scratch(True)
         texts.fill(self._tab, self._text(right), "preview.diff")
-        self._tab.set_name(f"{os.path.basename(path)} (proposed in another window)")
+        texts.name_tab(self._tab, path, "proposed in another window")
         self._window.focus_view(self._tab)
 
     def _text(self, right: sublime.View) -> str:

@@ -9,7 +9,7 @@ from typing import Callable, Sequence
 
 import sublime
 
-from .. import queues
+from .. import panels, queues
 from . import head, pair
 from .lookup import diffs
 from .preview import Preview
@@ -46,17 +46,6 @@ class Queue:
             show(other)
         return other is not None
 
-    def show_next_of(self, window: sublime.Window) -> None:
-        """A diff of the window was decided: show one that waits, in another window if need be."""
-        if list(diffs(window)):
-            # It is shown already.
-            return
-        found = waiting_diffs()
-        if found:
-            show(found[0])
-        else:
-            self._tell(NONE)
-
     def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of all in a list, with a look at each."""
         found = waiting_diffs()
@@ -78,13 +67,14 @@ class Queue:
             elif index >= 0:
                 self._tell(DECIDED)
 
-        window.show_quick_panel(
+        panels.choose(
+            window,
             items,
             chosen,
+            "Proposed edits that wait for you",
             # A preview takes the keyboard for a moment.
-            sublime.KEEP_OPEN_ON_FOCUS_LOST,
+            flags=sublime.KEEP_OPEN_ON_FOCUS_LOST,
             on_highlight=highlighted,
-            placeholder="Proposed edits that wait for you",
         )
 
     def _item(self, view: sublime.View) -> sublime.QuickPanelItem:

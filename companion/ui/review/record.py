@@ -53,6 +53,8 @@ class DiffRecord:
     # Whether changes are dropped of a proposal of which the view has only the changed parts, or
     # something was taken over into it.
     has_drops: bool = False
+    # Whether the user's changes were merged into it, and marks of conflicts with it.
+    has_conflicts: bool = False
     # Whether its CLI is gone.
     is_orphaned: bool = False
     # Whether the editor brought it back, and its text may be older than the saved one.

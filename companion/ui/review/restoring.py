@@ -87,5 +87,7 @@ def catch_up(view: sublime.View, saved: str | None) -> tuple[str | None, bool]:
         texts.replace(view, saved)
         comments.show(view)
         text = texts.text_of(view)
-    update(view, record, saved_digest=text_digest(text))
+    # Marks of a conflict may have come with it.
+    has_conflicts = record.has_conflicts or is_newer
+    update(view, record, saved_digest=text_digest(text), has_conflicts=has_conflicts)
     return text, is_newer

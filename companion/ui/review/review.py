@@ -7,7 +7,7 @@ of the right view (`record`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Any, Callable, NamedTuple
 
 import sublime
 
@@ -16,6 +16,28 @@ from ...base.digest import Digest
 from ...ide.file_content import Stamp
 from . import head, record
 from .marks import Marks
+
+
+class Drawn(NamedTuple):
+    """A comparison as the user sees it, and the state of the proposal's view that it is of
+    (docs/sublime.md 6.9)."""
+
+    comparison: Comparison
+    change_id: tuple[Any, ...]
+
+    def number_in(self, later: Comparison, right: sublime.View, key: str) -> int | None:
+        """The number in a later comparison, which is that of the text as it is, of the change that
+        has the key here; None where that is not there any more."""
+        keys = self.comparison.keys
+        if key not in keys:
+            return None
+        number = keys.index(key)
+        if keys == later.keys:
+            return number
+        change = self.comparison.changes[number]
+        region = sublime.Region(*self.comparison.new.region(change.new_start, change.new_end))
+        now = right.transform_region_from(region, self.change_id)
+        return later.number_at((now.begin(), now.end()), key)
 
 
 @dataclass
@@ -33,6 +55,7 @@ class Review:
     marks: Marks
     is_compared: bool = True
     comparison: Comparison | None = None
+    drawn: Drawn | None = None
     change_count: int = -1
     is_computing: bool = False
     # The number, from 0, of the change that was before the user's eyes when the head was drawn.

@@ -6,6 +6,7 @@ their records say (`record`).
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Callable
 
@@ -67,6 +68,7 @@ class Reviews:
             self._compute(right, review)
         else:
             self._tell_pending(review, not_compared(record))
+            self.drawing.comments(right)
 
     def stop(self) -> None:
         """Review nothing any more. The next start draws all anew, and what stands between the lines
@@ -210,10 +212,11 @@ class Reviews:
 
 def not_compared(record: DiffRecord) -> str:
     """Why a diff has no changes that one could go to, keep or drop, and what to do."""
+    why = f"The proposal for {os.path.basename(record.path)} is "
     if record.is_whole:
-        why = f"The proposal is not compared with the file ({record.original_state})."
+        why += f"not compared with the file ({record.original_state})."
     else:
-        why = "The proposal is shown in part only."
+        why += "shown in part only."
     return f"{why} Accept it or reject it as a whole."
 
 

@@ -22,12 +22,17 @@ def is_head_in_sight(right: sublime.View) -> bool:
     return right.visible_region().begin() <= right.line(0).end()
 
 
+def rows_in_sight(view: sublime.View) -> range:
+    """At least one."""
+    visible = view.visible_region()
+    return range(view.rowcol(visible.begin())[0], view.rowcol(visible.end())[0] + 1)
+
+
 def changes_in_sight(right: sublime.View, comparison: Comparison) -> range:
     """The numbers, from 0, of the changes of which the proposal's view shows something."""
-    visible = right.visible_region()
-    first, last = right.rowcol(visible.begin())[0], right.rowcol(visible.end())[0]
-    start = bisect_left(comparison.new_ends, first)
-    end = bisect_right(comparison.new_starts, last)
+    rows = rows_in_sight(right)
+    start = bisect_left(comparison.new_ends, rows[0])
+    end = bisect_right(comparison.new_starts, rows[-1])
     return range(start, max(start, end))
 
 
@@ -39,11 +44,20 @@ def current(right: sublime.View, comparison: Comparison) -> int | None:
 
 
 def show_change(right: sublime.View, comparison: Comparison, number: int) -> None:
-    """Put the caret of the proposal on the change, and the change into the middle of both sides."""
-    _put_caret(right, comparison.new.starts[comparison.new_row(number)])
-    left = partner(right)
+    """Put the caret of the proposal on the change, and the change into the middle of both sides.
+    What is taken away, or brought in, at the end stands in the empty row behind all others."""
+    change, left = comparison.changes[number], partner(right)
+    _put_caret(right, comparison.new.starts[change.new_start])
     if left.is_valid():
-        _centre(left, comparison.old.starts[comparison.old_row(number)])
+        _centre(left, comparison.old.starts[change.old_start])
+
+
+def show_row(right: sublime.View, comparison: Comparison, row: int) -> None:
+    """The same for a row of the proposal that need not begin a change."""
+    number = comparison.change_at(row)
+    if number is not None:
+        show_change(right, comparison, number)
+    _put_caret(right, comparison.new.starts[row])
 
 
 def show_first_difference(right: sublime.View, old: str, new: str) -> None:

@@ -1,0 +1,95 @@
+"""CLIs that lost their connection and wait for `/ide enable`; UI thread only.
+
+A CLI whose connection broke does not come back by itself (docs/protocol.md 3.20), and says so in
+its terminal at the most. Of one that is away the doctor tells whether it still runs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Callable
+
+import sublime
+
+from ..base.private_files import is_running
+from ..ide.doctor.checks import Failed
+from ..ide.doctor.report import Examination
+from ..ide.service import Companion
+from ..ide.status import Status
+from . import checkups
+
+LOST = "The connection to {} is lost. It does not come back by itself: type /ide enable there."
+
+
+class LostClis:
+    """Those of all windows. `tell` shows a sentence; `changed` is called where they are others."""
+
+    def __init__(
+        self, companion: Companion, tell: Callable[[str], None], changed: Callable[[], None]
+    ) -> None:
+        self._companion = companion
+        self._tell = tell
+        self._changed = changed
+        # By the window's id: names by the number of the process; what was connected and away when
+        # that was told last; whether an examination that is under way is to be made once more.
+        self._lost: dict[int, dict[int, str]] = {}
+        self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._asked: dict[int, bool] = {}
+        self._is_over = False
+
+    def names(self, window: sublime.Window) -> tuple[str, ...]:
+        return tuple(self._lost.get(window.id(), {}).values())
+
+    def show(self, statuses: tuple[Status, ...]) -> None:
+        """The state of all windows is this now: where a CLI is away, it may have lost its
+        connection; one that was lost may be there again."""
+        for status in statuses:
+            id, now = status.window_id, (status.clients, status.away)
+            before = self._seen.get(id)
+            self._seen[id] = now
+            window = sublime.Window(id)
+            if now != before and (status.away or self._lost.get(id)) and window.is_valid():
+                self._look_for(window)
+
+    def look(self) -> None:
+        """Forget those that have ended; to be called now and then."""
+        for id, lost in list(self._lost.items()):
+            self._have(id, {pid: lost[pid] for pid in lost if is_running(pid)})
+
+    def stop(self) -> None:
+        """Nobody is told any more."""
+        self._is_over = True
+
+    def _look_for(self, window: sublime.Window) -> None:
+        is_asked = window.id() in self._asked
+        self._asked[window.id()] = is_asked
+        if not is_asked:
+            checkups.examine(self._companion, window, partial(self._found, window))
+
+    def _found(self, window: sublime.Window, found: tuple[Examination, ...]) -> None:
+        is_asked_again = self._asked.pop(window.id(), False)
+        if self._is_over or not window.is_valid():
+            return
+        if is_asked_again:
+            self._look_for(window)
+        # Without any, the examination failed.
+        lost = _lost(found) if found else self._lost.get(window.id(), {})
+        for pid in set(lost) - set(self._lost.get(window.id(), {})):
+            self._tell(LOST.format(lost[pid]))
+        self._have(window.id(), lost)
+
+    def _have(self, window_id: int, lost: dict[int, str]) -> None:
+        if lost != self._lost.get(window_id, {}):
+            self._lost[window_id] = lost
+            self._changed()
+
+
+def _lost(found: tuple[Examination, ...]) -> dict[int, str]:
+    """Those in whose way there is nothing, and which are not connected all the same: names by the
+    number of the process."""
+    lost = {}
+    for each in found:
+        process, last = each.facts.process, each.row("connected")
+        if process is not None and last is not None and isinstance(last.result, Failed):
+            lost[process.pid] = each.facts.name
+    return lost

@@ -1,0 +1,48 @@
+"""Panels that ask, in words that may be those of a CLI, a project or a file: these hide nothing and
+are taken for no HTML; UI thread only."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, Callable, List, Sequence, Union
+
+import sublime
+
+from ..base.shown_text import shown_line
+
+# A label, or a label with rows below it.
+Item = Union[str, List[str], sublime.QuickPanelItem]
+
+
+def choose(
+    window: sublime.Window,
+    items: Sequence[Item],
+    chosen: Callable[[int], None],
+    placeholder: str,
+    **options: Any,
+) -> None:
+    """Let the user choose one; `chosen` gets its number from 0, or -1 for none. `options` are more
+    of those that the editor takes."""
+    # Its own type wants items that are all of one kind.
+    shown: Any = [_shown(item) for item in items]
+    window.show_quick_panel(shown, chosen, placeholder=shown_line(placeholder), **options)
+
+
+def ask(window: sublime.Window, caption: str, done: Callable[[str], None]) -> None:
+    """Let the user type a line."""
+    window.show_input_panel(shown_line(caption), "", done, None, None)
+
+
+def _shown(item: Item) -> Item:
+    if isinstance(item, str):
+        return shown_line(item)
+    if isinstance(item, list):
+        return [shown_line(row) for row in item]
+    details = [item.details] if isinstance(item.details, str) else item.details
+    return sublime.QuickPanelItem(
+        shown_line(item.trigger),
+        # Sublime Text takes these for HTML, those of lists not.
+        [html.escape(shown_line(each), quote=False) for each in details],
+        shown_line(item.annotation),
+        item.kind,
+    )

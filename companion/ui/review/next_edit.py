@@ -1,0 +1,88 @@
+"""The proposal that comes after an accepted one: shown where it waits already, else waited for a
+moment, for a CLI proposes it once it has written the file; UI thread only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Callable
+
+import sublime
+
+from .. import queues
+from .lookup import diffs
+from .queue import NONE, show, waiting_diffs
+
+# Milliseconds that a CLI has for its next proposal.
+MOMENT = 3000
+WAITING = "{} is accepted. Waiting a moment for the next edit ..."
+
+
+@dataclass(frozen=True, eq=False)
+class Wait:
+    """`active` is the view of the window that was active when the wait began, `count` its change
+    count."""
+
+    window: sublime.Window
+    active: sublime.View | None
+    count: int
+    takes_keyboard: bool
+
+    @property
+    def is_user_elsewhere(self) -> bool:
+        """Whether the user has gone to another tab, or typed. In a terminal, whose text changes
+        without them, nobody can tell."""
+        if self.window.active_view() != self.active or self.active is None:
+            return True
+        is_terminal = self.active.settings().get("terminus_view")
+        return bool(is_terminal) or self.active.change_count() != self.count
+
+
+class NextEdit:
+    """That of one companion."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._wait: Wait | None = None
+
+    def show_after(self, window: sublime.Window, name: str, takes_keyboard: bool) -> None:
+        """The diff of that name was accepted: show the next one that waits, in another window if
+        need be. One that is yet to come gets the keyboard if it `takes_keyboard`, and the user has
+        not begun with something else."""
+        if list(diffs(window)):
+            # It is shown already.
+            return
+        found = waiting_diffs()
+        if found:
+            show(found[0])
+            return
+        active = window.active_view()
+        wait = self._wait = Wait(
+            window, active, active.change_count() if active is not None else 0, takes_keyboard
+        )
+        self._tell(WAITING.format(name))
+        queues.on_ui_thread(partial(self._end, wait), MOMENT)
+
+    def opened(self, right: sublime.View) -> None:
+        """A CLI has proposed it."""
+        wait = self._wait
+        if wait is None or right.window() != wait.window:
+            return
+        self._wait = None
+        if wait.takes_keyboard and not wait.is_user_elsewhere:
+            show(right)
+
+    def activated(self, view: sublime.View) -> None:
+        """The view has the keyboard now. A list or a line to be filled in would be closed, were it
+        taken away."""
+        if view.element() is not None:
+            self.stop()
+
+    def stop(self) -> None:
+        """Wait no more, and say nothing."""
+        self._wait = None
+
+    def _end(self, wait: Wait) -> None:
+        if self._wait is wait:
+            self._wait = None
+            self._tell(NONE)
