@@ -13,7 +13,7 @@ WANTED := $(if $(PYTHON),$(PYTHON),$(shell test -x $(PY) && echo "\"$(CURDIR)/$(
 # Any Python does for what needs no library.
 BASE = "$$(cd / && $(WANTED) -c 'import sys; sys.stdout.write(sys.executable)')"
 
-.PHONY: all help setup setup-python setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
+.PHONY: all help setup setup-runtime setup-api setup-python setup-cli setup-node setup-browser setup-schema setup-clients setup-deploy setup-carried missing run api test fuzz soak check format bench review install uninstall package release-check advisories judges judge-sublime workflows
 
 all: check test
 
@@ -30,9 +30,14 @@ help:
 
 setup: setup-python setup-node
 
-# From another folder: .python-version speaks to Sublime Text, but pyenv would listen to it, too.
-setup-python:
-	@cd / && $(WANTED) "$(CURDIR)/tools/setup.py" python
+# What the package runs on, what the API has besides, and all else. From another folder:
+# .python-version speaks to Sublime Text, but pyenv would listen to it, too.
+setup-runtime setup-api setup-python:
+	@cd / && $(WANTED) "$(CURDIR)/tools/setup.py" $(@:setup-%=%)
+
+# For the API where nobody has installed a CLI.
+setup-cli: setup-api
+	@$(PY) tools/setup.py cli
 
 setup-node: setup-python
 	@$(PY) tools/setup.py node
@@ -56,14 +61,19 @@ setup-deploy: setup-python
 setup-carried: setup-python
 	@$(PY) tools/setup.py carried
 
-run: setup-python
+run: missing setup-runtime
 	@$(PY) -m headless "$(FOLDER)"
 
+# Said before anything is installed, for that takes a while.
+missing:
+	@$(BASE) -m tools.missing "$(FOLDER)"
+
 # make api [FOLDER=path] [OPTIONS="--port 0 --language en"]; docs/api.md tells the options
-# Where no CLI is installed, the one of the tests serves.
+# Where no CLI is installed, the one of the tests serves, or one that is installed for this alone.
 CLI := $(shell command -v gemini 2>/dev/null)
-api: $(if $(CLI),setup-python,setup)
-	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli tests/e2e) $(OPTIONS)
+OWN_CLI = $(if $(wildcard tests/e2e/node_modules/@google/gemini-cli),tests/e2e,.venv/cli)
+api: setup-api $(if $(CLI),,setup-cli)
+	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli $(OWN_CLI)) $(OPTIONS)
 
 test: setup setup-browser setup-schema setup-clients setup-deploy setup-carried
 	@$(PY) tools/run_tests.py

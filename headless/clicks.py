@@ -43,6 +43,11 @@ def sheet_links(sheet: Any) -> List[Link]:
     return _in(sheet.contents, "sheet", 0, None)
 
 
+def in_html(content: str) -> List[Link]:
+    """The links of a phantom's content."""
+    return _in(content, "phantom", 0, None)
+
+
 def click_in_sheet(editor: Any, sheet: Any, text: str) -> None:
     """Click the link of a tab with HTML that shows `text`. From any thread. Raises LookupError that
     lists the links there are."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import runpy
-import shutil
 import sys
-import tempfile
 import threading
 import traceback
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Optional
 
-from . import packages, running, session
+from . import data_folders, packages, running, session
 from .bridge import Api
 from .console import Console
 from .editor import Editor
@@ -26,26 +23,27 @@ _STRICT_MS = 100  # with HEADLESS_STRICT=1 a callback above this on the UI threa
 
 def main(options: Options, control: int) -> int:
     """Run an editor until its script or its user ends it; `control` is the parent's pipe."""
-    with _data_folder(options.data) as data:
-        editor = build(options, data)
-        ending = Ending(editor, options)
-        threading.Thread(target=_obey, args=(control, ending), name="parent", daemon=True).start()
+    with data_folders.taken(options) as data:
+        editor = build(options, data.path, data.stays)
+        editor.status_message = data.problem
+        ending = Ending(editor, options, session.Keeper(editor) if data.stays else None)
+        _in_thread(lambda: _obey(control, ending), "parent")
         _start(editor, options)
         editor.queues.ui.post(lambda: _open(editor, options, ending))
         editor.queues.ui.run()
         return ending.status
 
 
-def build(options: Options, data: str) -> Editor:
+def build(options: Options, data: str, has_session: bool = False) -> Editor:
     """An editor with its windows and packages, not yet started; raises ValueError."""
     editor = Editor(Api(), data, options.build, _limit())
     running.start(editor)
     editor.packages.discover(list(options.packages))
     if options.scheme:
         editor.preferences().set("color_scheme", options.scheme)
-    restored = session.restore(editor) if options.data and not options.script else False
+    restored = session.restore(editor) if has_session and not options.script else False
     for folder in options.folders:
-        if not any(window.folders == [folder] for window in editor.windows):
+        if not any(folder in window.folders for window in editor.windows):
             editor.new_window([folder])
     if not options.folders and not restored:
         editor.new_window([])
@@ -59,16 +57,6 @@ def _limit() -> Optional[float]:
     return None
 
 
-@contextlib.contextmanager
-def _data_folder(data: Optional[str]) -> Iterator[str]:
-    folder = data or tempfile.mkdtemp(prefix="headless-")
-    try:
-        yield folder
-    finally:
-        if data is None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _start(editor: Editor, options: Options) -> None:
     sys.stdout, sys.stderr = Console(sys.__stdout__), Console(sys.__stderr__)
     # The repository is no place plugins import from, wherever the editor was started.
@@ -79,7 +67,7 @@ def _start(editor: Editor, options: Options) -> None:
     sys.path.insert(min(sites, default=len(sys.path)), editor.packages.library_folder())
     sys.path.append(editor.packages.folder())
     editor.queues.start_background()
-    threading.Thread(target=editor.watch_files, name="file watcher", daemon=True).start()
+    _in_thread(editor.watch_files, "file watcher")
 
 
 def _open(editor: Editor, options: Options, ending: "Ending") -> None:
@@ -90,10 +78,17 @@ def _open(editor: Editor, options: Options, ending: "Ending") -> None:
 
 
 def _begin(editor: Editor, options: Options, ending: "Ending") -> None:
-    target = _script if options.script else _interact
-    threading.Thread(
-        target=target, args=(editor, options, ending), name="script", daemon=True
-    ).start()
+    if options.script:
+        _in_thread(lambda: _script(editor, options, ending), "script")
+        return
+    _in_thread(data_folders.sweep, "sweep")
+    _in_thread(lambda: _interact(editor, options, ending), "script")
+    if ending.keeper is not None:
+        _in_thread(ending.keeper.run, "session")
+
+
+def _in_thread(work: Callable[[], object], name: str) -> None:
+    threading.Thread(target=work, name=name, daemon=True).start()
 
 
 def _script(editor: Editor, options: Options, ending: "Ending") -> None:
@@ -156,11 +151,15 @@ def _wait_for_end(editor: Editor, options: Options) -> int:
 
 
 class Ending:
-    """The one way out: whoever comes first decides how the editor ends."""
+    """The one way out: whoever comes first decides how the editor ends. `keeper` is that of its
+    session, None where that ends with it."""
 
-    def __init__(self, editor: Editor, options: Options) -> None:
+    def __init__(
+        self, editor: Editor, options: Options, keeper: Optional[session.Keeper] = None
+    ) -> None:
         self.editor = editor
         self.options = options
+        self.keeper = keeper
         self.status = 0
         self._first = threading.Lock()
         editor.leave = lambda: self.quit(0)
@@ -197,8 +196,8 @@ class Ending:
         self.editor.plugins.unload_all()
 
     def _quit(self) -> None:
-        if self.options.data and self.editor.preferences().get("hot_exit", True):
-            session.save(self.editor)
+        if self.keeper is not None:
+            self.keeper.finish()
         self.editor.quit()
 
 

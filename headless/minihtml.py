@@ -1,8 +1,9 @@
 """Sublime's small HTML, as far as phantoms, annotations and popups use it: a tree with styles.
 
 Known: blocks, `br`, inline text, `<style>` with simple selectors (`div`, `.note`, `#top`,
-`div.note`; of a descendant selector the last part), inline `style`. Unknown and ignored, as in the
-editor itself: `height` of anything but an image. Lines are not wrapped and margins do not collapse.
+`div.note`), also of descendants (`.note a`; `>` means the same here), inline `style`. Unknown and
+ignored, as in the editor itself: `height` of anything but an image. Lines are not wrapped and
+margins do not collapse.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class _Reader(HTMLParser):
 
 # Styles
 
-Rule = Tuple[str, Dict[str, str]]
+# Simple selectors, from the outermost element to the one that is meant, and what they declare.
+Rule = Tuple[List[str], Dict[str, str]]
 
 
 def _rules(css: str) -> List[Rule]:
@@ -111,9 +113,13 @@ def _rules(css: str) -> List[Rule]:
         for selector in selectors.split(","):
             parts = selector.replace(">", " ").split()
             if parts:
-                found.append((parts[-1], declared))
-    # Ids win over classes, classes over tags; of equals the last one.
-    return sorted(found, key=lambda rule: (rule[0].count("#"), rule[0].count(".")))
+                found.append((parts, declared))
+    # Ids win over classes, classes over tags, more of a kind over less; of equals the last one.
+    return sorted(found, key=lambda rule: _weight(" ".join(rule[0])))
+
+
+def _weight(selector: str) -> Tuple[int, int, int]:
+    return selector.count("#"), selector.count("."), len(selector.split())
 
 
 def _declarations(body: str) -> Dict[str, str]:
@@ -139,13 +145,22 @@ def _four(value: str) -> List[Tuple[str, str]]:
     return list(zip(_SIDES, (top, right, bottom, left)))
 
 
-def _dress(node: Node, rules: List[Rule]) -> None:
-    for selector, declared in rules:
-        if _matches(node, selector):
+def _dress(node: Node, rules: List[Rule], above: Tuple[Node, ...] = ()) -> None:
+    for parts, declared in rules:
+        if _matches(node, parts[-1]) and _stands_in(above, parts[:-1]):
             node.style.update(declared)
     node.style.update(_declarations(node.attributes.get("style", "")))
     for child in node.children:
-        _dress(child, rules)
+        _dress(child, rules, (*above, node))
+
+
+def _stands_in(above: Tuple[Node, ...], parts: List[str]) -> bool:
+    """Whether the elements above match, in this order, with others between them."""
+    left = list(parts)
+    for node in reversed(above):
+        if left and _matches(node, left[-1]):
+            left.pop()
+    return not left
 
 
 def _matches(node: Node, selector: str) -> bool:
@@ -283,6 +298,7 @@ _PROPERTIES = (
     "border-radius",
     "color",
     "display",
+    "font-family",
     "font-size",
     "font-style",
     "font-weight",
@@ -293,6 +309,8 @@ _PROPERTIES = (
     "text-decoration",
     "white-space",
 )
+# What browsers call it.
+_SYSTEM = ("system", "'DejaVu Sans', sans-serif")
 _COLOUR_CALL = re.compile(r"(?:var|color|rgba?|hsla?)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 _REM = re.compile(r"(\d*\.?\d+)rem")
 
@@ -321,5 +339,6 @@ def _drawn(node: Node, font: Font, repaint: Repaint) -> str:
 
 
 def _browser_value(value: str, font: Font, repaint: Repaint) -> str:
+    value = _SYSTEM[1] if value == _SYSTEM[0] else value
     value = _COLOUR_CALL.sub(lambda call: repaint(call.group()) or "inherit", value)
     return _REM.sub(lambda match: "%gpx" % (float(match.group(1)) * font.rem), value)

@@ -13,7 +13,8 @@ from . import packages
 
 @dataclass(frozen=True)
 class Options:
-    """Paths are absolute. `data` None means a temporary folder, removed at the end.
+    """Paths are absolute. `data` None means a temporary folder for a script, and for a person the
+    one of their folders.
 
     `packages` are those given by path; on the command line the repository is the default, where no
     package of that name lies in the data folder.
@@ -80,7 +81,10 @@ def _parser() -> argparse.ArgumentParser:
         " repository's own, unless the data folder has one of that name)",
     )
     parser.add_argument(
-        "--data", metavar="DIR", help="the data folder with Packages, Installed Packages and Local"
+        "--data",
+        metavar="DIR",
+        help="the data folder with Packages, Installed Packages and Local (default: one that is"
+        " kept for these folders; with --exec a temporary one)",
     )
     parser.add_argument(
         "--build", type=int, default=4200, metavar="N", help="the build to imitate (default: 4200)"

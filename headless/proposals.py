@@ -1,21 +1,26 @@
 """What a person sees of the diffs that wait: read from the editor, and from nothing behind it.
 
 The package is known here by what it shows: a setting that marks the right views of diffs, the
-phantom at their head, the regions that it draws, and the links that name a diff.
+phantoms at their head and between their lines, the regions that it draws, and the links that name a
+diff.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from typing import Any, List, NamedTuple, Optional, Tuple
 
 from . import clicks
+from .sides import Numbers
 
 STAMP, PATH = "gemini_companion_diff", "gemini_companion_diff_path"
 RECORD, ORIGINAL = "gemini_companion_diff_record", "gemini_companion_diff_original"
-HEAD, LINKS = "gemini_companion_diff", "gemini_companion_change"
-CHARACTERS, COMMENT = "gemini_companion_characters", "gemini_companion_comment_"
+HEAD = "gemini_companion_diff"
+NUMBER = "gemini_companion_line_number"
+CHARACTERS = "gemini_companion_characters"
+_BETWEEN = re.compile('<div class="gemini-companion-(change|comment)"[^>]*>(.*?)</div>')
 
 NO_BREAK = "\u00a0"
 BLOCKS = ("br", "div", "p", "h1", "h2", "h3")
@@ -24,20 +29,24 @@ Regions = Tuple[Tuple[int, int], ...]
 
 class Proposal(NamedTuple):
     """A diff as it stands in the editor now. `id` is what its links name; `said` are the lines at
-    its head, and `links` the links there; `old` is None where nothing is compared. `caret` is a
-    row, from 0; `beside` are a row and what is written at its right edge."""
+    its head, and `links` the links there; `titles` are those of both tabs, the left one's empty
+    where there is none; `old` is None where nothing is compared. `caret` is a row, from 0; `beside`
+    are a row and what is written at its right edge; `numbers` are those of lines that are not their
+    place in the text, of both sides, by row."""
 
     view: int
     id: str
     path: str
     said: Tuple[str, ...]
     links: Tuple[str, ...]
+    titles: Tuple[str, str]
     old: Optional[str]
     new: str
     caret: int
     old_marks: Regions
     new_marks: Regions
     beside: Tuple[Tuple[int, str], ...]
+    numbers: Tuple[Numbers, Numbers]
 
 
 def waiting(editor: Any) -> List[Any]:
@@ -59,21 +68,23 @@ def read(editor: Any, view: Any) -> Proposal:
     """On the UI thread."""
     heads = [it for it in view.phantoms if it.key == HEAD]
     said = tuple(line for head in heads for line in plain(head.content))
-    at_head = [link for link in clicks.links(view) if link.where == "phantom"]
+    at_head = [link for it in heads for link in clicks.in_html(it.content)]
     old = view.buffer.reference
-    left = _left(editor, view, old)
+    left = _left(view)
     return Proposal(
         view.id,
         next(filter(None, (_id(link.href) for link in at_head)), ""),
         str(view.settings.get(PATH)),
         said,
         tuple(link.text for link in at_head),
+        (left.title() if left is not None else "", view.title()),
         old,
         view.text.characters,
         view.text.rowcol(view.selection[0][1])[0] if view.selection else 0,
         _marks(left, CHARACTERS) if left is not None else (),
         _marks(view, CHARACTERS),
         _beside(view),
+        (_numbers(left or view), _numbers(view)),
     )
 
 
@@ -139,12 +150,13 @@ def _id(href: str) -> str:
     return str(found.get("id", "")) if isinstance(found, dict) else ""
 
 
-def _left(editor: Any, right: Any, old: Optional[str]) -> Optional[Any]:
-    """The view that has the text on disk, beside the proposal."""
-    if old is None or right.window is None:
-        return None
-    there = [it for it in right.window.views() if it is not right and it.buffer.read_only]
-    return next((it for it in there if it.text.characters == old), None)
+def _left(right: Any) -> Optional[Any]:
+    """The view of the file, beside the proposal; None where one view has both."""
+    for view in right.window.views() if right.window is not None else []:
+        record = view.settings.get(ORIGINAL)
+        if isinstance(record, dict) and record.get("proposal_id") == right.id:
+            return view
+    return None
 
 
 def _marks(view: Any, key: str) -> Regions:
@@ -153,12 +165,26 @@ def _marks(view: Any, key: str) -> Regions:
     return tuple(sorted((min(a, b), max(a, b)) for a, b in regions))
 
 
+def _numbers(view: Any) -> Numbers:
+    """Where the gutter has no line numbers, those that stand before the lines."""
+    if view.settings.get("line_numbers", True):
+        return None
+    there = [it for it in view.phantoms if it.key == NUMBER]
+    return {view.text.rowcol(min(it.region))[0]: "".join(page(it.content)).strip() for it in there}
+
+
 def _beside(view: Any) -> Tuple[Tuple[int, str], ...]:
-    """What stands at the right edge: of a change, whether it was seen; of lines, a comment."""
+    """What stands between the lines: above a change, whether it was seen; below lines, a comment.
+    Here each stands beside a line."""
+    old, new = view.buffer.reference or "", view.text.characters
+    # Above the first line there is no place.
+    first = 0 if old.partition("\n")[:2] != new.partition("\n")[:2] else 1
     found = []
-    for key in [key for key in view.marks if key == LINKS or key.startswith(COMMENT)]:
-        marks = view.marks[key]
-        for region, content in zip(marks.regions, marks.annotations):
+    for phantom in view.phantoms:
+        row = view.text.rowcol(min(phantom.region))[0]
+        below = min(row + 1, view.text.row_count() - 1) if row else first
+        for kind, content in _BETWEEN.findall(phantom.content):
             words = " ".join(plain(content, with_links=False))
-            found.append((view.text.rowcol(min(region))[0], "[%s]" % words))
+            if words:
+                found.append((below if kind == "change" else row, "[%s]" % words))
     return tuple(found)

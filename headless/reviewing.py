@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Any, List
 
 from .proposals import Proposal
-from .sides import NUMBER, Picture, Sides, cut, picture
+from .sides import Picture, Sides, cut, head, picture, titles
 
 
 class Reviewing:
@@ -27,17 +27,21 @@ class Reviewing:
             self.sides = Sides(proposal.old, proposal.new)
         more = "   (%d more waiting: w)" % others if others else ""
         said = ["Proposed: %s%s" % (proposal.path, more), *proposal.said]
-        lines = [cut(line, width) for line in said] + [""]
+        above = titles(proposal.titles, width) if proposal.titles[0] else ""
+        lines = [cut(line, width) for line in said] + [above]
         height = max(1, room - len(lines))
+        columns = head(proposal.numbers)
         how = Picture(
             self._top(proposal, height),
             height,
             width,
-            self._shift(proposal, width // 2 - NUMBER),
+            self._shift(proposal, width // 2 - columns),
             colour,
             proposal.old_marks,
             proposal.new_marks,
             proposal.beside,
+            proposal.numbers,
+            columns,
         )
         return lines + picture(self.sides, how)
 

@@ -2,40 +2,89 @@
 
 What comes back: windows, folders, layouts, tabs, unsaved and scratch text, view settings,
 selections and persistent regions. What does not: phantoms, other regions, callbacks, previews.
+It is also written while the editor runs, so that little is lost by a crash.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import sys
+import threading
+from contextlib import suppress
 from typing import Any, Dict, List
 
 from . import files, syntaxes, windows
+from .queues import QueueClosed
 from .views import Marks
 
 PERSISTENT = 16  # RegionFlags.PERSISTENT
+SECONDS = 2.0  # from one look at what has changed to the next
 
 
 def path(editor: Any) -> str:
     return os.path.join(editor.data, "Local", "Session.sublime_session")
 
 
+class Keeper:
+    """Writes an editor's session: `run`, in a thread of its own, whenever it has changed; `finish`
+    for the last time."""
+
+    def __init__(self, editor: Any) -> None:
+        self._editor = editor
+        self._written: Any = None
+        self._writing = threading.Lock()
+        self._is_over = threading.Event()
+
+    def run(self) -> None:
+        # The editor may end between two looks.
+        with suppress(QueueClosed):
+            while not self._is_over.wait(SECONDS):
+                if not self._editor.preferences().get("hot_exit", True):
+                    continue
+                self._look(self._editor.ui(lambda: copy.deepcopy(_content(self._editor))))
+
+    def _look(self, content: Dict[str, Any]) -> None:
+        with self._writing:
+            if content != self._written and not self._is_over.is_set():
+                self._written = content
+                _write(self._editor, content)
+
+    def finish(self) -> None:
+        """On the UI thread."""
+        self._is_over.set()
+        with self._writing:
+            save(self._editor)
+
+
 def save(editor: Any) -> None:
-    """Write the session; an editor that cannot keep it says so and still quits."""
+    """Write the session; an editor that cannot keep it says so and still quits. One for whose user
+    hot exit is off keeps none."""
+    if editor.preferences().get("hot_exit", True):
+        _write(editor, _content(editor))
+
+
+def _content(editor: Any) -> Dict[str, Any]:
     buffers: List[Any] = [
         buffer
         for buffer in editor.buffers.values()
         if any(view.sheet is not None for view in buffer.views)
     ]
-    content = {
+    return {
         "buffers": [_buffer(buffer) for buffer in buffers],
         "windows": [_window(window, buffers) for window in editor.windows],
     }
+
+
+def _write(editor: Any, content: Dict[str, Any]) -> None:
+    """In one step: an editor that is killed meanwhile leaves the session of before."""
+    unfinished = path(editor) + ".unfinished"
     try:
-        os.makedirs(os.path.dirname(path(editor)), exist_ok=True)
-        with open(path(editor), "w", encoding="utf-8") as file:
+        os.makedirs(os.path.dirname(unfinished), exist_ok=True)
+        with open(unfinished, "w", encoding="utf-8") as file:
             json.dump(content, file)
+        os.replace(unfinished, path(editor))
     except OSError as error:
         sys.stderr.write("Unable to save the session: %s\n" % error)
 

@@ -6,16 +6,18 @@ import textwrap
 import unicodedata
 from bisect import bisect_left
 from itertools import accumulate
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .diff import Hunk, hunks
 
 RED, GREEN, DIM, STRONG, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[7m", "\x1b[27m"
 RESET = "\x1b[0m"
-# Columns of the line number and the sign before a line.
-NUMBER = 7
+# Columns of a line number at least, and of what stands behind it.
+DIGITS, SIGN = 4, 3
 
 Regions = Sequence[Tuple[int, int]]
+# Of lines, by row; None where they are counted from 1.
+Numbers = Optional[Mapping[int, str]]
 
 
 class Row(NamedTuple):
@@ -76,7 +78,8 @@ class Sides:
 class Picture(NamedTuple):
     """How much of two texts is drawn, and what is marked in it: the rows from `top` on, at most
     `height`, `width` columns, from the column `shift` of each line. `old` and `new` are the regions
-    of the characters that differ; `beside` are words for single lines of the new text."""
+    of the characters that differ; `beside` are words for single lines of the new text, `numbers`
+    the line numbers of both, which take `head` columns with the signs behind them."""
 
     top: int
     height: int
@@ -86,6 +89,14 @@ class Picture(NamedTuple):
     old: Regions
     new: Regions
     beside: Sequence[Tuple[int, str]]
+    numbers: Tuple[Numbers, Numbers]
+    head: int
+
+
+def head(numbers: Tuple[Numbers, Numbers]) -> int:
+    """The columns before each line for its number and its sign."""
+    found = [len(text) for each in numbers if each for text in each.values()]
+    return max([DIGITS, *found]) + SIGN
 
 
 def picture(sides: Sides, how: Picture) -> List[str]:
@@ -96,18 +107,27 @@ def picture(sides: Sides, how: Picture) -> List[str]:
         beside.setdefault(number, []).append(printable(words))
     result: List[str] = []
     for row in sides.rows[how.top : how.top + how.height]:
-        left = _cell(sides.old, sides.old_starts, row.left, how.old, "-", side, how, row)
-        right = _cell(sides.new, sides.new_starts, row.right, how.new, "+", side, how, row)
+        signs = ("-", "+") if row.hunk >= 0 else ("", "")
+        left = _head(row.left, how.numbers[0], signs[0], how.head)
+        left += _cell(sides.old, sides.old_starts, row.left, how.old, side - how.head, how)
+        right = _head(row.right, how.numbers[1], signs[1], how.head)
+        right += _cell(sides.new, sides.new_starts, row.right, how.new, side - how.head, how)
         below = " ".join(beside.get(row.right, ())) if row.right is not None else ""
         if below and right.endswith(" " * (len(below) + 1)):
             right, below = right[: -len(below)] + below, ""
         result.append(_joined(left, right, row, how.colour))
         if below:
             # There is no room at the right edge of the line.
-            width = side - NUMBER
+            width = side - how.head
             rows = [words.rjust(width) for words in textwrap.wrap(below, width)]
-            result += [" " * side + " | " + " " * NUMBER + words for words in rows]
+            result += [" " * side + " | " + " " * how.head + words for words in rows]
     return result[: how.height]
+
+
+def titles(names: Tuple[str, str], width: int) -> str:
+    """What stands above both columns."""
+    side = max(20, (width - 3) // 2)
+    return " | ".join(_fitted(name[:side], (), side) for name in names).rstrip()
 
 
 def _joined(left: str, right: str, row: Row, colour: bool) -> str:
@@ -118,24 +138,29 @@ def _joined(left: str, right: str, row: Row, colour: bool) -> str:
     return RED + left + RESET + " | " + GREEN + right + RESET
 
 
+def _head(row: Optional[int], numbers: Numbers, sign: str, width: int) -> str:
+    """The number and the sign before a line; blanks where there is none."""
+    if row is None:
+        return " " * width
+    label = str(row + 1) if numbers is None else numbers.get(row, "")
+    return "%s %1s " % (label.rjust(width - SIGN), sign)
+
+
 def _cell(
     lines: List[str],
     starts: List[int],
-    number: Optional[int],
+    row: Optional[int],
     marked: Regions,
-    sign: str,
     width: int,
     how: Picture,
-    row: Row,
 ) -> str:
-    if number is None:
+    if row is None:
         return " " * width
-    begin = min(how.shift, len(lines[number]))
+    begin = min(how.shift, len(lines[row]))
     # More characters than columns are never shown, and a line can have millions of them.
-    text = lines[number][begin : begin + width]
-    spans = _within(marked, starts[number] + begin, len(text)) if how.colour else []
-    head = "%4d %s " % (number + 1, sign if row.hunk >= 0 else " ")
-    return head + _fitted(text, spans, max(0, width - NUMBER))
+    text = lines[row][begin : begin + width]
+    spans = _within(marked, starts[row] + begin, len(text)) if how.colour else []
+    return _fitted(text, spans, max(0, width))
 
 
 def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:

@@ -26,23 +26,23 @@ from .sides import printable, wrapped
 # What keys do with the diff that is shown.
 COMMANDS = {
     "a": "accept_diff",
-    "A": "accept_and_next",
+    "A": "accept_diff_and_next",
     "r": "reject_diff",
-    "R": "reject_with_note",
+    "R": "reject_diff_with_note",
     "l": "release_diff",
     "n": "next_change",
     "p": "previous_change",
     "k": "keep_change",
     "d": "drop_change",
-    "c": "comment",
+    "c": "comment_on_diff",
 }
 # And what needs none.
 OTHER_COMMANDS = {
     "]": "next_diff",
     "[": "previous_diff",
-    "w": "show_waiting",
-    "h": "show_edits",
-    "s": "status",
+    "w": "show_diffs",
+    "h": "show_accepted_edits",
+    "s": "show_status",
 }
 # What moves within a long page, in pages; and by single lines, beside a proposal, too.
 PAGE_KEYS = {" ": 1, "page down": 1, "b": -1, "page up": -1}
@@ -63,6 +63,13 @@ LOOK = 0.1
 # The page with the steps to the first edit.
 WELCOME = "gemini_companion_welcome"
 QUIT_KEYS = ("q", "end")
+# What Gemini CLI may ask first.
+QUESTION = (
+    "If it asks whether to connect Sublime Text, answer No (esc): its Yes ends in an error. Then:"
+)
+# Where they are, Gemini CLI looks for the editor outside of the container, unless it is told so.
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+IN_CONTAINER = "REMOTE_CONTAINERS=1 "
 
 
 class State(NamedTuple):
@@ -167,7 +174,8 @@ class Front:
             self.say("The editor has no folder open, and no CLI finds it without one. Press f.")
             return
         self.say("The editor runs on %s. In another terminal, type:" % ", ".join(folders))
-        self.say("    cd %s && gemini" % shlex.quote(folders[0]))
+        self.say("    cd %s && %s" % (shlex.quote(folders[0]), gemini()))
+        self.say(QUESTION)
         self.say("    /ide enable        (in Gemini CLI, once, unless you enable it here)")
 
     def go_on(self, next_key: LineKeys) -> bool:
@@ -184,8 +192,7 @@ class Front:
         self._show_welcome()
         self.welcome()
         state = self._state()
-        for gone in [id for id in self.paths if id not in state.waiting]:
-            self._say_decided(gone)
+        self.say_decided(state.waiting)
         is_new = bool(state.message) and state.message != self.message
         if is_new and self.messages[-1:] != [printable(state.message)]:
             self.say(state.message)
@@ -220,23 +227,21 @@ class Front:
         elif key == ":":
             self._choose_command(next_key)
         elif key == "escape":
-            self._run("hide_panel")
-            if self._page() is not None:
-                self.editor.ui(self.editor.close_sheet, self._page())
+            self.editor.ui(self._close_shown)
         elif key.isdigit() and self._page() is not None:
             links = clicks.sheet_links(self._page())
             if 0 < int(key) <= len(links):
                 self.editor.ui(clicks.follow, self.editor, links[int(key) - 1].href, None)
-            self.editor.ui(self._close_tab)
 
     def _show_welcome(self) -> None:
-        """Once, as soon as the package has the command."""
+        """Once, as soon as the package has the command; not beside a proposal of before."""
         window, commands = self.editor.active_window, self.editor.commands
         if self.is_welcomed or window is None:
             return
         if self.editor.ui(commands.is_enabled, window, WELCOME, None):
             self.is_welcomed = True
-            self._run(WELCOME)
+            if not self.editor.ui(proposals.waiting, self.editor):
+                self._run(WELCOME)
 
     def say(self, line: str) -> None:
         self.messages.append(printable(line))
@@ -282,11 +287,15 @@ class Front:
             self.editor.clipboard,
         )
 
-    def _close_tab(self) -> None:
-        """On the UI thread: that which there is only to be looked at."""
+    def _close_shown(self) -> None:
+        """On the UI thread: what stands above the messages, a panel before the tab below it."""
         window = self.editor.active_window
-        view = window.active_view() if window is not None else None
-        if proposals.shown_only(view) is not None:
+        page, view = self._page(), window.active_view() if window is not None else None
+        if window is not None and window.active_panel is not None:
+            window.hide_panel()
+        elif page is not None:
+            self.editor.close_sheet(page)
+        elif proposals.shown_only(view) is not None:
             self.editor.close_view(view)
 
     def _follow(self, waiting: List[int], active: Optional[int]) -> None:
@@ -311,12 +320,18 @@ class Front:
         found = [it.question for it in windows if it is not None and it.question is not None]
         return found[0] if found else None
 
-    def _say_decided(self, view_id: int) -> None:
-        path = self.paths.pop(view_id)
-        self.say("%s: %s" % (self.decided.pop(view_id, ELSEWHERE), path))
-        view = self.editor.views.get(view_id)
-        if view is not None and not view.closed:
-            self.say("Its text stays as the tab %s." % view.title())
+    def say_decided(self, waiting: Sequence[int]) -> None:
+        """What became of the diffs that do not wait any more. The tab of one that was decided a
+        moment ago is still to be closed, or to become the user's own."""
+        for id in [id for id in self.paths if id not in waiting]:
+            view = self.editor.views.get(id)
+            is_there = view is not None and not view.closed
+            if is_there and view.settings.get(proposals.RECORD):
+                continue
+            path = self.paths.pop(id)
+            self.say("%s: %s" % (self.decided.pop(id, ELSEWHERE), path))
+            if is_there:
+                self.say("Its text stays as the tab %s." % view.title())
 
     # Drawing
 
@@ -454,6 +469,9 @@ class Front:
             if all(word in it["caption"].lower() for word in words)
             and commands.is_enabled(window, it["command"], it.get("args"))
         ]
+        # A whole caption means that command, though others begin with it.
+        whole = [it for it in found if it["caption"].lower().split(": ")[-1].split() == words]
+        found = whole or found
 
         def chosen(index: int) -> None:
             if index >= 0:
@@ -494,6 +512,11 @@ class Front:
             self.say("Opened %s; Gemini CLI is told." % full)
         else:
             self.say("No such file: %s" % full)
+
+
+def gemini() -> str:
+    """The command that starts Gemini CLI so that it finds an editor on this machine."""
+    return (IN_CONTAINER if any(map(os.path.exists, CONTAINER_MARKS)) else "") + "gemini"
 
 
 def folded(keys: str, width: int) -> List[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .settings import Settings
 from .values import copy_value
 from .views import View
+
+_TAG = re.compile("<[^<>]*>")
 
 ONE_GROUP = {"cols": [0.0, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1]]}
 
@@ -114,7 +118,7 @@ class Question:
             return [str(row) for row in item] or [""]
         details = [item.details] if isinstance(item.details, str) else list(item.details)
         first = "%s  %s" % (item.trigger, item.annotation) if item.annotation else item.trigger
-        return [first] + [row for row in details if row]
+        return [first] + [_plain(row) for row in details if row]
 
     def highlight(self, index: int) -> None:
         """Move the bar, as the arrow keys do; raises IndexError."""
@@ -365,6 +369,11 @@ class Window:
             _call(callbacks.get("on_done"), text)
         else:
             _call(callbacks.get("on_cancel"))
+
+
+def _plain(details: str) -> str:
+    """What minihtml says in one line."""
+    return html.unescape(_TAG.sub("", details))
 
 
 def _call(callback: Optional[Callable[..., object]], *args: Any) -> None:

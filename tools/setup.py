@@ -1,5 +1,4 @@
-"""Makes what the Makefile's targets run on: `python tools/setup.py python` (or `node`, `browser`,
-`schema`, `clients`, `deploy`, `carried`).
+"""Makes what the Makefile's targets run on: `python tools/setup.py runtime`, or another of PARTS.
 
 Runs on any CPython from 3.8. Does nothing where nothing changed since the last time.
 """
@@ -7,6 +6,7 @@ Runs on any CPython from 3.8. Does nothing where nothing changed since the last 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pathlib
 import platform
@@ -14,13 +14,17 @@ import shutil
 import subprocess
 import sys
 from functools import partial
-from typing import Callable, Dict, List
+from typing import Any, Callable, Dict, List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-REQUIREMENTS = [
-    os.path.join(ROOT, "requirements", name) for name in ("runtime.txt", "api.txt", "dev.txt")
-]
+# What is installed into .venv for the package, for the API as a program, and for all else: files of
+# requirements/, and the file in .venv that says that they are. Each has all of the one before.
+LAYERS = {
+    "runtime": (("runtime.txt",), "stamp-runtime"),
+    "api": (("runtime.txt", "api.txt"), "stamp-api"),
+    "python": (("runtime.txt", "api.txt", "dev.txt"), "stamp"),
+}
 # Folders with a package.json: the real CLI for the tests, others' clients of the API, and the
 # server that is measured against.
 NODE_FOLDERS = [
@@ -28,6 +32,9 @@ NODE_FOLDERS = [
     for path in (("tests", "e2e"), ("tests", "e2e", "clients"), ("bench", "sdk_server"))
 ]
 CARRIED = os.path.join(VENV, "carried")
+GEMINI_CLI = "@google/gemini-cli"
+# Where it is for `make api` while nobody has installed it.
+CLI = os.path.join(VENV, "cli")
 # The oldest Python for tools that have a virtual environment of their own.
 OLDEST_APART = (3, 11)
 # Unpacks the browser that comes as an npm package into the temp folder, and the libraries that a
@@ -70,19 +77,42 @@ def python_of(venv: str) -> str:
     return os.path.join(venv, *parts)
 
 
-def set_up_python() -> None:
-    """.venv with the requirements, made by the Python that runs this (or that .venv came from)."""
-    stamp, value = os.path.join(VENV, "stamp"), digest(REQUIREMENTS, sys.version)
-    if is_done(stamp, value):
+def set_up_python(layer: str) -> None:
+    """The layer in .venv, on top of what is there; anew where something there is outdated. It is of
+    the Python that runs this, or that this .venv came from."""
+    layers = list(LAYERS)
+    stamps = {each: os.path.join(VENV, LAYERS[each][1]) for each in layers}
+    values = {each: digest(requirements(each), sys.version) for each in layers}
+    done = [each for each in layers if is_done(stamps[each], values[each])]
+    if any(each in done for each in layers[layers.index(layer) :]):
         return
-    print("Making .venv with Python %d.%d ..." % sys.version_info[:2], flush=True)
-    # On Windows the program of a venv is no link but a small starter of the one it came from.
-    base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-    shutil.rmtree(VENV, ignore_errors=True)
-    subprocess.check_call([base, "-m", "venv", VENV])
-    pip = [python_of(VENV), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.check_call(pip + ["-r", REQUIREMENTS[-1]])
-    set_done(stamp, value)
+    if not done or done != [each for each in layers if os.path.exists(stamps[each])]:
+        print("Making .venv with Python %d.%d ..." % sys.version_info[:2], flush=True)
+        # On Windows the program of a venv is no link but a small starter of the one it came from.
+        base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+        shutil.rmtree(VENV, ignore_errors=True)
+        run([base, "-m", "venv", VENV])
+    install(VENV, *requirements(layer))
+    set_done(stamps[layer], values[layer])
+
+
+def requirements(layer: str) -> List[str]:
+    return [os.path.join(ROOT, "requirements", name) for name in LAYERS[layer][0]]
+
+
+def install(venv: str, *lists: str) -> None:
+    """What the lists name, into the virtual environment; each library is said as pip takes it.
+    Leaves with pip's status where it fails: it has said why."""
+    names = " and ".join(os.path.relpath(each, ROOT) for each in lists)
+    print("Installing %s into %s ..." % (names, os.path.relpath(venv, ROOT)), flush=True)
+    command = [python_of(venv), "-m", "pip", "install", "--disable-pip-version-check"]
+    command += ["--progress-bar", "off", *(word for each in lists for word in ("-r", each))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True) as pip:
+        for line in pip.stdout or ():
+            if line.startswith("Collecting "):
+                print("  " + line.split()[1], flush=True)
+    if pip.returncode:
+        sys.exit(pip.returncode)
 
 
 def set_up_apart(name: str) -> None:
@@ -96,13 +126,12 @@ def set_up_apart(name: str) -> None:
         return
     # Inside the other one, and so gone whenever that one is made anew.
     venv = os.path.join(VENV, name)
-    requirements = os.path.join(ROOT, "requirements", name + ".txt")
-    stamp, value = os.path.join(venv, "stamp"), digest([requirements], sys.version)
+    wanted = os.path.join(ROOT, "requirements", name + ".txt")
+    stamp, value = os.path.join(venv, "stamp"), digest([wanted], sys.version)
     if not is_done(stamp, value):
         print("Making .venv/%s ..." % name, flush=True)
-        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
-        pip = [python_of(venv), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.check_call(pip + ["-r", requirements])
+        run([sys.executable, "-m", "venv", "--clear", venv])
+        install(venv, wanted)
         set_done(stamp, value)
 
 
@@ -145,9 +174,39 @@ def set_up_node() -> None:
         value = digest([os.path.join(folder, "package-lock.json")])
         if not is_done(stamp, value):
             print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
-            # By its path: on Windows npm is a script, which is not found by its name alone.
-            subprocess.check_call([shutil.which("npm") or "npm"] + NPM, cwd=folder)
+            npm_install(folder)
             set_done(stamp, value)
+
+
+def npm_install(folder: str, *more: str) -> None:
+    # By its path: on Windows npm is a script, which is not found by its name alone.
+    run([shutil.which("npm") or "npm", *NPM, *more], folder)
+
+
+def run(command: List[str], folder: str = ROOT) -> None:
+    """Leaves with its status where it fails: it has said why."""
+    status = subprocess.call(command, cwd=folder)
+    if status:
+        sys.exit(status)
+
+
+def set_up_cli() -> None:
+    """Gemini CLI alone, for this checkout, unless that of the tests is there; of the version that
+    they want."""
+    if os.path.isdir(os.path.join(NODE_FOLDERS[0], "node_modules", *GEMINI_CLI.split("/"))):
+        return
+    with open(os.path.join(NODE_FOLDERS[0], "package.json"), encoding="utf-8") as file:
+        wanted: Dict[str, Any] = json.load(file)
+    package = "%s@%s" % (GEMINI_CLI, wanted["dependencies"][GEMINI_CLI])
+    stamp = os.path.join(CLI, "stamp")
+    if is_done(stamp, package):
+        return
+    if not has_node():
+        sys.exit("Gemini CLI was not found, nor Node.js 20 or newer with npm, which it needs.")
+    print("Gemini CLI was not found: installing %s into .venv/cli ..." % package, flush=True)
+    os.makedirs(CLI, exist_ok=True)
+    npm_install(CLI, "--prefix", CLI, package)
+    set_done(stamp, package)
 
 
 def set_up_browser() -> None:
@@ -175,7 +234,8 @@ def has_node() -> bool:
 
 
 PARTS: Dict[str, Callable[[], None]] = {
-    "python": set_up_python,
+    **{layer: partial(set_up_python, layer) for layer in LAYERS},
+    "cli": set_up_cli,
     "node": set_up_node,
     "browser": set_up_browser,
     "schema": partial(set_up_apart, "schema"),

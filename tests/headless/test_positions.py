@@ -254,3 +254,17 @@ class Heights(EngineTestCase):
     def test_a_width_is_that_of_the_longest_line(self) -> None:
         content = "<div style='padding: 0 4px'>four<br>letters</div>"
         self.assertEqual(minihtml.measure(content, FONT).width, 7 * CELL + 8)
+
+    def test_a_selector_of_descendants_means_those_within_its_other_elements_only(self) -> None:
+        for inside, selector, fits in (
+            ("<p>x</p>", ".box p", False),
+            ('<div class="box"><p>x</p></div>', ".box p", True),
+            ('<div class="box"><div><p>x</p></div></div>', "div .box > p", False),
+            ('<div class="box"><div><p>x</p></div></div>', ".box div p", True),
+            ('<div><div class="box"><p>x</p></div></div>', "div .box > p", True),
+            ('<div class="box"><p>x</p></div>', "p .box", False),
+        ):
+            content = f"<style>{selector} {{ padding: 5px 0 }}</style>{inside}"
+            with self.subTest(content):
+                height = LINE + (10 if fits else 0)
+                self.assertEqual(minihtml.measure(content, FONT).height, height)

@@ -20,7 +20,7 @@ from unittest import mock
 
 import pyte
 
-from headless import terminal
+from headless import data_folders, proposals, terminal
 
 from ..fake_cli import FakeCli
 from ..support import wait_for
@@ -136,6 +136,27 @@ class Saying(unittest.TestCase):
         front.hear("Accepted: a.py\nanother")
         self.assertEqual(front.messages[-2:], ["end", "another"])
 
+    def test_in_a_container_the_cli_is_told_that_the_editor_is_there_too(self) -> None:
+        for marks, command in ((("/",), "REMOTE_CONTAINERS=1 gemini"), ((), "gemini")):
+            with mock.patch.object(terminal, "CONTAINER_MARKS", marks):
+                self.assertEqual(terminal.gemini(), command)
+
+    def test_the_tab_of_a_decided_diff_is_said_to_stay_only_where_it_does(self) -> None:
+        front = terminal.Front(mock.Mock(clipboard=""), mock.Mock())
+        view = mock.Mock(closed=False, settings={proposals.RECORD: {"id": "1"}})
+        front.editor.views, front.paths, front.decided = {1: view}, {1: "/a.py"}, {1: "Accepted"}
+        front.say_decided([])
+        self.assertEqual(front.messages, [])
+        view.closed = True
+        front.say_decided([])
+        self.assertEqual(front.messages, ["Accepted: /a.py"])
+        view.closed, view.settings, front.paths = False, {}, {1: "/a.py"}
+        view.title.return_value = "a.py (rejected, your edits)"
+        front.say_decided([])
+        self.assertEqual(
+            front.messages[-1], "Its text stays as the tab a.py (rejected, your edits)."
+        )
+
 
 class Front(Terminal):
     def test_a_new_user_is_told_what_is_missing_and_enables_the_cli_by_a_key(self) -> None:
@@ -143,9 +164,10 @@ class Front(Terminal):
         home = os.path.join(self.root, "home")
         os.mkdir(home)
         self.start(HOME=home, PATH=os.path.join(self.root, "none"), GEMINI_API_KEY="")
-        for words in ("Gemini CLI was not found.", "ide.enabled is not set", "No CLI is connected"):
+        for words in ("Gemini CLI was not found.", "ide.enabled is not set", "is connected"):
             wait_for(lambda: words in " ".join(self.said().split()))  # noqa: B023
         self.assertNotIn("padding", self.said())
+        self.assertIn("answer No (esc)", self.said())
         wait_for(lambda: "] Enable" in self.said())
         self.press(self.said().partition("] Enable")[0][-1])
         wait_for(lambda: "Write it" in self.said())
@@ -162,7 +184,7 @@ class Front(Terminal):
         self.press_and_see("f\nnot-there", "There is no folder not-there.")
         folder = os.path.join(self.root, "work")
         self.press_and_see(
-            "f\n" + folder, f"The editor runs on {folder}.", f"cd {folder} && gemini"
+            "f\n" + folder, f"The editor runs on {folder}.", f"cd {folder} && {terminal.gemini()}"
         )
         wait_for(lambda: self.connect_to_folder(folder))
 
@@ -178,7 +200,7 @@ class Front(Terminal):
         logs = ("Nothing has happened so far", "removed the discovery file")
         wait_for(lambda: any(text in self.said_since(before) for text in logs))
         self.press_and_see(":\nsharing", "Sharing is paused")
-        self.press_and_see(":\nSHOW gemini", "> 1  Gemini Companion: Show Waiting")
+        self.press_and_see(":\nSHOW gemini", "> 1  Gemini Companion: Show Diffs")
         self.press_and_see("1", "No proposed edit waits for you.")
         user = os.path.join("User", "GeminiCompanion.sublime-settings")
         self.press_and_see(":\ncompanion: settings", user, "GeminiCompanion.sublime-settings")
@@ -194,6 +216,17 @@ class Front(Terminal):
         decision = self.decision(cli, "ide/diffAccepted")
         self.assertEqual(decision, {"filePath": self.path, "content": "new\n"})
         wait_for(lambda: f"Accepted: {self.path}" in self.said())
+
+    def test_above_the_texts_stands_what_the_tabs_say_of_the_file(self) -> None:
+        with open(self.path, "wb") as file:
+            file.write("\ufeffold\r\n".encode())
+        cli = self.connect()
+        self.propose(cli, "\ufeffnew\n")
+        self.assertRegex(self.said(), r"\na\.py \(on disk, BOM, CRLF\) +\| a\.py \(proposed\)\n")
+        self.press_and_see("r", f"Rejected: {self.path}")
+        self.path = os.path.join(self.root, "work", "new.py")
+        self.propose(cli, "new\n")
+        self.assertRegex(self.said(), r"\nnew\.py \(new file.*\) +\| new\.py \(proposed\)\n")
 
     def test_a_key_rejects_it(self) -> None:
         cli = self.connect()
@@ -238,6 +271,17 @@ class Front(Terminal):
         self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ another")
         self.assertNotIn("row 1 ", self.said())
         wait_for(lambda: "change 1 of 1" in self.said())
+
+    def test_of_a_large_file_the_lines_have_their_own_numbers(self) -> None:
+        text = "row of a large file\n" * 150_000
+        self.write(text[: len(text) // 2] + "old\n" + text[len(text) // 2 :])
+        changed = text[: len(text) // 2] + "new\nmore\n" + text[len(text) // 2 :]
+        self.propose(self.connect(), changed)
+        wait_for(lambda: "75001 - old" in self.said())
+        self.assertRegex(self.said(), r"75001 - old +\| 75001 \+ new")
+        self.assertRegex(
+            self.said(), r"75002   row of a large file +\| 75003   row of a large file"
+        )
 
     def test_keys_go_from_change_to_change_and_drop_one_of_them(self) -> None:
         self.write(self.rows(300))
@@ -330,6 +374,61 @@ class Front(Terminal):
         self.assertEqual(self.said_since(before).count("Connected: "), 1)
 
 
+class Crashed(Terminal):
+    """An editor that was told of no data folder, as `make run` starts it, and is killed."""
+
+    def arguments(self) -> list[str]:
+        return self.folders
+
+    def start(self, **environment: str) -> None:
+        super().start(XDG_CACHE_HOME=os.path.join(self.root, "cache"), **environment)
+
+    def kill(self) -> None:
+        """The host goes with the editor, and so does its lock; its discovery file stays."""
+        self.editor.kill()
+        self.editor.wait(20)
+        self.editor.stdin.close()
+        root = os.path.join(self.root, "cache", data_folders.NAME)
+        folder = os.path.join(root, os.listdir(root)[0])
+        wait_for(lambda: self.is_free(folder))
+
+    def is_free(self, folder: str) -> bool:
+        descriptor = data_folders._lock(folder)
+        if descriptor is not None:
+            os.close(descriptor)
+        return descriptor is not None
+
+    def test_the_next_one_on_the_folder_has_the_proposal_and_what_was_open(self) -> None:
+        self.press_and_see("o\na.py", "Opened")
+        cli = self.connect()
+        self.propose(cli, "new\n")
+        root = os.path.join(self.root, "cache")
+        wait_for(lambda: self.is_saved(root, "Session.sublime_session", self.path, "new\\n"))
+        left = set(self.discovery_files())
+        self.kill()
+        self.start()
+        wait_for(lambda: f"Proposed: {self.path}" in self.said())
+        wait_for(lambda: set(self.discovery_files()) - left)
+        wait_for(lambda: not left & set(self.discovery_files()))
+        self.assertNotIn("Two minutes", self.said())
+        cli = self.connect()
+        wait_for(lambda: [file["path"] for file in cli.context()] == [self.path])
+        self.press_and_see("a", f"Accepted: {self.path}")
+        self.assertEqual(self.decision(cli, "ide/diffAccepted")["content"], "new\n")
+        self.assertEqual([it for it in os.listdir(self.tmp()) if it.startswith("headless-")], [])
+
+    def tmp(self) -> str:
+        return os.path.join(self.root, "tmp")
+
+    def is_saved(self, root: str, name: str, *texts: str) -> bool:
+        for folder, _folders, names in os.walk(root):
+            if name in names:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    content = file.read()
+                return all(text in content for text in texts)
+        return False
+
+
 class Drawn(Terminal):
     """The same at a terminal, whose screen is read."""
 
@@ -385,7 +484,7 @@ class Drawn(Terminal):
         wait_for(lambda: "change 2 of 2" in self.said())
         self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ one more")
         self.assertNotIn("row 700", self.said())
-        self.press("kd")
+        self.press("dk")
         wait_for(lambda: "+1 -1, " in self.said())
         self.assertEqual(self.said().count("Proposed: "), 1)
         self.press("a")
@@ -416,6 +515,28 @@ class Drawn(Terminal):
         wait_for(lambda: "Gemini Companion: Key Bindings" in self.said())
         self.assertRegex(self.said(), r"> \d+  Gemini Companion: Key Bindings")
         self.press("\x1b")
+
+    def test_escape_closes_the_panel_then_the_text_that_is_there_to_be_looked_at(self) -> None:
+        self.press("\x1b")
+        wait_for(lambda: "Two minutes" not in self.said())
+        cli = self.connect()
+        cli.call("openDiff", filePath=self.path, newContent="new\n").result(20)
+        wait_for(lambda: "0 of" in self.said())
+        self.press("a")
+        wait_for(lambda: f"Accepted: {self.path}" in self.said())
+        self.press("h")
+        wait_for(lambda: "> 1  a.py" in self.said())
+        self.press("1")
+        wait_for(lambda: "> 1  Show it" in self.said())
+        self.press("1")
+        wait_for(lambda: "a.py (accepted edit)" in self.said())
+        self.press("s")
+        wait_for(lambda: "Connected: Gemini CLI" in self.said())
+        self.press("\x1b")
+        wait_for(lambda: "a.py (accepted edit)" in self.said())
+        self.assertNotIn("Connected: Gemini CLI", self.said())
+        self.press("\x1b")
+        wait_for(lambda: "a.py (accepted edit)" not in self.said())
 
     def test_in_a_narrow_terminal_the_keys_stand_in_more_lines(self) -> None:
         self.connect().call("openDiff", filePath=self.path, newContent="new\n").result(20)

@@ -153,6 +153,15 @@ class Panels(EngineTestCase):
             self.editor.ui(state.answer)
             seen.clear()
 
+    def test_details_of_an_item_are_html_and_rows_of_a_list_are_not(self) -> None:
+        item = self.sublime.QuickPanelItem("<b>", ["<b>bold</b> &lt;b&gt;"])
+        self.window.show_quick_panel([item, ["<b>", "<b>"]], lambda index: None)
+        self.settle()
+        question = self.editor.window(self.window.id()).question
+        rows = [question.rows(index) for index in range(2)]
+        self.assertEqual(rows, [["<b>", "bold <b>"], ["<b>", "<b>"]])
+        self.editor.ui(self.editor.window(self.window.id()).answer)
+
     def test_an_input_panel_tells_what_is_typed(self) -> None:
         seen: list[str] = []
         view = self.window.show_input_panel("Name", "", None, seen.append, None)
