@@ -48,6 +48,18 @@ def classes() -> set[str]:
     return {command_name(name) for name in names if name.endswith("Command")}
 
 
+def on_diffs() -> set[str]:
+    """The commands that are done with a diff, by the names of their classes."""
+    body = ast.parse(read("companion/ui/commands.py")).body
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for node in body
+        if isinstance(node, ast.ClassDef)
+    }
+    kinds = {"GeminiCompanionDiffCommand", "GeminiCompanionChangeCommand"}
+    return {name for name, its in bases.items() if its & kinds} - kinds
+
+
 class Resources(unittest.TestCase):
     def test_palette_captions_begin_with_the_packages_name(self) -> None:
         for entry in parse(read("Default.sublime-commands")):
@@ -105,12 +117,14 @@ class Resources(unittest.TestCase):
     def test_no_key_is_bound(self) -> None:
         self.assertEqual(parse(read("Default.sublime-keymap")), [])
 
-    def test_each_suggested_key_binding_is_limited_to_a_diff(self) -> None:
+    def test_every_command_on_a_diff_has_a_suggested_key_that_works_where_one_waits(self) -> None:
         text = read("Default.sublime-keymap")
         entries = parse(re.sub(r"(?m)^(\s*)// (?=[{}\t])", r"\1", text))
-        self.assertGreaterEqual(len(entries), 2)
-        for entry in entries:
-            self.assertEqual(entry["context"], [{"key": "setting.gemini_companion_diff"}])
+        self.assertEqual(len({str(entry["keys"]) for entry in entries}), len(entries))
+        self.assertLessEqual({entry["command"] for entry in entries}, classes())
+        waits = [{"key": "gemini_companion_diff_waits"}]
+        limited = {entry["command"] for entry in entries if entry.get("context") == waits}
+        self.assertEqual(limited, {command_name(name) for name in on_diffs()})
 
     def test_every_setting_is_explained_where_it_stands_and_in_the_readme(self) -> None:
         text = read("GeminiCompanion.sublime-settings")

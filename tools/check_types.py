@@ -1,8 +1,9 @@
 """Runs mypy over everything: the package is checked under the name that Sublime gives it.
 
 The repository's root is the package GeminiCompanion and can hold no `__init__.py` (Sublime would
-load it as a plugin), so a link of that name stands in a folder of mypy's own. Beside it stand links
-to the folders that scripts import by their own names.
+load it as a plugin), so a link of that name stands in a folder that is made for each run: it leads
+to this checkout, also where .venv came with another one. Beside it stand links to the folders that
+scripts import by their own names.
 
 What runs in the editor is checked as Python 3.8. Tests, tools and benchmarks are checked as a newer
 one on Linux: they run on 3.8, too, but the types of the libraries that only they use want more, and
@@ -15,9 +16,10 @@ import glob
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDER = os.path.join(ROOT, ".venv", "types")
+CACHE = os.path.join(ROOT, ".mypy_cache")
 E2E = os.path.join(ROOT, "tests", "e2e")
 NEWER = (
     *("--python-version", "3.11", "--platform", "linux", "--follow-imports", "silent"),
@@ -39,12 +41,6 @@ RELAXED = (
 )  # fmt: skip
 
 
-def link(name: str, target: str) -> None:
-    path = os.path.join(FOLDER, name)
-    if not os.path.islink(path):
-        os.symlink(target, path)
-
-
 def tests() -> list[str]:
     """Those that are in the package, as mypy's arguments."""
     inits = sorted(glob.glob(os.path.join(ROOT, "tests", "*", "__init__.py")))
@@ -55,28 +51,34 @@ def tests() -> list[str]:
     return [word for option, name in wanted for word in (option, "GeminiCompanion.tests." + name)]
 
 
-def mypy(name: str, *arguments: str, path: str = "") -> bool:
-    """Whether it finds nothing. Each check has a cache of its own, because their options differ."""
+def mypy(folder: str, name: str, *arguments: str, path: str = "") -> bool:
+    """Whether it finds nothing, run in the folder. Each check has a cache of its own, because their
+    options differ."""
     command = [sys.executable, "-m", "mypy", "--config-file", os.path.join(ROOT, "pyproject.toml")]
-    command += ["--cache-dir", os.path.join(FOLDER, "cache", name), *arguments]
+    command += ["--cache-dir", os.path.join(CACHE, name), *arguments]
     environment = {**os.environ, "MYPYPATH": path}
-    return subprocess.call(command, cwd=FOLDER, env=environment) == 0
+    return subprocess.call(command, cwd=folder, env=environment) == 0
+
+
+def check(folder: str) -> bool:
+    """Whether mypy finds nothing at all, run in an empty folder."""
+    os.symlink(ROOT, os.path.join(folder, "GeminiCompanion"))
+    for name in ("companion", "headless", "tests", "tools"):
+        os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
+    scripts = sorted(glob.glob(os.path.join(E2E, "*.py")))
+    results = (
+        mypy(folder, "product", "-p", "GeminiCompanion.companion", "-m", "GeminiCompanion.plugin"),
+        mypy(folder, "headless", "-p", "headless"),
+        mypy(folder, "tools", *NEWER, "-p", "GeminiCompanion.tools", "-p", "GeminiCompanion.bench"),
+        mypy(folder, "tests", *RELAXED, *tests()),
+        mypy(folder, "e2e", *RELAXED, *scripts, path=E2E),
+    )
+    return all(results)
 
 
 def main() -> int:
-    os.makedirs(FOLDER, exist_ok=True)
-    link("GeminiCompanion", ROOT)
-    for name in ("companion", "headless", "tests", "tools"):
-        link(name, os.path.join(ROOT, name))
-    scripts = sorted(glob.glob(os.path.join(E2E, "*.py")))
-    results = (
-        mypy("product", "-p", "GeminiCompanion.companion", "-m", "GeminiCompanion.plugin"),
-        mypy("headless", "-p", "headless"),
-        mypy("tools", *NEWER, "-p", "GeminiCompanion.tools", "-p", "GeminiCompanion.bench"),
-        mypy("tests", *RELAXED, *tests()),
-        mypy("e2e", *RELAXED, *scripts, path=E2E),
-    )
-    return 0 if all(results) else 1
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if check(folder) else 1
 
 
 if __name__ == "__main__":

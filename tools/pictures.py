@@ -88,7 +88,7 @@ class Stage:
         """Keep this moment; in an animated picture it is shown for so long."""
         from headless.render import render
 
-        # Until both sides have scrolled to the same place, and the annotations with them.
+        # Until both sides have scrolled to the same place, and the links with them.
         time.sleep(SETTLED)
         page = os.path.join(self.folder, "%s-%02d.html" % (self.name, len(self.moments)))
         # Not the folder of whoever makes the pictures.
@@ -116,7 +116,7 @@ def gone(stage: Stage) -> None:
 def status(stage: Stage) -> None:
     stage.open()
     stage.connect()
-    stage.window.run_command("gemini_companion_status")
+    stage.window.run_command("gemini_companion_show_status")
     wait(lambda: stage.window.active_panel())
     stage.show()
 
@@ -133,12 +133,11 @@ def review(stage: Stage) -> None:
     id = record["id"]
     steps = (
         ("", "change 1 of 2, 0 of 2 seen"),
-        ("keep_change", "1 of 2 seen"),
-        ("next_change", "change 2 of 2"),
-        ("drop_change next_change", "1 of 1 seen"),
+        ("keep_change", "change 2 of 2, 1 of 2 seen"),
+        ("drop_change", "1 of 1 seen"),
     )
-    for commands, words in steps:
-        for command in commands.split():
+    for command, words in steps:
+        if command:
             stage.window.run_command("gemini_companion_" + command, {"id": id})
         wait(partial(says, stage, right, words))
         stage.show(2.0)

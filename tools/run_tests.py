@@ -58,7 +58,10 @@ TESTS = (
 )
 FUZZ = (
     (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),),
-    (("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),),
+    (
+        ("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
+        ("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
+    ),
     (
         ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
         ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),

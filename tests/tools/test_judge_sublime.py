@@ -41,11 +41,11 @@ class Judged(unittest.TestCase):
         return status, "\n".join(call[0][0] for call in said.call_args_list)
 
     def test_a_command_of_the_palette_that_was_not_registered_is_told(self) -> None:
-        status, said = self.judge(["gemini_companion_status"])
+        status, said = self.judge(["gemini_companion_show_status"])
         self.assertEqual(status, 1)
         self.assertIn("loaded, 1 commands, 1 events", said)
         self.assertIn("no command gemini_companion_accept_diff", said)
-        self.assertNotIn("no command gemini_companion_status", said)
+        self.assertNotIn("no command gemini_companion_show_status", said)
 
     def test_all_commands_are_enough_and_the_report_names_what_was_not_run(self) -> None:
         with open(os.path.join(judge_sublime.ROOT, "Default.sublime-commands")) as file:

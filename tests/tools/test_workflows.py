@@ -14,6 +14,7 @@ from typing import Any, Iterator
 
 import yaml
 from GeminiCompanion import companion
+from GeminiCompanion.tools import setup
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
@@ -126,15 +127,25 @@ class Makefile(unittest.TestCase):
                 self.assertTrue(said.startswith("python "), done.stderr.decode())
                 self.assertEqual(python in said, is_made)
 
-    def test_only_the_tests_bring_a_browser_and_a_check_no_node(self) -> None:
-        for target, brought in (("test", {"node", "browser"}), ("api", {"node"}), ("check", set())):
+    def test_each_target_brings_what_it_needs_and_no_more(self) -> None:
+        # As where no CLI is installed, which the API then brings.
+        brought = {
+            "run": ["runtime"],
+            "api": ["api", "cli"],
+            "check": ["python"],
+            "bench": ["python", "node"],
+        }
+        for target, parts in brought.items():
             with self.subTest(target):
-                # As where no CLI is installed, which the API then brings.
-                command = ["make", "-n", "CLI=", target]
-                done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
-                said = done.stdout.decode()
-                found = {it for it in ("node", "browser") if f"setup.py {it}" in said}
-                self.assertEqual(found, brought)
+                self.assertEqual(self.brought("CLI=", target), parts)
+        self.assertEqual(self.brought("CLI=/bin/gemini", "api"), ["api"])
+        everything = [it for it in setup.PARTS if it not in ("runtime", "api", "cli")]
+        self.assertEqual(sorted(self.brought("test")), sorted(everything))
+
+    def brought(self, *arguments: str) -> list[str]:
+        command = ["make", "-n", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
+        return re.findall(r"tools/setup\.py\"? (\w+)", done.stdout.decode())
 
 
 @unittest.skipIf(sys.platform == "win32", "releases are made on Linux")
