@@ -1042,9 +1042,9 @@ def _move_sheet(window: Any, sheet_id: int, group: int, index: int, select: bool
 def _create_panel(window: Any, name: str, unlisted: bool = False) -> Any:
     panel = window.panels.get(name)
     if panel is not None:
-        # As in Sublime, asking again gives the same panel, emptied.
+        # As in Sublime: the same view with its settings, emptied. The editor's own command `exec` sets
+        # how places are found, and asks again so that it counts.
         view = panel.view
-        view.settings.own = {"syntax": view.syntax.path}
         view.buffer.read_only = False
         view.buffer.change(0, len(view.text), "")
         return view

@@ -128,6 +128,15 @@ class Panels(EngineTestCase):
         self.assertEqual(self.window.create_output_panel("toy"), panel)
         self.assertEqual(panel.size(), 0)
 
+    def test_a_panel_that_is_created_again_keeps_its_settings_and_syntax(self) -> None:
+        panel = self.window.create_output_panel("toy")
+        panel.settings().set("result_file_regex", "^(.+):$")
+        panel.settings().set("word_wrap", False)
+        before = panel.settings().to_dict()
+        self.window.create_output_panel("toy")
+        self.assertEqual(panel.settings().to_dict(), before)
+        self.assertEqual(panel.settings().get("result_file_regex"), "^(.+):$")
+
     def test_a_quick_panel_waits_for_an_answer_and_cancels_with_minus_one(self) -> None:
         chosen = []  # type: ignore[var-annotated]
         state = self.editor.window(self.window.id())
