@@ -15,6 +15,8 @@ from typing import Any, Dict, Iterator, List
 import sublime
 
 CONDITION_MS = 20000  # what a condition without a time limit of its own may take
+# Bound here: tests replace both while this waits for their end.
+_exists, _open = os.path.exists, open
 
 
 class Record:
@@ -111,8 +113,8 @@ def _runner(module: Any) -> Any:
 def _wait_for_end(output: str) -> None:
     """The parent ends this process where that takes too long."""
     while True:
-        if os.path.exists(output):
-            with open(output, encoding="utf-8") as file:
+        if _exists(output):
+            with _open(output, encoding="utf-8") as file:
                 if "UnitTesting: Done." in file.read():
                     return
         threading.Event().wait(0.2)

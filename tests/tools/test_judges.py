@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
+import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -42,3 +46,18 @@ class Figures(unittest.TestCase):
             ) as said:
                 self.assertEqual(judges.main(), 2)
             self.assertIn(expected, said.call_args[0][0])
+
+
+class Inside(unittest.TestCase):
+    def test_the_end_is_seen_while_the_tests_replace_what_looks_at_files(self) -> None:
+        with mock.patch.dict(sys.modules, sublime=types.ModuleType("sublime")):
+            inside = importlib.import_module("tools.judge_inside")
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "output.txt")
+            with open(output, "w", encoding="utf-8") as file:
+                file.write("UnitTesting: Done.\n")
+            replaced = AssertionError("asked a mock")
+            with mock.patch("os.path.exists", side_effect=replaced), mock.patch(
+                "builtins.open", side_effect=replaced
+            ):
+                inside._wait_for_end(output)
