@@ -1042,8 +1042,8 @@ def _move_sheet(window: Any, sheet_id: int, group: int, index: int, select: bool
 def _create_panel(window: Any, name: str, unlisted: bool = False) -> Any:
     panel = window.panels.get(name)
     if panel is not None:
-        # As in Sublime: the same view with its settings, emptied. The editor's own command `exec` sets
-        # how places are found, and asks again so that it counts.
+        # As in Sublime: the same view with its settings, emptied. Sublime's own `exec` asks again
+        # after it has set how places are found.
         view = panel.view
         view.buffer.read_only = False
         view.buffer.change(0, len(view.text), "")
