@@ -23,6 +23,7 @@ from unittest import mock
 
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from GeminiCompanion.companion.ide.sessions import Session
 from GeminiCompanion.companion.ide.status import Status
 
 # Seconds after which whatever is waited for will not come any more.
@@ -144,6 +145,11 @@ def discovery_files(folder: str) -> dict[str, Any]:
         with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
             found[os.path.basename(path)] = json.load(file)
     return found
+
+
+def untold(session: Session) -> list[int]:
+    """The decisions that no stream of the session brought, by their numbers."""
+    return [event.number for event in session._waiting()]
 
 
 def temp_folder(test: unittest.TestCase) -> str:

@@ -77,7 +77,6 @@ class Agent:
     def __init__(self, options: Options) -> None:
         private_files.make_folder(options.state)
         self._limits = options.limits
-        self._trusts_workspaces = options.trusts_workspaces
         self._lock = FolderLock(options.state)
         clis = {id: make_cli(id, options.state, options.trusts_workspaces) for id in CLIS}
         self.feed = EventFeed()

@@ -92,10 +92,6 @@ def encode_result(id: Id, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (name.encode("ascii"), result)
 
 
-def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
-    return encode({"jsonrpc": "2.0", "method": method, "params": params})
-
-
 def parse(body: bytes) -> Message | list[Message | RpcError]:
     """As `messages`, of bytes. Raises RpcError (PARSE_ERROR), too, for what is no JSON in UTF-8."""
     return messages(load(body))

@@ -51,7 +51,7 @@ class Cli:
     and whether the user has been asked for that. `rejected` is the notification that tells it of a
     rejection. `package` is its npm package, empty where there is none; `node` the oldest Node.js
     that it runs on, 0 where nobody says. `discovery` is None where no public source tells of a
-    file. `site` tells users how to get it, `special` what is different about it.
+    file. `site` tells users how to get it.
     """
 
     id: str
@@ -68,7 +68,6 @@ class Cli:
     asked_key: tuple[str, ...] = ("ide", "hasSeenNudge")
     settings_name: str = "settings.json"
     rejected: str = "ide/diffRejected"
-    special: str = ""
 
     def possible_homes(self, environ: Mapping[str, str], user_home: str) -> list[str]:
         """Folders that may be its home, the likeliest first; only one where the environment says
@@ -136,9 +135,6 @@ QWEN_CODE = Cli(
     home_override="$QWEN_HOME",
     homes=("~/.qwen",),
     rejected="ide/diffClosed",
-    special="The token is in the discovery file only. Edits are asked about in the approval mode"
-    ' "default". Allowed in its terminal, its own text is written, and what was typed into the diff'
-    " comes back as a tab.",
 )
 
 LLXPRT = Cli(
@@ -165,8 +161,6 @@ LLXPRT = Cli(
     enabled_key=("ui", "ideMode"),
     asked_key=("hasSeenIdeIntegrationNudge",),
     rejected="ide/diffClosed",
-    special="It reads the file with the pid that it takes for the editor's, and of several windows"
-    " the one that the disk names first: open one window, and start it in a terminal of that.",
 )
 
 # Its source is not public. Its documentation names the variable for the port; the other names and
@@ -187,7 +181,6 @@ IBM_BOB = Cli(
     discovery=None,
     home_override="",
     homes=("~/.bob",),
-    special="No discovery file is known: it connects from terminals that have the variables.",
 )
 
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)

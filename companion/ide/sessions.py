@@ -226,10 +226,6 @@ class Session:
         self._events = deque(event for event in self._events if event.number not in numbers)
         return recalled
 
-    def untold(self) -> list[int]:
-        """The decisions that no stream brought, by their numbers."""
-        return [event.number for event in self._waiting()]
-
     def saved(self) -> SavedSession:
         version, cli = self.protocol_version, self.cli.id
         return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)

@@ -213,12 +213,6 @@ class Encoding(unittest.TestCase):
     def test_an_error_without_a_known_id_says_null(self) -> None:
         self.assertIn(b'"id":null', RpcError(jsonrpc.PARSE_ERROR, "No.").encode())
 
-    def test_a_notification_has_the_wire_form_of_json_rpc(self) -> None:
-        self.assertEqual(
-            json.loads(jsonrpc.encode_notification("m", {"a": 1})),
-            {"jsonrpc": "2.0", "method": "m", "params": {"a": 1}},
-        )
-
     def test_text_of_every_kind_survives_as_ascii_without_line_breaks(self) -> None:
         for text in ("a\nb\r\u2028\x00", "\U0001f600ü", "half \ud83d", '"\\'):
             with self.subTest(text=text):

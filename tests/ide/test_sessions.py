@@ -26,7 +26,7 @@ from GeminiCompanion.companion.ide.sessions import (
     UnknownSession,
 )
 
-from ..support import PATIENCE, Clock, in_loop
+from ..support import PATIENCE, Clock, in_loop, untold
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class OneSession(unittest.TestCase):
     @in_loop
     async def test_what_was_sent_before_the_first_stream_waits_for_it(self) -> None:
         send(self.session, "d")
-        self.assertEqual(self.session.untold(), [number_of("d")])
+        self.assertEqual(untold(self.session), [number_of("d")])
         self.assertEqual(await next_of(self.session.attach(None)), "d")
 
     @in_loop
@@ -126,16 +126,16 @@ class OneSession(unittest.TestCase):
     def test_a_passing_event_is_never_an_undelivered_decision(self) -> None:
         self.session.send(Context("context"), passing=True)
         send(self.session, "d")
-        self.assertEqual(self.session.untold(), [number_of("d")])
+        self.assertEqual(untold(self.session), [number_of("d")])
 
     @in_loop
     async def test_an_event_is_delivered_only_when_the_next_one_is_asked_for(self) -> None:
         send(self.session, "a")
         stream = self.session.attach(None)
         self.assertEqual(await next_of(stream), "a")
-        self.assertEqual(self.session.untold(), [number_of("a")])
+        self.assertEqual(untold(self.session), [number_of("a")])
         self.assertEqual(await next_of(stream), "(silence)")
-        self.assertEqual(self.session.untold(), [])
+        self.assertEqual(untold(self.session), [])
 
     @in_loop
     async def test_an_ended_stream_gives_what_waits_and_then_says_so(self) -> None:
@@ -205,7 +205,7 @@ class Withdrawal(unittest.TestCase):
         await next_of(session.attach(None))
         session.stream = None
         session.attach(1)
-        self.assertEqual((told, session.untold()), ([number_of("a")], []))
+        self.assertEqual((told, untold(session)), ([number_of("a")], []))
 
     @in_loop
     async def test_of_a_path_that_is_forgotten_nothing_is_told_again(self) -> None:
@@ -253,7 +253,7 @@ class Resumption(unittest.TestCase):
         send(self.session, "b")
         with self.assertRaises(StreamEnded):
             await first.next(60)
-        self.assertEqual(self.session.untold(), [number_of("a"), number_of("b")])
+        self.assertEqual(untold(self.session), [number_of("a"), number_of("b")])
         self.assertEqual([await next_of(second), await next_of(second)], ["a", "b"])
 
     @in_loop
@@ -304,7 +304,7 @@ def picture(session: Session) -> tuple[SavedSession, list[Event]]:
     while event is not None:
         events.append(event)
         event = session.after(event.id)
-    return session.saved(), [it for it in events if it.number in session.untold()]
+    return session.saved(), [it for it in events if it.number in untold(session)]
 
 
 def restored_from(saved: tuple[SavedSession, list[Event]]) -> Session:
@@ -358,7 +358,7 @@ class Restoration(unittest.TestCase):
         restored = restored_from(saved)
         send(restored, "n")
         self.assertEqual(await self.messages(restored, seen.id), ["n"])
-        self.assertEqual(restored.untold(), [])
+        self.assertEqual(untold(restored), [])
 
     @in_loop
     async def test_ids_grow_over_every_crash(self) -> None:
@@ -448,7 +448,7 @@ class AllSessions(unittest.TestCase):
             await stream.next(60)
         self.sessions.detach(session, stream)
         self.assertEqual(self.ended, [session])
-        self.assertEqual(session.untold(), [])
+        self.assertEqual(untold(session), [])
 
     @in_loop
     async def test_too_many_sessions_cost_the_one_that_was_silent_longest(self) -> None:

@@ -45,6 +45,7 @@ from ..support import (
     in_loop,
     temp_folder,
     until,
+    untold,
 )
 
 DELIVERY = "GeminiCompanion.companion.ide.delivery"
@@ -735,7 +736,7 @@ class Decisions(WithoutServer):
         for _ in range(20):
             await self.propose(one)
             await self.propose(two)
-        self.assertLessEqual(sum(len(each.untold()) for each in (one, two)), 2)
+        self.assertLessEqual(sum(len(untold(each)) for each in (one, two)), 2)
 
     @in_loop
     async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
@@ -745,7 +746,7 @@ class Decisions(WithoutServer):
         self.leave(session)
         other, _ = self.connect()
         await self.propose(other)
-        self.assertEqual(session.untold(), [])
+        self.assertEqual(untold(session), [])
         self.assertEqual(len(self.editor.diffs), 2)
 
     @in_loop
