@@ -106,6 +106,21 @@ def inside(name: str, tree: ast.Module) -> Iterator[str]:
                 yield from (module for module in names if module in known)
 
 
+def tools() -> dict[str, set[str]]:
+    """The modules of tools/ by name, each with those of its fellows that it imports."""
+    folder, trees = os.path.join(ROOT, "tools"), {}
+    for name in os.listdir(folder):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                trees[name[:-3]] = ast.parse(file.read())
+    found = {}
+    for name, tree in trees.items():
+        froms = [it for it in nodes(tree) if isinstance(it, ast.ImportFrom) and it.level == 1]
+        used = {it.module or alias.name for it in froms for alias in it.names}
+        found[name] = used & trees.keys()
+    return found
+
+
 def room_of(name: str) -> str:
     return name.partition("/")[0]
 
@@ -157,6 +172,7 @@ class Layout(unittest.TestCase):
     def test_no_imports_go_in_a_circle(self) -> None:
         imports = {name: set(inside(name, tree)) for name, tree in modules().items()}
         self.assertEqual(circle(imports), [])
+        self.assertEqual(circle(tools()), [])
 
     def test_only_the_ui_knows_the_editor(self) -> None:
         for name, tree in modules().items():

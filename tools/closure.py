@@ -117,6 +117,18 @@ def names(host: str) -> List[str]:
     return [it.name for it in TABLE if it.source == PACKAGE_CONTROL and version_for(it, host)]
 
 
+def wanted(host: str) -> List[str]:
+    """All that a checkout runs on, as "name==version"."""
+    versions = [(it.name, version_for(it, host)) for it in TABLE]
+    return [f"{name}=={version}" for name, version in versions if version]
+
+
+def beside_the_plain(host: str) -> List[str]:
+    """Those that Package Control would install for the plain package, as "name==version"."""
+    listed = names(host)
+    return [it for it in wanted(host) if it.split("==")[0] in listed]
+
+
 def repository(page: str, url: str, version: str, date: str) -> Dict[str, Any]:
     """A repository for Package Control, schema 4.0.0: the package that carries its libraries."""
     release = {

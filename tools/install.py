@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import Callable, Dict, List, Set, Tuple
 
-from . import libraries, package, sublime_folders
+from . import closure, libraries, package, sublime_folders
 from .record import Damaged, Record
 from .sublime_folders import Machine, Place
 
@@ -49,7 +49,7 @@ class Installation:
         """The folder of the checkout itself: what is changed there counts at once."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder, libraries.wanted)
+            fetched = self._fetch(machine, fetch, folder, closure.wanted)
             self._remove([ZIPPED])
             self._put_link(UNPACKED, checkout)
             self._put_libraries(fetched)
@@ -66,7 +66,7 @@ class Installation:
         """The built plain package, its libraries beside it."""
         self._refuse_strangers()
         with tempfile.TemporaryDirectory() as folder:
-            fetched = self._fetch(machine, fetch, folder, libraries.beside_the_plain)
+            fetched = self._fetch(machine, fetch, folder, closure.beside_the_plain)
             self._put_package(content)
             self._put_libraries(fetched)
         self._finish()
@@ -74,7 +74,7 @@ class Installation:
     def put_libraries(self, machine: Machine, fetch: Fetch) -> None:
         """For a package that came another way."""
         with tempfile.TemporaryDirectory() as folder:
-            self._put_libraries(self._fetch(machine, fetch, folder, libraries.wanted))
+            self._put_libraries(self._fetch(machine, fetch, folder, closure.wanted))
         self._finish()
 
     def remove(self) -> None:

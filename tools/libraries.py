@@ -1,4 +1,4 @@
-"""The libraries of a plugin host: which ones, and how they get here; never a data folder."""
+"""How the libraries of a plugin host get here; never a data folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import sys
 import tempfile
 from typing import Dict, List
 
-from . import closure
 from .sublime_folders import Machine
 
 _GLIBC = ("manylinux1", "manylinux2014", "manylinux_2_17", "manylinux_2_28")
@@ -20,18 +19,6 @@ _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 class Unavailable(Exception):
     """The libraries cannot be had now: why, as a sentence for the user."""
-
-
-def wanted(host: str) -> List[str]:
-    """All that a checkout runs on, as "name==version"."""
-    versions = [(library.name, closure.version_for(library, host)) for library in closure.TABLE]
-    return ["%s==%s" % (name, version) for name, version in versions if version]
-
-
-def beside_the_plain(host: str) -> List[str]:
-    """Those that Package Control would install for the plain package, as "name==version"."""
-    names = closure.names(host)
-    return [it for it in wanted(host) if it.split("==")[0] in names]
 
 
 def download(requirements: List[str], host: str, machine: Machine, target: str) -> None:

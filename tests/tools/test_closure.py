@@ -135,7 +135,7 @@ class Table(unittest.TestCase):
     def test_it_says_what_the_requirements_say_for_each_host(self) -> None:
         for host in closure.HOSTS:
             with self.subTest(host):
-                wanted = libraries.wanted(host)
+                wanted = closure.wanted(host)
                 self.assertEqual(len(wanted), len(set(wanted)))
                 self.assertEqual(set(wanted), pinned(host))
 
@@ -167,7 +167,7 @@ class Closed(unittest.TestCase):
         host = "3.8" if sys.version_info < (3, 9) else closure.HOSTS[-1]
         self.host = host
         self.table = [it for it in closure.TABLE if closure.version_for(it, host)]
-        if {f"{it.name}=={self.version(it)}" for it in self.table} != set(libraries.wanted(host)):
+        if {f"{it.name}=={self.version(it)}" for it in self.table} != set(closure.wanted(host)):
             self.skipTest(f"Python {THIS} is no plugin host and has other versions")
 
     def version(self, library: closure.Library) -> str:
@@ -200,7 +200,7 @@ class Dependencies(unittest.TestCase):
         for build, host in ((4107, "3.8"), (4200, "3.8"), (4201, "3.13"), (4215, "3.14")):
             with self.subTest(build):
                 chosen = [names for selector, names in lists.items() if build_of(selector, build)]
-                wanted = [name.split("==")[0] for name in libraries.beside_the_plain(host)]
+                wanted = [name.split("==")[0] for name in closure.beside_the_plain(host)]
                 self.assertEqual(chosen, [wanted])
 
     def test_writing_it_again_changes_nothing(self) -> None:
@@ -216,7 +216,7 @@ class RealNames(unittest.TestCase):
     def test_every_host_and_platform_has_a_wheel_of_each_library(self) -> None:
         for host in closure.HOSTS:
             for platform in wheels.PLATFORMS:
-                for requirement in libraries.beside_the_plain(host):
+                for requirement in closure.beside_the_plain(host):
                     with self.subTest(requirement, host=host, platform=platform):
                         name, version = requirement.split("==")
                         self.assertTrue(fitting(name, version, host, platform))
@@ -302,7 +302,7 @@ class Repository(unittest.TestCase):
             fits = [it for it in package["releases"] if build_of(it["sublime_text"], build)]
             self.assertEqual([it["url"] for it in fits], [URL])
             self.assertEqual(fits[0]["version"], "1.2.3")
-            wanted = [name.split("==")[0] for name in libraries.beside_the_plain(host)]
+            wanted = [name.split("==")[0] for name in closure.beside_the_plain(host)]
             self.assertEqual(fits[0]["libraries"], wanted)
         older = [it for it in package["releases"] if build_of(it["sublime_text"], 4106)]
         self.assertEqual(older, [])

@@ -16,7 +16,7 @@ import unittest
 import unittest.mock
 from typing import Any
 
-from GeminiCompanion.tools import closure, install, libraries, package, sublime_folders
+from GeminiCompanion.tools import closure, install, package, sublime_folders
 from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Incomplete, Installation, Refused
 from GeminiCompanion.tools.libraries import Unavailable
 from GeminiCompanion.tools.record import NAME, Damaged, Record
@@ -231,7 +231,7 @@ class Layouts(Made):
 
 class Closure(unittest.TestCase):
     def test_each_host_gets_its_own_versions(self) -> None:
-        old, new = libraries.wanted("3.8"), libraries.wanted("3.14")
+        old, new = closure.wanted("3.8"), closure.wanted("3.14")
         for names in (old, new):
             projects = [name.split("==")[0] for name in names]
             self.assertEqual(len(projects), len(set(projects)))
@@ -353,7 +353,7 @@ class InstallsAndRemoves(Made):
         self.assertTrue(os.path.exists(theirs))
 
     def test_a_library_that_is_there_in_the_version_that_is_needed_is_no_problem(self) -> None:
-        (wanted,) = [it for it in libraries.wanted("3.8") if it.startswith("aiohttp==")]
+        (wanted,) = [it for it in closure.wanted("3.8") if it.startswith("aiohttp==")]
         write(self.full(f"Lib/python38/{wanted.replace('==', '-')}.dist-info/RECORD"), "")
         before = self.files(self.data)
         self.put()
