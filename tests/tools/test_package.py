@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+import zlib
 from contextlib import redirect_stdout
 from typing import Any, Iterator
 from unittest import mock
@@ -224,6 +225,17 @@ class Reproducible(Built):
                 self.assertEqual({it.date_time for it in entries}, {(1980, 1, 1, 0, 0, 0)})
                 self.assertEqual({it.external_attr >> 16 for it in entries}, {0o100644})
                 self.assertEqual({it.create_system for it in entries}, {3})
+
+    def test_a_package_is_deflated_with_the_same_effort_each_time(self) -> None:
+        files = {"one.py": b"x = 1\n" * 1000, "two.py": b"", "three.bin": bytes(range(256)) * 9}
+        data = package.zipped(files)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            self.assertEqual({path: archive.read(path) for path in files}, files)
+            kinds = {it.compress_type for it in archive.infolist()}
+        self.assertEqual(kinds, {zipfile.ZIP_DEFLATED})
+        self.assertLess(len(data), 1500)
+        deflater = zlib.compressobj(package.LEVEL, zlib.DEFLATED, -15)
+        self.assertIn(deflater.compress(files["one.py"]) + deflater.flush(), data)
 
 
 class NoCheckout(unittest.TestCase):
