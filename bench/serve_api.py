@@ -11,8 +11,8 @@ import sys
 import tempfile
 
 from companion.agent.runner import Launch
-from companion.api.access import Access
 from companion.api.server import Server, Settings, options
+from companion.api.serving.access import Access
 
 
 async def _serve(folder: str, limit: int) -> None:

@@ -20,6 +20,10 @@ ROOMS = {
     "api": {"base", "agent"},
     "ui": {"base", "ide", "agent", "api"},
 }  # fmt: skip
+# The folders of a room, each above those that it may use; "" is the modules beside the folders.
+FOLDERS = {
+    "api": ("contract", "operations", "files", "handlers", "serving", ""),
+}  # fmt: skip
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
 # a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
 BOUNDARIES = {
@@ -27,7 +31,7 @@ BOUNDARIES = {
     "ide/events": 1,
     "ide/transport": 2, "ide/file_content": 1, "ide/windows": 1,
     "agent/acp": 1, "agent/file_writes": 1, "agent/turn": 1,
-    "api/dispatch": 1,
+    "api/serving/dispatch": 1,
     "ui/editor": 1,
 }  # fmt: skip
 
@@ -125,6 +129,11 @@ def room_of(name: str) -> str:
     return name.partition("/")[0]
 
 
+def folder_of(name: str) -> str:
+    """The folder within the room, "" for a module that stands in the room itself."""
+    return "/".join(name.split("/")[1:-1])
+
+
 def circle(imports: dict[str, set[str]]) -> list[str]:
     """The modules of a circle of imports, if there is one."""
     left = {name: set(used) for name, used in imports.items()}
@@ -169,6 +178,20 @@ class Layout(unittest.TestCase):
                     with self.subTest(f"{name} imports {imported}"):
                         self.assertIn(room_of(imported), ROOMS[room_of(name)])
 
+    def test_a_folder_of_a_room_uses_only_those_below_it(self) -> None:
+        for name, tree in modules().items():
+            room = room_of(name)
+            if room not in FOLDERS:
+                continue
+            order = FOLDERS[room]
+            with self.subTest(f"{name} stands in a folder of the table"):
+                self.assertIn(folder_of(name), order)
+            for imported in inside(name, tree):
+                if room_of(imported) == room:
+                    with self.subTest(f"{name} imports {imported}"):
+                        below = order[: order.index(folder_of(name)) + 1]
+                        self.assertIn(folder_of(imported), below)
+
     def test_no_imports_go_in_a_circle(self) -> None:
         imports = {name: set(inside(name, tree)) for name, tree in modules().items()}
         self.assertEqual(circle(imports), [])
@@ -186,14 +209,16 @@ class Layout(unittest.TestCase):
             for library in ("aiohttp", "jsonschema", "prometheus_client")
         }
         known = (
-            "attachment_handlers chat_handlers dispatch handler_types openai_handlers"
-            " operation_handlers routes server session_handlers static_files stream"
+            "files/uploads handlers/attachment_handlers handlers/chat_handlers"
+            " handlers/event_stream handlers/handler_types handlers/openai_handlers"
+            " handlers/operation_handlers handlers/page_handlers handlers/session_handlers"
+            " routes server serving/dispatch"
         )
         api = {f"api/{name}" for name in known.split()}
         others = {"base/http_server", "base/repeated_heads", "ide/transport"}
         self.assertEqual(importers["aiohttp"], api | others)
-        self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/validation"})
-        self.assertEqual(importers["prometheus_client"], {"api/metrics"})
+        self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/contract/validation"})
+        self.assertEqual(importers["prometheus_client"], {"api/operations/metrics"})
 
     def test_imports_within_the_package_are_relative(self) -> None:
         for name, tree in modules().items():

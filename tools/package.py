@@ -33,15 +33,16 @@ FOLDER = "carried"
 SETS = {"3.8": "python38", "3.13": "python313"}
 PINS = os.path.join(ROOT, "requirements", "carried.txt")
 API = (
-    "attachment_handlers chat_handlers dispatch handler_types openai_handlers operation_handlers"
-    " routes server session_handlers static_files stream"
+    "files/uploads handlers/attachment_handlers handlers/chat_handlers handlers/event_stream"
+    " handlers/handler_types handlers/openai_handlers handlers/operation_handlers"
+    " handlers/page_handlers handlers/session_handlers routes server serving/dispatch"
 )
 USERS = {
     "companion/base/http_server.py": ("aiohttp",),
     "companion/base/repeated_heads.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),
-    "companion/api/validation.py": ("jsonschema",),
+    "companion/api/contract/validation.py": ("jsonschema",),
     **{f"companion/api/{name}.py": ("aiohttp",) for name in API.split()},
 }
 NOTE = (

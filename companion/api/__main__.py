@@ -21,8 +21,8 @@ from ..agent.turn import Limits
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.private_files import NotPrivate
-from . import remote_options, state
-from .json_log import JsonLines
+from . import remote_options, state_folder
+from .operations.json_log import JsonLines
 from .server import Server, Settings, options
 
 PORT = 8080
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _serve(asked: argparse.Namespace) -> int:
-    folder = os.path.abspath(asked.state or state.default_folder(os.environ))
+    folder = os.path.abspath(asked.state or state_folder.default_folder(os.environ))
     server = Server(_settings(asked, folder), folder)
     signals = _Signals()
     await server.start()

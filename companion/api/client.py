@@ -26,7 +26,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from ..base.shown_text import spelled
-from . import state
+from . import state_folder
 
 URL = "http://127.0.0.1:8080"
 # Seconds of silence after which a server counts as gone; it writes a comment every ten.
@@ -188,7 +188,7 @@ def _known_token(host: str) -> str:
         return given
     if host not in LOOPBACK:
         raise ApiError(0, "", f"No token is given for {host}, which is not this machine.")
-    path = os.path.join(state.default_folder(os.environ), state.TOKEN_FILE)
+    path = os.path.join(state_folder.default_folder(os.environ), state_folder.TOKEN_FILE)
     try:
         with open(path, encoding="ascii") as file:
             return file.read(100).strip()

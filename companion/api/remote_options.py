@@ -13,10 +13,11 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from ..base.http_server import HOST
-from .access import Access, Network
-from .certificate import BadCertificate, Certificate
-from .guard import ANY
-from .state import is_within
+from .operations.callers import Network
+from .serving.access import Access
+from .serving.certificate import BadCertificate, Certificate
+from .serving.guard import ANY
+from .state_folder import is_within
 
 MAX_RATE = 1_000_000
 # A name or an address as a Host header has it; "_" is in names of containers.

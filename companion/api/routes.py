@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any, Mapping, Sequence
+from typing import Sequence
 
 from aiohttp import web
 
 from .. import __version__
-from . import (
+from .contract import openapi, schemas
+from .contract.route import Route
+from .contract.schemas import many, record, reference
+from .contract.validation import Form
+from .files import page_files
+from .handlers import (
     agent_handlers,
     attachment_handlers,
     auth_handlers,
@@ -16,17 +20,11 @@ from . import (
     checkpoint_handlers,
     file_handlers,
     openai_handlers,
-    openapi,
     operation_handlers,
-    schemas,
+    page_handlers,
     session_handlers,
-    static_files,
 )
-from .handler_types import Answer, Inputs, Route, Services
-from .metrics import OTHER
-from .refusal import METHOD_NOT_ALLOWED, NOT_FOUND, Refusal
-from .schemas import many, record, reference
-from .validation import Form
+from .handlers.handler_types import Answer, Handler, Inputs, Services
 
 # What most of those may meet that talk with the agent.
 AGENT = (400, 401, 403, 404, 409, 429, 500)
@@ -52,7 +50,7 @@ TURN = {
         "parameters": {"turnId": "$response.body#/turnId"},
     }
 }
-API = (
+API: tuple[Route[Handler], ...] = (
     Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
     Route("GET", "/healthz", operation_handlers.healthz, NOTHING, schemas.HEALTH,
           "Does the server live?", is_open=True),
@@ -103,7 +101,7 @@ API = (
           "Upload an image or a document.", (400, 404, 413, 500), uploads=True),
     Route("GET", "/sessions/{sessionId}/attachments/{attachmentId}", attachment_handlers.content,
           Form(schemas.THE_ATTACHMENT), {}, "What an attachment holds.", (400, 404, 500),
-          media_type=attachment_handlers.BYTES, only_reads=True),
+          media_type=schemas.BYTES, only_reads=True),
     Route("DELETE", "/sessions/{sessionId}/attachments/{attachmentId}", attachment_handlers.remove,
           Form(schemas.THE_ATTACHMENT), schemas.DONE, "Delete an attachment.", (400, 404, 500)),
     Route("GET", "/sessions/{sessionId}/messages", session_handlers.messages,
@@ -144,82 +142,10 @@ API = (
 )  # fmt: skip
 
 
-def pages(names: Sequence[str]) -> tuple[Route, ...]:
+def pages(names: Sequence[str]) -> tuple[Route[Handler], ...]:
     """The routes of the web page's files, which are no part of the API."""
-    paths = ["/" + name for name in names] + ["/"] * (static_files.INDEX in names)
+    paths = ["/" + name for name in names] + ["/"] * (page_files.INDEX in names)
     return tuple(
-        Route("GET", path, static_files.serve, NOTHING, {}, "The web page.", is_open=True)
+        Route("GET", path, page_handlers.serve, NOTHING, {}, "The web page.", is_open=True)
         for path in paths
     )
-
-
-class Table:
-    """Finds the route of a request. `page` are the names of the web page's files."""
-
-    def __init__(self, page: Sequence[str]) -> None:
-        self._plain: dict[str, dict[str, Route]] = {}
-        self._patterns: list[tuple[list[str], Route]] = []
-        for route in (*API, *pages(page)):
-            if "{" in route.path:
-                self._patterns.append((route.path.split("/"), route))
-            else:
-                self._plain.setdefault(route.path, {})[route.method] = route
-
-    def is_open(self, method: str, path: str) -> bool:
-        """Whether everybody may ask that, without the token."""
-        known = self._plain.get(path, {}).get(_read_as(method))
-        return known is not None and known.is_open
-
-    def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
-        """The route, and the fields that the path has in it. HEAD counts as GET. Raises Refusal."""
-        method = _read_as(method)
-        known = self._plain.get(path)
-        if known is not None:
-            if method not in known:
-                raise _wrong_method(known)
-            return known[method], {}
-        parts = path.split("/")
-        fitting = [
-            (route, fields)
-            for pattern, route in self._patterns
-            for fields in [_matched(pattern, parts)]
-            if fields is not None
-        ]
-        for route, fields in fitting:
-            if method == route.method:
-                return route, fields
-        if fitting:
-            raise _wrong_method([route.method for route, _fields in fitting])
-        raise Refusal(NOT_FOUND, path=path[:200])
-
-    def name_of(self, method: str, path: str) -> tuple[str, str]:
-        """Method and path of a request's route as the table has them; OTHER for both where there
-        is none."""
-        with suppress(Refusal):
-            route = self.find(method, path)[0]
-            return route.method, route.path
-        return OTHER, OTHER
-
-    def allowed(self, path: str) -> str:
-        """The methods of a path, for the header Allow."""
-        known = list(self._plain.get(path, {}))
-        parts = path.split("/")
-        known += [it.method for at, it in self._patterns if _matched(at, parts) is not None]
-        return ", ".join([*known, "OPTIONS"])
-
-
-def _read_as(method: str) -> str:
-    return "GET" if method == "HEAD" else method
-
-
-def _wrong_method(known: Any) -> Refusal:
-    return Refusal(METHOD_NOT_ALLOWED, allowed=", ".join([*known, "OPTIONS"]))
-
-
-def _matched(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
-    if len(pattern) != len(parts):
-        return None
-    pairs = list(zip(pattern, parts))
-    if any(known != given for known, given in pairs if not known.startswith("{")):
-        return None
-    return {known[1:-1]: given for known, given in pairs if known.startswith("{")}

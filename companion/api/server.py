@@ -20,19 +20,21 @@ from ..agent.agent import Agent, Options
 from ..agent.runner import Launch
 from ..agent.sentence import CHINESE
 from ..base.http_server import JSON, MAX_CONNECTIONS, HttpServer, end_with_client
-from . import metrics, state, static_files
-from .access import FULL, LOCAL, READ_ONLY, Access
-from .admission import Admission
-from .audit_log import AuditLog
-from .callers import Callers
-from .dispatch import Dispatcher
-from .files import Roots
-from .guard import Guard
-from .handler_types import Services, encoded, refused
-from .listeners import Listeners
-from .metrics import Metrics
-from .refusal import NOT_HTTP
-from .routes import Table
+from . import routes, state_folder
+from .contract.refusal import NOT_HTTP
+from .files import page_files
+from .files.served_files import Roots
+from .handlers.handler_types import Services, encoded, refused
+from .handlers.listeners import Listeners
+from .operations import metrics
+from .operations.admission import Admission
+from .operations.audit_log import AuditLog
+from .operations.callers import Callers
+from .operations.metrics import Metrics
+from .serving.access import FULL, LOCAL, READ_ONLY, Access
+from .serving.dispatch import Dispatcher
+from .serving.guard import Guard
+from .serving.routing import Table
 
 # Connections without the token at a time: as many as with it, for a program may open all of its
 # connections at the same moment.
@@ -68,7 +70,7 @@ class Settings:
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
     """Those of an agent whose state lies in the server's `folder`."""
-    return Options(launch, os.path.join(folder, state.AGENT_FOLDER), **others)
+    return Options(launch, os.path.join(folder, state_folder.AGENT_FOLDER), **others)
 
 
 class Server:
@@ -77,8 +79,8 @@ class Server:
 
     def __init__(self, settings: Settings, folder: str) -> None:
         self.token = ""
-        self.token_file = os.path.join(folder, state.TOKEN_FILE)
-        self.read_only_file = os.path.join(folder, state.READ_ONLY_FILE)
+        self.token_file = os.path.join(folder, state_folder.TOKEN_FILE)
+        self.read_only_file = os.path.join(folder, state_folder.READ_ONLY_FILE)
         self.port = 0
         self._settings = settings
         self._folder = folder
@@ -94,12 +96,12 @@ class Server:
         """Listen; the agent is started when it is first needed. Raises OSError where the port or
         the folder cannot be had, FolderInUse, and NotPrivate."""
         settings, access = self._settings, self._settings.access
-        state.check_apart(self._folder, settings.roots)
-        state.prepare(self._folder)
+        state_folder.check_apart(self._folder, settings.roots)
+        state_folder.prepare(self._folder)
         self._audit = AuditLog(access.audit_log) if access.audit_log else None
         self.agent = Agent(settings.agent)
-        self._listeners = Listeners(settings.grace)
-        self._metrics = Metrics(self.agent, self._listeners) if metrics.IS_THERE else None
+        listeners = self._listeners = Listeners(settings.grace)
+        self._metrics = Metrics(self.agent, lambda: listeners.streams) if metrics.IS_THERE else None
         not_http = encoded(refused(NOT_HTTP, settings.language)), JSON
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
         await self.agent.load()
@@ -117,11 +119,11 @@ class Server:
 
     def _kept_tokens(self) -> dict[str, str]:
         """By their names. Raises OSError."""
-        files = {FULL: state.TOKEN_FILE}
+        files = {FULL: state_folder.TOKEN_FILE}
         if self._settings.access.has_read_only_token:
-            files[READ_ONLY] = state.READ_ONLY_FILE
+            files[READ_ONLY] = state_folder.READ_ONLY_FILE
         is_new = self._settings.new_tokens
-        return {name: state.token_of(self._folder, it, is_new) for name, it in files.items()}
+        return {name: state_folder.token_of(self._folder, it, is_new) for name, it in files.items()}
 
     async def _listen(self) -> None:
         access = self._settings.access
@@ -156,7 +158,7 @@ class Server:
 
     def _make_dispatcher(self) -> Dispatcher:
         settings, access = self._settings, self._settings.access
-        page = static_files.read() if settings.page is None else settings.page
+        page = page_files.read() if settings.page is None else settings.page
         services = Services(
             self.agent,
             Roots(settings.roots),
@@ -169,7 +171,8 @@ class Server:
             settings.heartbeat,
         )
         guard = Guard(self._tokens, self.port, settings.origins, access)
+        callers = Callers(access.proxies, access.rate_limit, bool(access.audit_log))
+        table = Table((*routes.API, *routes.pages(list(page))))
         return Dispatcher(
-            Table(list(page)), guard, Callers(access), self._audit, services, settings.language,
-            self._http,
-        )  # fmt: skip
+            table, guard, callers, self._audit, services, settings.language, self._http
+        )

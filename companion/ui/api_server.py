@@ -15,7 +15,7 @@ from . import queues, settings, views
 
 if TYPE_CHECKING:
     # Imported with the first server: most editors never have one.
-    from ..api.service import Service, Serving
+    from ..api.server_thread import Service, Serving
 
 PANEL = "gemini_companion_api"
 # Where the package's resources have the files of the web page.
@@ -87,7 +87,7 @@ class Api:
 
     def _import(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
         """On the worker."""
-        from ..api import service, state  # noqa: F401
+        from ..api import server_thread, state_folder  # noqa: F401
 
         queues.on_ui_thread(partial(self._serve, window, folders))
 
@@ -96,12 +96,12 @@ class Api:
             # The package has gone meanwhile.
             return
         self._is_importing = False
-        from ..api import state
-        from ..api.service import Service, ServiceOptions
+        from ..api import state_folder
+        from ..api.server_thread import Service, ServiceOptions
 
         # The folder of `python -m companion.api`, and not one in Sublime's cache: token and login
         # stay the same for the user's other programs, whoever starts the server.
-        folder = state.default_folder(os.environ)
+        folder = state_folder.default_folder(os.environ)
 
         def told() -> None:
             """On the service's thread."""

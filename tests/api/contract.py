@@ -7,7 +7,8 @@ import re
 from typing import Any, Mapping
 
 import jsonschema
-from GeminiCompanion.companion.api import openapi, routes
+from GeminiCompanion.companion.api import routes
+from GeminiCompanion.companion.api.contract import openapi
 
 DOCUMENT: Mapping[str, Any] = openapi.document(routes.API)
 JSON = "application/json"

@@ -13,7 +13,7 @@ import unittest
 from typing import Any, Sequence
 from unittest import mock
 
-from GeminiCompanion.companion.api import client, state
+from GeminiCompanion.companion.api import client, state_folder
 from GeminiCompanion.companion.api.client import ApiError, Client, Terminal
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -78,11 +78,11 @@ class Talks(unittest.TestCase):
 
     def test_the_token_of_this_machine_goes_to_no_other(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, state.TOKEN_FILE), "w", encoding="ascii") as file:
+            with open(os.path.join(folder, state_folder.TOKEN_FILE), "w", encoding="ascii") as file:
                 file.write("the-token\n")
-            with mock.patch.object(state, "default_folder", return_value=folder), mock.patch.dict(
-                os.environ, clear=False
-            ):
+            with mock.patch.object(
+                state_folder, "default_folder", return_value=folder
+            ), mock.patch.dict(os.environ, clear=False):
                 os.environ.pop("GEMINI_API_SERVER_TOKEN", None)
                 for url in "http://127.0.0.1:8080", "http://localhost:1", "http://[::1]:8080":
                     self.assertIn("the-token", Client(url)._headers["Authorization"])

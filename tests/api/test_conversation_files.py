@@ -18,7 +18,8 @@ from GeminiCompanion.companion.agent.checkpoints import Checkpoints
 from GeminiCompanion.companion.agent.events import Event
 from GeminiCompanion.companion.agent.failure import AgentError
 from GeminiCompanion.companion.agent.transcripts import Transcripts
-from GeminiCompanion.companion.api import attachment_handlers, uploads
+from GeminiCompanion.companion.api.files import uploads
+from GeminiCompanion.companion.api.handlers import attachment_handlers
 from GeminiCompanion.companion.api.server import Server
 
 from ..support import wait_for

@@ -17,17 +17,12 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import events, failure
 from GeminiCompanion.companion.agent.failure import AgentError
-from GeminiCompanion.companion.api import (
-    dispatch,
-    guard,
-    routes,
-    schemas,
-    server,
-    state,
-    static_files,
-)
-from GeminiCompanion.companion.api.access import Access
+from GeminiCompanion.companion.api import routes, server, state_folder
+from GeminiCompanion.companion.api.contract import schemas
+from GeminiCompanion.companion.api.files import page_files
 from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.api.serving import dispatch, guard
+from GeminiCompanion.companion.api.serving.access import Access
 from GeminiCompanion.companion.base import http_server, large_json, memory_budget
 from GeminiCompanion.companion.base.folder_lock import FolderInUse
 from GeminiCompanion.companion.base.large_json import PIECE
@@ -66,7 +61,7 @@ class Guarded(ApiTest):
                 self.assertEqual(reply.headers["WWW-Authenticate"], "Bearer")
 
     def test_the_open_routes_are_the_status_the_probes_and_the_page(self) -> None:
-        known = (*routes.API, *routes.pages(list(static_files.read())))
+        known = (*routes.API, *routes.pages(list(page_files.read())))
         paths = {route.path for route in known if route.is_open}
         self.assertEqual(
             {it for it in paths if "." not in it}, {"/", "/status", "/healthz", "/readyz"}
@@ -672,13 +667,13 @@ class Token(ApiTest):
         first = self.another_server(access=access)
         self.on_loop(first.stop())
         folder = os.path.dirname(first.token_file)
-        read_only = state.token_of(folder, state.READ_ONLY_FILE)
+        read_only = state_folder.token_of(folder, state_folder.READ_ONLY_FILE)
         second = self.another_server(folder, access=access, new_tokens=True)
         for token, status in (
             (first.token, 401),
             (read_only, 401),
             (second.token, 200),
-            (state.token_of(folder, state.READ_ONLY_FILE), 200),
+            (state_folder.token_of(folder, state_folder.READ_ONLY_FILE), 200),
         ):
             headers = {"Authorization": f"Bearer {token}"}
             self.assertEqual(self.ask("GET", "/sessions", None, headers, second).status, status)
@@ -687,7 +682,7 @@ class Token(ApiTest):
         folder = os.path.dirname(self.server.token_file)
         with self.assertRaises(FolderInUse):
             self.another_server(folder, new_tokens=True)
-        self.assertEqual(state.token_of(folder), self.server.token)
+        self.assertEqual(state_folder.token_of(folder), self.server.token)
 
     def test_another_server_has_another_one(self) -> None:
         self.assertNotEqual(self.another_server().token, self.server.token)
@@ -699,11 +694,11 @@ class Token(ApiTest):
             lambda path: os.replace(path, path + "x") or os.symlink(path + "x", path),
         ):
             folder = os.path.join(self.root, "spoiled")
-            state.prepare(folder)
-            first = state.token_of(folder)
-            path = os.path.join(folder, state.TOKEN_FILE)
+            state_folder.prepare(folder)
+            first = state_folder.token_of(folder)
+            path = os.path.join(folder, state_folder.TOKEN_FILE)
             spoil(path)
-            second = state.token_of(folder)
+            second = state_folder.token_of(folder)
             self.assertNotEqual(first, second)
             self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600)
 
@@ -711,7 +706,7 @@ class Token(ApiTest):
     def test_folders_above_it_are_made_for_this_user_alone_whatever_the_umask(self) -> None:
         self.addCleanup(os.umask, os.umask(0))
         cache = os.path.join(self.root, "home", ".cache")
-        state.prepare(os.path.join(cache, state.NAME))
+        state_folder.prepare(os.path.join(cache, state_folder.NAME))
         self.assertEqual(stat.S_IMODE(os.stat(cache).st_mode), 0o700)
 
     def test_it_lies_where_the_platform_keeps_such_things(self) -> None:
@@ -723,7 +718,7 @@ class Token(ApiTest):
             ("darwin", {}, os.path.join(home, "Library", "Caches")),
             ("win32", {"LOCALAPPDATA": "/local"}, "/local"),
         ):
-            folder = state.default_folder(variables, platform)
+            folder = state_folder.default_folder(variables, platform)
             self.assertEqual(folder, os.path.join(expected, "gemini-companion-api"))
 
 

@@ -8,9 +8,9 @@ import tempfile
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.api.chat_handlers import _files
-from GeminiCompanion.companion.api.files import Roots
-from GeminiCompanion.companion.api.refusal import PATH_REFUSED, Refusal
+from GeminiCompanion.companion.api.contract.refusal import PATH_REFUSED, Refusal
+from GeminiCompanion.companion.api.files.served_files import Roots
+from GeminiCompanion.companion.api.handlers.chat_handlers import _files
 
 
 class Mentioned(unittest.TestCase):

@@ -12,9 +12,9 @@ from unittest import mock
 from aiohttp import web
 from GeminiCompanion.companion.agent import events, failure
 from GeminiCompanion.companion.agent.events import Event
-from GeminiCompanion.companion.api import openai_handlers
-from GeminiCompanion.companion.api.handler_types import Inputs
-from GeminiCompanion.companion.api.refusal import Refusal
+from GeminiCompanion.companion.api.contract.refusal import Refusal
+from GeminiCompanion.companion.api.handlers import openai_handlers
+from GeminiCompanion.companion.api.handlers.handler_types import Inputs
 
 PATIENCE = 30.0
 NOW = datetime.now(timezone.utc)

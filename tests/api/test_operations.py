@@ -12,8 +12,8 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import events
 from GeminiCompanion.companion.agent.refusals import Refusals
-from GeminiCompanion.companion.api import metrics
-from GeminiCompanion.companion.api.json_log import JsonLines
+from GeminiCompanion.companion.api.operations import metrics
+from GeminiCompanion.companion.api.operations.json_log import JsonLines
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.base.log import logger
 

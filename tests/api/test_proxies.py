@@ -19,9 +19,9 @@ from typing import Any, AsyncIterator, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.agent import events
-from GeminiCompanion.companion.api import schemas
-from GeminiCompanion.companion.api.access import Access
+from GeminiCompanion.companion.api.contract import schemas
 from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.api.serving.access import Access
 
 from .support import PATIENCE, ApiTest, Reply, until
 

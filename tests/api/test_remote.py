@@ -21,18 +21,13 @@ from unittest import mock
 
 from GeminiCompanion.companion.agent import events
 from GeminiCompanion.companion.api import __main__ as program
-from GeminiCompanion.companion.api import (
-    audit_log,
-    callers,
-    certificate,
-    rate_limit,
-    routes,
-    schemas,
-    state,
-)
-from GeminiCompanion.companion.api.access import Access
-from GeminiCompanion.companion.api.certificate import BadCertificate, Certificate
+from GeminiCompanion.companion.api import routes, state_folder
+from GeminiCompanion.companion.api.contract import schemas
+from GeminiCompanion.companion.api.operations import audit_log, callers, rate_limit
 from GeminiCompanion.companion.api.server import Server
+from GeminiCompanion.companion.api.serving import certificate
+from GeminiCompanion.companion.api.serving.access import Access
+from GeminiCompanion.companion.api.serving.certificate import BadCertificate, Certificate
 from GeminiCompanion.companion.base import http_server
 from GeminiCompanion.companion.base.log import logger
 from multidict import CIMultiDict
@@ -340,7 +335,7 @@ class ReadOnly(ApiTest):
         folder = os.path.dirname(self.server.read_only_file)
         copy = os.path.join(self.root, "copy")
         os.makedirs(copy, 0o700)
-        for name in (state.TOKEN_FILE, state.READ_ONLY_FILE):
+        for name in (state_folder.TOKEN_FILE, state_folder.READ_ONLY_FILE):
             shutil.copy(os.path.join(folder, name), copy)
         another = self.another_server(copy, access=Access())
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -429,8 +424,8 @@ class Limited(ApiTest):
     def test_a_client_that_has_left_already_counts_as_one_without_an_address(self) -> None:
         gone = mock.Mock(headers=CIMultiDict({"X-Forwarded-For": "192.0.2.1"}))
         gone.get_extra_info.return_value = None
-        access = Access(rate_limit=1, proxies=[ipaddress.ip_network("127.0.0.1")])
-        counting = callers.Callers(access)
+        proxies = [ipaddress.ip_network("127.0.0.1")]
+        counting = callers.Callers(proxies, rate_limit=1, is_logged=False)
         counting.count("", gone)
         with self.assertRaises(rate_limit.RateLimited):
             counting.count("", gone)

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent import events
 from GeminiCompanion.companion.agent.events import Content, Event
-from GeminiCompanion.companion.api.session_handlers import _without_pieces
+from GeminiCompanion.companion.api.handlers.session_handlers import _without_pieces
 
 NOW = datetime.now(timezone.utc)
 

@@ -9,9 +9,10 @@ import unittest
 from typing import Any, Iterator
 
 import jsonschema
-from GeminiCompanion.companion.api import refusal, routes, schemas, texts
-from GeminiCompanion.companion.api.handler_types import Route
-from GeminiCompanion.companion.api.texts import TEXTS, language_of, say
+from GeminiCompanion.companion.api import routes
+from GeminiCompanion.companion.api.contract import refusal, schemas
+from GeminiCompanion.companion.api.contract.answer_texts import TEXTS, language_of, say
+from GeminiCompanion.companion.api.contract.route import Route
 
 from .contract import DOCUMENT
 from .support import ApiTest, Reply
@@ -42,7 +43,7 @@ def in_body(route: Any) -> dict[str, Any]:
     return {name: fields[name] for name in fields if f"{{{name}}}" not in route.path}
 
 
-def required(route: Route) -> dict[str, Any]:
+def required(route: Route[Any]) -> dict[str, Any]:
     fields = route.form.schema["properties"]
     return {name: valid(fields[name]) for name in route.form.schema.get("required", [])}
 
@@ -343,12 +344,13 @@ class Texts(unittest.TestCase):
                 self.assertRegex(chinese, "[\u4e00-\u9fff]")
 
     def test_every_text_is_used(self) -> None:
-        folder = os.path.dirname(texts.__file__)
+        home = os.path.dirname(routes.__file__)
         code = ""
-        for name in os.listdir(folder):
-            if name.endswith(".py") and name != "texts.py":
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    code += file.read()
+        for folder, _folders, names in os.walk(home):
+            for name in names:
+                if name.endswith(".py") and name != "answer_texts.py":
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        code += file.read()
         for key in TEXTS:
             self.assertTrue(f'"{key}"' in code or key in refusal.KINDS, key)
 

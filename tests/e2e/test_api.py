@@ -20,7 +20,7 @@ from agent_case import KEY, on_loop  # noqa: E402
 from aiohttp import ClientConnectionError, FormData  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
-from GeminiCompanion.companion.api import stream as stream_module  # noqa: E402
+from GeminiCompanion.companion.api.handlers import event_stream as stream_module  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
 from model_server import AT_GATE, Failure, Gate, call, thought  # noqa: E402
 

@@ -73,8 +73,10 @@ WHICH = (
     + """
 sys.path[:0] = sys.argv[2:]
 from GeminiCompanion.companion.ide import mcp, schema_check, transport
-from GeminiCompanion.companion.api import validation, server, stream
-used = [it.BaseRequest.__module__ for it in (transport, server.web, stream.web)]
+from GeminiCompanion.companion.api.contract import validation
+from GeminiCompanion.companion.api import server
+from GeminiCompanion.companion.api.handlers import event_stream
+used = [it.BaseRequest.__module__ for it in (transport, server.web, event_stream.web)]
 used += [it.Draft7Validator.__module__ for it in (schema_check, validation)]
 print(json.dumps(sorted(set(used))))
 """

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.api import state
+from GeminiCompanion.companion.api import state_folder
 from GeminiCompanion.companion.ui import api_server, commands
 
 from .adapter import AdapterTestCase, text_of
@@ -46,7 +46,7 @@ class ApiServer(AdapterTestCase):
         self.cache = os.path.realpath(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.cache, True)
         for patch in (
-            mock.patch.object(state, "default_folder", lambda environment: self.cache),
+            mock.patch.object(state_folder, "default_folder", lambda environment: self.cache),
             mock.patch.object(plugin._host.api, "_tell", record),
             mock.patch.dict(os.environ, PATH=self.folder),
         ):

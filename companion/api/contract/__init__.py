@@ -1,0 +1,1 @@
+"""What may be asked and what is answered: fields, checks, texts, refusals, and openapi.json."""

@@ -1,0 +1,233 @@
+"""The description of the API in OpenAPI 3.1, made of its table of routes and of what they take."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from typing import Any, Sequence
+
+from ... import __version__
+from .refusal import KINDS
+from .route import Route
+from .schemas import (
+    BYTES,
+    COMPONENTS,
+    ENVELOPE,
+    MULTIPART,
+    UPLOAD_FIELD,
+    Schema,
+    reference,
+)
+
+# What every route may answer, whatever it is asked.
+ALWAYS = (400, 403, 429, 500, 503)
+WITH_TOKEN = (401,)
+FOR_BODIES = (408, 413, 415)
+WITH_BODY = ("POST", "PATCH")
+JSON = "application/json"
+FORM = {
+    "type": "object",
+    "properties": {
+        UPLOAD_FIELD: {
+            "type": "string",
+            "format": "binary",
+            "description": "A PNG, JPEG, GIF or WebP image, or a PDF; at most 10 MiB.",
+        }
+    },
+    "required": [UPLOAD_FIELD],
+}
+LAST_SEEN = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The id of the last event that was seen; those after it are sent.",
+    "schema": {"type": "string"},
+}
+# OpenAPI 3.1 has no word for streams; its tools take such a schema for that of each event.
+SSE_EVENT = {
+    "description": "Each event of the stream.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": reference("StreamingEvent"),
+        },
+    },
+    "required": ["id", "data"],
+}
+RETRY_AFTER = {
+    "description": "Seconds until the same may go well; not where Google's quota is used up.",
+    "schema": {"type": "integer"},
+}
+LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
+
+
+def encoded(routes: Sequence[Route[Any]]) -> bytes:
+    return json.dumps(document(routes), ensure_ascii=False).encode("utf-8")
+
+
+def document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
+    """Every body has a name of its own, which generators of clients give to a class or a type."""
+    paths: dict[str, dict[str, Any]] = {}
+    bodies: dict[str, Schema] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+        if route.method in WITH_BODY and not route.uploads:
+            bodies[_request_name(route)] = _body(route)
+        if route.answer:
+            whole = route.answer if route.is_openai else _whole(route.answer)
+            bodies[_response_name(route)] = whole
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Gemini CLI API",
+            "version": __version__,
+            "description": "The real Gemini CLI as an HTTP server on this machine.",
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**COMPONENTS, **bodies},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(route: Route[Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": _name(route),
+        "tags": [_tag(route)],
+        "summary": route.summary,
+        "description": _description(route),
+        "parameters": _parameters(route),
+        "responses": _responses(route),
+    }
+    if route.is_open:
+        operation["security"] = []
+    if route.uploads:
+        operation["requestBody"] = {"required": True, "content": {MULTIPART: {"schema": FORM}}}
+    elif route.method in WITH_BODY:
+        is_needed = bool(_body(route).get("required"))
+        operation["requestBody"] = {
+            "required": is_needed,
+            "content": {JSON: {"schema": reference(_request_name(route))}},
+        }
+    return operation
+
+
+def _description(route: Route[Any]) -> str:
+    told = inspect.getdoc(route.handler) or route.summary
+    return f"{told}\n\nThe read-only token will do." if route.only_reads else told
+
+
+def _name(route: Route[Any]) -> str:
+    words = re.findall(r"[A-Za-z]+", route.path)
+    return route.method.lower() + "".join(map(_capital, words))
+
+
+def _request_name(route: Route[Any]) -> str:
+    return _capital(_name(route)) + "Request"
+
+
+def _response_name(route: Route[Any]) -> str:
+    return _capital(_name(route)) + "Response"
+
+
+def _capital(word: str) -> str:
+    return word[0].upper() + word[1:]
+
+
+def _tag(route: Route[Any]) -> str:
+    """By the module of the handler: chat_handlers is "chat"."""
+    module = route.handler.__module__.rpartition(".")[2]
+    return module[: -len("_handlers")] if module.endswith("_handlers") else "server"
+
+
+def _whole(answer: Schema) -> dict[str, Any]:
+    """An answer with the members that all of them have, as one object: generators cannot merge
+    several."""
+    required = [*ENVELOPE, *answer.get("required", ())]
+    return {
+        **answer,
+        "properties": {**ENVELOPE, **answer["properties"]},
+        "required": list(dict.fromkeys(required)),
+    }
+
+
+def _parameters(route: Route[Any]) -> list[dict[str, Any]]:
+    found = [dict(LAST_SEEN)] if route.streams else []
+    in_path = _in_path(route)
+    for name, schema in route.form.schema["properties"].items():
+        if route.method in WITH_BODY and name not in in_path:
+            continue
+        place = "path" if name in in_path else "query"
+        found.append(
+            {
+                "name": name,
+                "in": place,
+                "required": name in route.form.schema.get("required", ()),
+                "schema": _in_query(schema),
+            }
+        )
+    return found
+
+
+def _in_path(route: Route[Any]) -> list[str]:
+    return re.findall(r"\{(\w+)\}", route.path)
+
+
+def _body(route: Route[Any]) -> Schema:
+    """What stands in the body, and not in the path."""
+    schema, in_path = route.form.schema, _in_path(route)
+    if not in_path:
+        return schema
+    properties = {name: it for name, it in schema["properties"].items() if name not in in_path}
+    required = [name for name in schema.get("required", ()) if name not in in_path]
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+def _in_query(schema: Schema) -> dict[str, Any]:
+    """There is no null in a query."""
+    type = schema["type"]
+    choices = {"enum": [it for it in schema["enum"] if it is not None]} if "enum" in schema else {}
+    return {**schema, "type": type if isinstance(type, str) else type[0], **choices}
+
+
+def _responses(route: Route[Any]) -> dict[str, Any]:
+    statuses = {*ALWAYS, *route.refusals}
+    statuses |= set() if route.is_open else set(WITH_TOKEN)
+    statuses |= set(FOR_BODIES) if route.method in WITH_BODY else set()
+    well: dict[str, Any] = {"description": "It went well.", "content": _content(route)}
+    responses = {"200": {**well, "links": route.links} if route.links else well}
+    if route.streams:
+        responses["204"] = {"description": "The last event of the stream was seen."}
+    error = "OpenAiErrorResponse" if route.is_openai else "ErrorResponse"
+    for status in sorted(statuses):
+        codes = sorted(code for code, (number, _title) in KINDS.items() if number == status)
+        responses[str(status)] = {
+            "description": "One of " + ", ".join(codes) + ".",
+            "content": {JSON: {"schema": reference(error)}},
+        }
+    responses["429"]["headers"] = {"Retry-After": RETRY_AFTER}
+    return responses
+
+
+def _content(route: Route[Any]) -> dict[str, Any]:
+    if route.media_type:
+        binary = {"format": "binary"} if route.media_type == BYTES else {}
+        return {route.media_type: {"schema": {"type": "string", **binary}}}
+    content: dict[str, Any] = {}
+    if route.answer:
+        content[JSON] = {"schema": reference(_response_name(route))}
+    if route.streams:
+        content["text/event-stream"] = {"schema": SSE_EVENT}
+        content["application/x-ndjson"] = {"schema": LINE}
+    return content or {JSON: {"schema": {"type": "object"}}}

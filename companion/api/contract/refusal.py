@@ -1,0 +1,145 @@
+"""A request that gets no further: its status, its code and what to say; knows no HTTP library."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping
+
+from ...agent import failure
+from ...agent.failure import AgentError
+from ...agent.sentence import Sentence, said
+from ...base import http_server
+from ...base.jsonrpc import TOO_DEEP
+from ...base.shown_text import spelled
+from .answer_texts import say
+
+# Beyond the codes of the agent.
+UNAUTHORIZED = "UNAUTHORIZED"
+FORBIDDEN = "FORBIDDEN"
+READ_ONLY = "READ_ONLY"
+RATE_LIMITED = "RATE_LIMITED"
+NOT_FOUND = "NOT_FOUND"
+METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
+TOO_LARGE = "TOO_LARGE"
+TOO_MANY = "TOO_MANY"
+TURN_NOT_FOUND = "TURN_NOT_FOUND"
+MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
+PATH_REFUSED = "PATH_REFUSED"
+FILE_TOO_LARGE = "FILE_TOO_LARGE"
+FILE_ERROR = "FILE_ERROR"
+COMMANDS_DISABLED = "COMMANDS_DISABLED"
+DRAINING = "DRAINING"
+NOT_READY = "NOT_READY"
+
+# What each code is in HTTP, and in the member `error`.
+KINDS: Mapping[str, tuple[int, str]] = {
+    failure.VALIDATION_ERROR: (400, "Invalid request"),
+    failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
+    UNAUTHORIZED: (401, "Unauthorized"),
+    failure.AUTH_NOT_SET: (401, "Authentication not set"),
+    failure.AUTH_REQUIRED: (401, "Authentication failed"),
+    FORBIDDEN: (403, "Forbidden"),
+    READ_ONLY: (403, "Read-only token"),
+    PATH_REFUSED: (403, "Path refused"),
+    COMMANDS_DISABLED: (403, "Commands disabled"),
+    failure.TOOL_SERVERS_DISABLED: (403, "Tool servers disabled"),
+    NOT_FOUND: (404, "Not found"),
+    failure.FILE_NOT_FOUND: (404, "File not found"),
+    failure.TOOL_CALL_NOT_FOUND: (404, "Tool call not found"),
+    failure.SESSION_NOT_FOUND: (404, "Session not found"),
+    failure.AGENT_NOT_FOUND: (404, "Agent not found"),
+    failure.ATTACHMENT_NOT_FOUND: (404, "Attachment not found"),
+    TURN_NOT_FOUND: (404, "Turn not found"),
+    MODEL_NOT_FOUND: (404, "Model not found"),
+    METHOD_NOT_ALLOWED: (405, "Method not allowed"),
+    REQUEST_TIMEOUT: (408, "Request timeout"),
+    failure.SESSION_BUSY: (409, "Session busy"),
+    TOO_LARGE: (413, "Too large"),
+    FILE_TOO_LARGE: (413, "File too large"),
+    UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
+    failure.QUOTA_EXCEEDED: (429, "Quota exceeded"),
+    RATE_LIMITED: (429, "Too many requests"),
+    failure.AUTH_CONFIG_FAILED: (500, "Authentication configuration failed"),
+    failure.OAUTH_INIT_FAILED: (500, "Login failed"),
+    failure.CLIENT_NOT_INITIALIZED: (500, "Agent not available"),
+    failure.STREAM_ERROR: (500, "Agent connection lost"),
+    failure.GEMINI_ERROR: (500, "Gemini error"),
+    failure.NETWORK_ERROR: (500, "Network error"),
+    failure.INTERNAL_ERROR: (500, "Internal error"),
+    FILE_ERROR: (500, "File operation failed"),
+    failure.TIMED_OUT: (500, "Timed out"),
+    TOO_MANY: (503, "Too many connections"),
+    DRAINING: (503, "Shutting down"),
+    NOT_READY: (503, "Not ready"),
+}
+
+
+# Where a parser of JSON says that it could not go on.
+PLACE = re.compile(r"line (\d+) column (\d+)")
+
+
+class Refusal(Exception):
+    """`code` is a key of KINDS, `key` one of the texts (the code's own where it is empty), `more`
+    the members that the answer has beside those of every error; `values` go into the text.
+    `retry_after` are the seconds after which the same may go well, 0 where nobody knows."""
+
+    retry_after = 0
+
+    def __init__(
+        self, code: str, key: str = "", more: Mapping[str, Any] | None = None, **values: object
+    ) -> None:
+        super().__init__(code)
+        self.code = code
+        self.status, self.title = KINDS[code]
+        self.more = dict(more or {})
+        self._key = key or code
+        self._values = values
+
+    def sentence(self, language: str) -> str:
+        reason = self._values.get("reason")
+        # The CLI's own words are introduced in the client's language.
+        if isinstance(reason, Sentence):
+            return said(reason, language)
+        return say(self._key, language, **self._values)
+
+
+def of_agent(error: AgentError) -> Refusal:
+    """What the agent's error is to a client; what the agent said in `details` goes along."""
+    more = {"details": spelled(error.details)} if error.details else {}
+    return Refusal(error.code, more=more, reason=error.message)
+
+
+def no_json(why: str) -> Refusal:
+    """A body that is none; `why` is the parser's sentence, which is in English."""
+    found = PLACE.search(why)
+    if found:
+        line, column = found.groups()
+        return Refusal(failure.VALIDATION_ERROR, "body_no_json_at", line=line, column=column)
+    key = {TOO_DEEP: "body_deep"}.get(why, "body_no_utf8" if "UTF-8" in why else "body_no_json")
+    return Refusal(failure.VALIDATION_ERROR, key)
+
+
+NOT_HTTP = Refusal(failure.VALIDATION_ERROR, "no_http")
+
+
+def of_server(refused: http_server.Refused, max_body: int) -> Refusal:
+    """What the server's refusal is to a client; `max_body` are the bytes that a body may have."""
+    reason = refused.reason
+    if reason == http_server.LARGE_BODY:
+        return Refusal(TOO_LARGE, limit=max_body)
+    if reason == http_server.LATE_BODY:
+        return Refusal(REQUEST_TIMEOUT, seconds=f"{http_server.BODY_TIME:g}")
+    code, key = {
+        http_server.BAD_HOST: (FORBIDDEN, "host_refused"),
+        http_server.BAD_ORIGIN: (FORBIDDEN, "origin_refused"),
+        http_server.BAD_TOKEN: (UNAUTHORIZED, ""),
+        http_server.BAD_ENCODING: (UNSUPPORTED_MEDIA_TYPE, ""),
+        http_server.BAD_BODY: (failure.VALIDATION_ERROR, "no_http"),
+        http_server.MANY_VALUES: (TOO_LARGE, "many_values"),
+        http_server.CHUNKS: (TOO_LARGE, "small_chunks"),
+        http_server.CROWDED: (TOO_MANY, ""),
+        http_server.BUSY: (TOO_MANY, "busy"),
+    }[reason]
+    return Refusal(code, key)

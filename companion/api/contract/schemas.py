@@ -1,0 +1,600 @@
+"""What requests and answers are made of, as JSON Schema: the one table of fields, types and
+lengths, by which requests are checked and of which openapi.json is made.
+
+Optional fields of requests may be null, which then counts as their absence: several languages write
+what they have not that way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ...agent.attachments import MEDIA_TYPES
+from ...agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
+from ...agent.auth import KINDS as AUTH_TYPES
+from ...agent.checkpoints import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
+from ...agent.clis import CLIS
+from ...agent.outcomes import OUTCOMES
+from ...agent.tool_servers import HTTP, STDIO
+
+Schema = Mapping[str, Any]
+
+# Characters of a message, a path, and of an id or a name.
+MAX_MESSAGE, MAX_PATH, MAX_NAME = 2_000_000, 4096, 512
+# Characters of a call's id, of which the CLI makes some of a file's path, and takes others from the
+# model's API.
+MAX_CALL = 2 * MAX_PATH
+# Characters of a key, of a code, and of a command.
+MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
+# Bytes of a file that is read or written, as UTF-8.
+MAX_FILE = 10 << 20
+# The media types of bodies that are not JSON: a form with a file, whose member has this name, and
+# bytes, which a browser takes for nothing that it could show or run.
+MULTIPART, BYTES = "multipart/form-data", "application/octet-stream"
+UPLOAD_FIELD = "file"
+# Files that may be attached to a message, and uploaded ones.
+MAX_FILES, MAX_ATTACHED = 100, 10
+# Tool servers of a conversation, and arguments, variables or headers of each.
+MAX_SERVERS, MAX_PAIRS = 20, 100
+# Seconds that a command may ask for.
+MAX_SECONDS = 3600
+
+
+def text(longest: int, shortest: int = 0, **more: Any) -> dict[str, Any]:
+    least = {"minLength": shortest} if shortest else {}
+    return {"type": "string", **least, "maxLength": longest, **more}
+
+
+def optional(schema: Schema) -> dict[str, Any]:
+    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **choices}
+
+
+def record(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+    """An object; members that are not named are allowed, and passed over."""
+    result: dict[str, Any] = {"type": "object", "properties": {**required, **others}}
+    return {**result, "required": list(required)} if required else result
+
+
+def many(items: Schema) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def form(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
+    return record(required, {name: optional(others[name]) for name in others})
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {"$ref": "#/components/schemas/" + name}
+
+
+STRING, BOOLEAN, INTEGER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+TIME = {"type": "string", "format": "date-time"}
+ANYTHING = {"type": "object", "additionalProperties": True}
+EXECUTION = {"type": "string", "enum": ["pending", "executing", "completed", "failed"]}
+NOTHING: Schema = form({})
+
+# No system takes a NUL in a path.
+PATH, NAME, ID = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1), text(64, 1)
+# What is handed to a process, or becomes a header of HTTP.
+LINE = text(MAX_PATH, pattern=r"^[^\x00\r\n]*$")
+# A key goes out as a header of HTTP; what stands around it is passed over. Project and location
+# become variables of a process. The pattern is such that no text takes long to be matched.
+KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
+CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
+WORKSPACE = {"workspacePath": PATH}
+SESSION = {"sessionId": NAME}
+AGENT = {"agent": {"type": "string", "enum": list(CLIS)}}
+# What white space is in it would be an error of the client's.
+URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
+
+# Requests.
+
+_SOME_KEY = {"type": "string", "pattern": "[!-~]"}
+_SOME_NAME = {"type": "string", "minLength": 1}
+
+
+def _credentials(kind: str, needed: Schema) -> dict[str, Any]:
+    """Of this kind, for an agent that takes it."""
+    agents = [id for id, cli in CLIS.items() if kind in cli.kinds]
+    return record({"authType": {"const": kind}, **needed}, {"agent": {"enum": [*agents, None]}})
+
+
+# `anyOf` is what the fields need of each other; the agent checks that, and says what is missing.
+AUTH_CONFIG = {
+    **form(
+        {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
+        {
+            "apiKey": KEY,
+            "googleCloudProject": CLOUD_NAME,
+            "googleCloudLocation": CLOUD_NAME,
+            "baseUrl": URL,
+            "model": CLOUD_NAME,
+            **AGENT,
+        },
+    ),
+    "anyOf": [
+        _credentials(API_KEY, {"apiKey": _SOME_KEY}),
+        _credentials(VERTEX, {"apiKey": _SOME_KEY}),
+        _credentials(VERTEX, {"googleCloudProject": _SOME_NAME, "googleCloudLocation": _SOME_NAME}),
+        _credentials(GOOGLE, {}),
+        _credentials(OPENAI, {"apiKey": _SOME_KEY}),
+    ],
+}
+GOOGLE_LOGIN = form({}, {"code": text(MAX_CODE, 1), "state": text(MAX_CODE), **AGENT})
+THE_AGENT = form({}, AGENT)
+CHAT = {
+    **form(
+        {"message": text(MAX_MESSAGE, 1)},
+        {
+            "stream": {"type": "boolean", "default": False},
+            "filePaths": {"type": "array", "items": PATH, "maxItems": MAX_FILES},
+            **WORKSPACE,
+            **SESSION,
+            "newSession": {"type": "boolean", "default": False},
+            "confirm": {"type": "boolean", "default": False},
+            **AGENT,
+            "attachments": {"type": "array", "items": ID, "maxItems": MAX_ATTACHED},
+        },
+    ),
+    "examples": [{"message": "Say hello.", "stream": True}],
+}
+EVENTS = form({"turnId": NAME})
+TOOL_CONFIRMATION = form(
+    {"callId": text(MAX_CALL, 1), "outcome": {"type": "string", "enum": list(OUTCOMES)}},
+    {**SESSION, "newContent": text(MAX_FILE)},
+)
+CANCEL = form({}, SESSION)
+# The form of ACP's session/new; there lists that are empty have to be written, too.
+_PAIR = record({"name": text(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE})
+_PAIRS = {"type": "array", "items": _PAIR, "maxItems": MAX_PAIRS}
+MCP_SERVER = {
+    **form(
+        {"name": text(64, 1, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")},
+        {
+            "type": {"type": "string", "enum": [STDIO, HTTP]},
+            "command": PATH,
+            "args": {"type": "array", "items": LINE, "maxItems": MAX_PAIRS},
+            "env": _PAIRS,
+            "url": text(MAX_PATH, pattern=r"^https?://[!-~]+$"),
+            "headers": _PAIRS,
+        },
+    ),
+    "anyOf": [
+        record({"command": {"type": "string"}}, {"type": {"enum": [STDIO, None]}}),
+        record({"type": {"const": HTTP}, "url": {"type": "string"}}),
+    ],
+}
+NEW_SESSION = form(
+    {},
+    {
+        **WORKSPACE,
+        **AGENT,
+        "mcpServers": {"type": "array", "items": MCP_SERVER, "maxItems": MAX_SERVERS},
+    },
+)
+OPENAI_MESSAGE = record(
+    {
+        "role": {
+            "type": "string",
+            "enum": ["system", "developer", "user", "assistant", "tool", "function"],
+        }
+    },
+    {
+        "content": {
+            "type": ["string", "array", "null"],
+            "items": record({"type": STRING}, {"text": STRING}),
+        }
+    },
+)
+OPENAI_CHAT = form(
+    {
+        "model": NAME,
+        "messages": {"type": "array", "items": OPENAI_MESSAGE, "minItems": 1, "maxItems": 10_000},
+    },
+    {
+        "stream": BOOLEAN,
+        "stream_options": record({}, {"include_usage": {"type": ["boolean", "null"]}}),
+        "n": INTEGER,
+        "tools": many(ANYTHING),
+        "functions": many(ANYTHING),
+    },
+)
+OPENAI_MODELS = record(
+    {
+        "object": {"type": "string", "const": "list"},
+        "data": many(
+            record({"id": STRING, "object": STRING, "created": INTEGER, "owned_by": STRING})
+        ),
+    }
+)
+OPENAI_COMPLETION = record(
+    {
+        "id": STRING,
+        "object": {"type": "string", "const": "chat.completion"},
+        "created": INTEGER,
+        "model": STRING,
+        "choices": many(
+            record(
+                {
+                    "index": INTEGER,
+                    "message": record({"role": STRING, "content": STRING}),
+                    "finish_reason": STRING,
+                }
+            )
+        ),
+        "usage": record(
+            {"prompt_tokens": INTEGER, "completion_tokens": INTEGER, "total_tokens": INTEGER}
+        ),
+    }
+)
+THE_SESSION = form({"sessionId": NAME})
+THE_TURN = form({"sessionId": NAME, "turnId": NAME})
+THE_ATTACHMENT = form({"sessionId": NAME, "attachmentId": ID})
+PAGE = {"type": "integer", "minimum": 1, "maximum": 100}
+MESSAGES = form({"sessionId": NAME}, {"before": NAME, "limit": PAGE})
+SESSION_CHANGE = form({"sessionId": NAME}, {"title": text(MAX_NAME), "model": NAME, "mode": NAME})
+MODELS = form({}, {**WORKSPACE, **SESSION, **AGENT})
+MODEL = form({"model": NAME}, {**WORKSPACE, **SESSION, **AGENT})
+LIST_DIRECTORY = form({}, {"path": PATH})
+READ_FILE = form({"path": PATH})
+WRITE_FILE = form({"path": PATH, "content": text(MAX_FILE)})
+EXECUTE_COMMAND = form(
+    {"command": text(MAX_COMMAND, 1)},
+    {
+        "cwd": PATH,
+        "timeout": {"type": "number", "minimum": 0.1, "maximum": MAX_SECONDS},
+    },
+)
+
+# Answers: each is the members beside those of `BaseResponse`.
+
+# The members of all of them; an answer that went well has no `error`, but a turn that did not.
+ENVELOPE: Mapping[str, Schema] = {"success": BOOLEAN, "message": STRING, "timestamp": TIME}
+ERROR = {
+    "description": "What went wrong: `code` is for programs, `message` for people.",
+    **record(
+        {
+            "success": {"type": "boolean", "const": False},
+            "error": STRING,
+            "message": STRING,
+            "code": STRING,
+            "timestamp": TIME,
+        },
+        {"details": STRING, "sessionId": STRING, "turnId": STRING, "data": ANYTHING},
+    ),
+}
+DONE = record({"message": STRING})
+STATUS = record(
+    {
+        "status": {"type": "string", "const": "ok"},
+        "version": STRING,
+        "cli": record(
+            {"version": TEXT_OR_NULL, "running": BOOLEAN, "pid": {"type": ["integer", "null"]}}
+        ),
+    }
+)
+HEALTH = record({"message": STRING, "status": {"type": "string", "const": "ok"}})
+AUTH_STATUS = record(
+    {
+        "message": STRING,
+        "data": record(
+            {
+                "isAuthenticated": BOOLEAN,
+                "authType": {"type": ["string", "null"], "enum": [*AUTH_TYPES, None]},
+                "hasApiKey": BOOLEAN,
+                "hasGoogleCloudConfig": BOOLEAN,
+                "account": TEXT_OR_NULL,
+                "verified": BOOLEAN,
+            }
+        ),
+    }
+)
+LOGIN = record({"message": STRING}, {"data": record({"authUrl": STRING}, {"expiresAt": TIME})})
+TOKENS = record({"inputTokens": INTEGER, "outputTokens": INTEGER})
+USAGE = record(
+    {
+        "inputTokens": INTEGER,
+        "outputTokens": INTEGER,
+        "byModel": {"type": "object", "additionalProperties": reference("TokenCount")},
+    }
+)
+TOOL_CALL = record(
+    {
+        "id": STRING,
+        "name": STRING,
+        "displayName": STRING,
+        "description": STRING,
+        "args": ANYTHING,
+        "status": EXECUTION,
+    },
+    {
+        "result": STRING,
+        "displayResult": STRING,
+        "success": BOOLEAN,
+        "rejected": BOOLEAN,
+        "error": TEXT_OR_NULL,
+    },
+)
+CHAT_DONE = record(
+    {
+        "response": STRING,
+        "hasToolCalls": BOOLEAN,
+        "toolCalls": many(reference("ToolCall")),
+        "sessionId": STRING,
+        "turnId": STRING,
+        "reason": STRING,
+        "usage": reference("Usage"),
+    },
+    {"error": STRING, "warnings": many(STRING)},
+)
+SESSION_INFO = record(
+    {
+        "sessionId": STRING,
+        "agent": STRING,
+        "workspacePath": STRING,
+        "title": STRING,
+        "model": STRING,
+        "mode": STRING,
+        "isBusy": BOOLEAN,
+        "turns": INTEGER,
+        "created": TIME,
+        "lastUsed": TIME,
+        "usage": reference("Usage"),
+        "modes": many(STRING),
+        "mcpServers": many(reference("McpServer")),
+        "isSaved": BOOLEAN,
+    }
+)
+MCP_SERVER_TOLD = record({"name": STRING, "type": {"type": "string", "enum": [HTTP, STDIO]}})
+ATTACHMENT = record(
+    {
+        "attachmentId": STRING,
+        "name": STRING,
+        "mediaType": {"type": "string", "enum": list(MEDIA_TYPES)},
+        "size": INTEGER,
+    }
+)
+FILE_CHANGE = record(
+    {
+        "path": STRING,
+        "change": {"type": "string", "enum": [CREATED, CHANGED]},
+        "state": {"type": "string", "enum": [AS_LEFT, UNDONE, OTHER, NOT_STORED]},
+        "shown": record({"path": STRING}),
+    }
+)
+TURN_FILES = record({"files": many(reference("FileChange"))})
+SLASH_COMMAND = record({"name": STRING, "description": STRING, "hint": STRING, "allowed": BOOLEAN})
+PAST_TURN = record(
+    {
+        "turnId": STRING,
+        "time": TIME,
+        "text": STRING,
+        "files": many(STRING),
+        "attachments": many(reference("Attachment")),
+        "events": many(reference("StreamingEvent")),
+    }
+)
+MESSAGES_TOLD = record({"messages": many(reference("PastTurn")), "hasMore": BOOLEAN})
+AGENT_INFO = record(
+    {
+        "id": STRING,
+        "name": STRING,
+        "isDefault": BOOLEAN,
+        "authTypes": many(STRING),
+        "hasGoogleLogin": BOOLEAN,
+        "isAuthenticated": BOOLEAN,
+        "maxProcesses": INTEGER,
+        "processes": many(
+            record(
+                {
+                    "pid": INTEGER,
+                    "version": STRING,
+                    "memoryBytes": INTEGER,
+                    "conversations": INTEGER,
+                }
+            )
+        ),
+    }
+)
+MODEL_INFO = record({"id": STRING, "name": STRING, "description": STRING})
+MODELS_TOLD = record(
+    {
+        "current": STRING,
+        "models": many(reference("ModelInfo")),
+    }
+)
+FILE_CONTENT = record({"path": STRING, "content": STRING})
+ITEM = record(
+    {"name": STRING, "type": {"type": "string", "enum": ["file", "directory"]}, "path": STRING}
+)
+DIRECTORY = record(
+    {
+        "path": STRING,
+        "items": many(reference("DirectoryItem")),
+        "truncated": BOOLEAN,
+    }
+)
+COMMAND_DONE = record(
+    {
+        "command": STRING,
+        "output": STRING,
+        "stderr": TEXT_OR_NULL,
+        "exitCode": INTEGER,
+        "truncated": BOOLEAN,
+    }
+)
+
+# Events of a stream: `data` of each type, beside the ids that all of them have.
+
+IDS = {"sessionId": STRING, "turnId": STRING}
+SHOWN = {
+    "description": "What a person is to see: nothing in it is hidden, and what would push something"
+    " out of sight is folded, with its count. Long texts are in it where they differ from the raw"
+    " ones.",
+}
+OPTION = record(
+    {
+        "outcome": {"type": "string", "enum": list(OUTCOMES)},
+        "label": STRING,
+        "shown": {**SHOWN, **record({"label": STRING})},
+    }
+)
+DIFF = record(
+    {
+        "path": STRING,
+        "oldText": STRING,
+        "newText": STRING,
+        "shown": {**SHOWN, **record({"path": STRING}, {"oldText": STRING, "newText": STRING})},
+    }
+)
+EVENT_DATA: Mapping[str, Schema] = {
+    "content": record({**IDS, "text": STRING, "isPartial": BOOLEAN}),
+    "thought": record({**IDS, "subject": STRING, "description": STRING}),
+    "tool_call": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "displayName": STRING,
+            "description": STRING,
+            "args": ANYTHING,
+            "requiresConfirmation": BOOLEAN,
+            "shown": {
+                **SHOWN,
+                **record({"displayName": STRING, "description": STRING}, {"args": ANYTHING}),
+            },
+        }
+    ),
+    "tool_execution": record(
+        {**IDS, "callId": STRING, "status": EXECUTION, "rejected": BOOLEAN, "message": STRING}
+    ),
+    "tool_result": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "args": ANYTHING,
+            "result": STRING,
+            "displayResult": STRING,
+            "success": BOOLEAN,
+            "rejected": BOOLEAN,
+            "error": TEXT_OR_NULL,
+            "shown": {
+                **SHOWN,
+                **record({}, {"args": ANYTHING, "displayResult": STRING, "error": STRING}),
+            },
+        }
+    ),
+    "tool_confirmation": record(
+        {
+            **IDS,
+            "callId": STRING,
+            "name": STRING,
+            "displayName": STRING,
+            "description": STRING,
+            "prompt": STRING,
+            "command": STRING,
+            "args": ANYTHING,
+            "options": many(reference("Option")),
+            "diff": {"oneOf": [reference("Diff"), {"type": "null"}]},
+            "shown": {
+                **SHOWN,
+                **record(
+                    {"displayName": STRING, "description": STRING, "command": STRING},
+                    {"args": ANYTHING},
+                ),
+            },
+        }
+    ),
+    "complete": record(
+        {
+            **IDS,
+            "success": BOOLEAN,
+            "message": STRING,
+            "reason": STRING,
+            "usage": reference("Usage"),
+        }
+    ),
+    "error": record({**IDS, "message": STRING, "code": STRING, "details": STRING}),
+    "message": record(
+        {
+            **IDS,
+            "text": STRING,
+            "files": many(STRING),
+            "attachments": many(reference("Attachment")),
+        }
+    ),
+}
+EVENT_WORDS: Mapping[str, str] = {
+    "content": "A piece of the answer; `isPartial` is false for the last of a run of pieces.",
+    "thought": "A thought of the model; the subjects `Warning` and `Retrying` are ours.",
+    "tool_call": "The model calls a tool.",
+    "tool_execution": "Where the call of a tool stands.",
+    "tool_result": "What came of the call of a tool; the last event about it.",
+    "tool_confirmation": "The call waits for somebody to decide, by POST /tool-confirmation.",
+    "complete": "The turn is over; the last event.",
+    "error": "The turn broke off; the last event instead of `complete`.",
+    "message": "What the user said; only in the streams of conversations.",
+}
+
+
+def event_name(type: str) -> str:
+    return "".join(word.capitalize() for word in type.split("_")) + "Event"
+
+
+def _events() -> dict[str, Schema]:
+    """Each event and its data by their names, and one name for all of them."""
+    found: dict[str, Schema] = {}
+    for type, data in EVENT_DATA.items():
+        name = event_name(type)
+        found[name + "Data"] = data
+        found[name] = {
+            "description": EVENT_WORDS[type],
+            **record(
+                {
+                    "type": {"type": "string", "const": type},
+                    "data": reference(name + "Data"),
+                    "timestamp": TIME,
+                }
+            ),
+        }
+    names = {type: event_name(type) for type in EVENT_DATA}
+    found["StreamingEvent"] = {
+        "description": "An event of a stream.",
+        "oneOf": [reference(name) for name in names.values()],
+        "discriminator": {
+            "propertyName": "type",
+            "mapping": {type: reference(name)["$ref"] for type, name in names.items()},
+        },
+    }
+    return found
+
+
+# What answers refer to by name.
+COMPONENTS: Mapping[str, Schema] = {
+    "ErrorResponse": ERROR,
+    "OpenAiErrorResponse": record(
+        {
+            "error": record(
+                {"message": STRING, "type": STRING, "param": TEXT_OR_NULL, "code": STRING}
+            )
+        }
+    ),
+    "ToolCall": TOOL_CALL,
+    "TokenCount": TOKENS,
+    "Usage": USAGE,
+    "SessionInfo": SESSION_INFO,
+    "PastTurn": PAST_TURN,
+    "AgentInfo": AGENT_INFO,
+    "ModelInfo": MODEL_INFO,
+    "DirectoryItem": ITEM,
+    "McpServer": MCP_SERVER_TOLD,
+    "Attachment": ATTACHMENT,
+    "SlashCommand": SLASH_COMMAND,
+    "FileChange": FILE_CHANGE,
+    "Option": OPTION,
+    "Diff": DIFF,
+    **_events(),
+}

@@ -1,0 +1,255 @@
+"""Files and folders within the roots that the operator named; blocks, and knows no HTTP.
+
+Every path is resolved with all its links before anything is touched, and has to be within a root
+then. What is opened is reached from the root without following links (`symlink_safe`), so that none
+can be slipped in meanwhile.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import secrets
+import stat
+import sys
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Iterator, Sequence
+
+from ...agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR
+from ...base.large_json import PIECE
+from ..contract.refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal
+from ..contract.schemas import MAX_FILE
+from . import symlink_safe
+from .symlink_safe import Entry, OpenFolder, Swapped
+
+# Entries of a folder that are told of.
+MAX_ITEMS = 10_000
+# How often a path is resolved anew where folders on it are swapped for links.
+TRIES = 8
+_BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@dataclass(frozen=True)
+class Item:
+    """`path` is absolute. Bytes of a name that are no UTF-8 are replaced."""
+
+    name: str
+    is_folder: bool
+    path: str
+
+
+class Roots:
+    """`folders` are absolute and exist; relative paths begin at the first."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.first = os.path.realpath(folders[0])
+        self._folders = [os.path.realpath(folder) for folder in folders]
+
+    def resolve(self, path: str) -> str:
+        """The absolute path without links. Raises Refusal outside of the roots."""
+        if "\0" in path:
+            raise Refusal(VALIDATION_ERROR, "path_bad", path=path.replace("\0", "\\0"))
+        with _refusals(path):
+            real = os.path.realpath(os.path.join(self.first, path))
+        if not any(_is_within(real, folder) for folder in self._folders):
+            raise Refusal(PATH_REFUSED, path=path)
+        return real
+
+    def folder(self, path: str) -> str:
+        """As `resolve`, for a folder that is there. Raises Refusal."""
+        real = self.resolve(path)
+        with _refusals(path):
+            if not stat.S_ISDIR(os.stat(real).st_mode):
+                raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
+        return real
+
+    @contextmanager
+    def entry(self, path: str) -> Iterator[Entry]:
+        """Where the path leads. Raises Refusal, also for an OSError of what is done with it."""
+        with _refusals(path), ExitStack() as stack:
+            yield self._entered(path, stack)
+
+    def _entered(self, path: str, stack: ExitStack) -> Entry:
+        for _ in range(TRIES):
+            real = self.resolve(path)
+            root = next(folder for folder in self._folders if _is_within(real, folder))
+            with suppress(Swapped):
+                return stack.enter_context(symlink_safe.entry(root, real))
+        raise Refusal(PATH_REFUSED, path=path)
+
+
+def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
+    """The folder's path, what it holds in the order of names, and whether it holds more. A link
+    counts as what it leads to. Raises Refusal."""
+    with roots.entry(path) as folder:
+        _check_folder(folder, path)
+        with folder.listed() as entries:
+            items = [_item(folder.path, entry) for entry in entries]
+    real = folder.path
+    items.sort(key=lambda item: (item.name.lower(), item.name))
+    return real, items[:MAX_ITEMS], len(items) > MAX_ITEMS
+
+
+def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
+    """The file's path and its text in UTF-8, with BOM and line ends as they are; None where it has
+    more than `at_most` bytes. Raises Refusal."""
+    with roots.entry(path) as entry:
+        with entry.opened(os.O_RDONLY) as descriptor:
+            _check_kind(os.fstat(descriptor), path)
+            data = _contents(descriptor, at_most)
+    if len(data) > MAX_FILE:
+        raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
+    if len(data) > at_most:
+        return entry.path, None
+    if not _is_text(data):
+        raise Refusal(VALIDATION_ERROR, "file_no_text", path=path)
+    return entry.path, data
+
+
+def _contents(descriptor: int, at_most: int) -> bytes:
+    """One byte more than `at_most` where there are more."""
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        return file.read(at_most + 1)
+
+
+def _is_text(data: bytes) -> bool:
+    """Decoded piece by piece: one call would hold up all other threads."""
+    utf8 = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(data), PIECE):
+            utf8.decode(data[at : at + PIECE])
+        utf8.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
+def write(roots: Roots, path: str, content: str) -> str:
+    """Create or replace a file in one step, keeping its mode, owner and group; the path of what was
+    written. A link stays, and what it leads to is replaced. Raises Refusal, and the file then is as
+    it was."""
+    if sum(map(len, _encoded(content))) > MAX_FILE:
+        raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
+    if path.endswith(("/", os.sep)):
+        raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
+    try:
+        with roots.entry(path) as entry:
+            _replace(entry, content, _status_to_keep(entry, path))
+    except Refusal as refusal:
+        folder = os.path.dirname(roots.resolve(path))
+        if refusal.code == FILE_NOT_FOUND and not os.path.isdir(folder):
+            raise Refusal(FILE_NOT_FOUND, "parent_missing", path=folder) from None
+        raise
+    return entry.path
+
+
+def _encoded(text: str) -> Iterator[bytes]:
+    """The text in UTF-8, piece by piece for the same reason."""
+    return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
+
+
+def _status_to_keep(entry: Entry, path: str) -> os.stat_result | None:
+    try:
+        status = entry.status()
+    except FileNotFoundError:
+        return None
+    _check_kind(status, path)
+    # A new file in its place would need no permission to write the old one.
+    if not entry.is_writable():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return status
+
+
+def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
+    unfinished = entry.beside(f".{secrets.token_hex(8)}.unfinished")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
+        with unfinished.opened(flags, 0o666 if old is None else 0o600) as descriptor:
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                file.writelines(_encoded(content))
+                file.flush()
+                os.fsync(descriptor)
+            if old is not None:
+                # Windows changes the mode of a path only.
+                target = descriptor if os.chmod in os.supports_fd else unfinished.path
+                os.chmod(target, _own(descriptor, old))
+        entry.replace(unfinished)
+    except OSError:
+        with suppress(OSError):
+            unfinished.remove()
+        raise
+
+
+def _own(descriptor: int, old: os.stat_result) -> int:
+    """Give a file of ours the owner and the group of the old one, as far as the system allows that;
+    the mode that it may have then. What the old group could do, no other group may."""
+    mode = stat.S_IMODE(old.st_mode)
+    if sys.platform == "win32":
+        return mode
+    for owner, allowed in (old.st_uid, 0o7777), (-1, 0o1777):
+        with suppress(OSError):
+            os.chown(descriptor, owner, old.st_gid)
+            return mode & allowed
+    return mode & 0o1707
+
+
+def open_folder(roots: Roots, path: str) -> OpenFolder:
+    """A folder to start a program in. Raises Refusal."""
+    with roots.entry(path) as folder:
+        _check_folder(folder, path)
+        return OpenFolder(folder)
+
+
+def _check_folder(entry: Entry, path: str) -> None:
+    if not stat.S_ISDIR(entry.status().st_mode):
+        raise Refusal(VALIDATION_ERROR, "path_no_folder", path=path)
+
+
+def _check_kind(status: os.stat_result, path: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise Refusal(VALIDATION_ERROR, "path_no_file", path=path)
+
+
+def _item(folder: str, entry: os.DirEntry[str]) -> Item:
+    try:
+        is_folder = entry.is_dir()
+    except OSError:
+        is_folder = False
+    return Item(readable(entry.name), is_folder, readable(os.path.join(folder, entry.name)))
+
+
+def readable(name: str) -> str:
+    """A name or a path as a text; bytes that are no UTF-8 are replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _is_within(path: str, folder: str) -> bool:
+    try:
+        return os.path.commonpath([path, folder]) == folder
+    except ValueError:
+        # Windows: on another drive.
+        return False
+
+
+@contextmanager
+def _refusals(path: str) -> Iterator[None]:
+    """What the system says against it, as Refusal."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise Refusal(FILE_NOT_FOUND, "file_missing", path=path) from None
+    except OSError as error:
+        if error.errno in _FORBIDDEN:
+            raise Refusal(FORBIDDEN, "path_forbidden", path=path) from None
+        if error.errno == errno.EISDIR:
+            raise Refusal(VALIDATION_ERROR, "path_no_file", path=path) from None
+        if error.errno in _BAD_PATHS:
+            raise Refusal(VALIDATION_ERROR, "path_bad", path=path[:200]) from None
+        reason = error.strerror or "?"
+        raise Refusal(FILE_ERROR, path=path, reason=reason) from None
+    except ValueError:
+        raise Refusal(VALIDATION_ERROR, "path_bad", path=path[:200]) from None

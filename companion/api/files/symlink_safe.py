@@ -1,0 +1,143 @@
+"""A file or a folder below a root, reached through opened folders: a folder that is swapped for a
+link meanwhile leads nobody out of the root. Blocks; knows no HTTP.
+
+A path is resolved with its links first, so that links within the root work. Then each folder on the
+way is opened in the one before it, without following links (openat). Windows opens nothing that
+way; there the resolved path is opened, as it is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from typing import Iterator
+
+from ...base import file_replace
+
+# Windows has none of these, and no pipes with names among its files.
+SAFELY = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+CAN_WALK = {os.open, os.stat, os.unlink, os.rename, os.access} <= os.supports_dir_fd and (
+    hasattr(os, "O_NOFOLLOW") and os.scandir in os.supports_fd
+)
+FOLDER = getattr(os, "O_DIRECTORY", 0)
+# To go through a folder it need not be readable, where the system can tell the two apart.
+_THROUGH = SAFELY | FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
+# Where Linux shows the descriptors of the process that looks: a path that stays with its folder.
+_DESCRIPTORS = "/proc/self/fd"
+
+
+class Swapped(Exception):
+    """What was a folder when its path was resolved is a link now; resolve the path anew."""
+
+
+class Entry:
+    """One name in an opened folder; what is there, may be anything or nothing. `path` is absolute
+    and was without links when it was resolved. All methods raise OSError."""
+
+    def __init__(self, path: str, folder: int | None, name: str) -> None:
+        self.path = path
+        self._folder = folder
+        self._name = path if folder is None else name
+
+    def status(self) -> os.stat_result:
+        """Of itself, where it is a link."""
+        return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+
+    def is_writable(self) -> bool:
+        return os.access(self._name, os.W_OK, dir_fd=self._folder)
+
+    @contextmanager
+    def opened(self, flags: int, mode: int = 0o600) -> Iterator[int]:
+        """Its descriptor, closed at the end whatever happens. A link is an error."""
+        descriptor = os.open(self._name, flags | SAFELY, mode, dir_fd=self._folder)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def listed(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """What it holds, where it is a folder. Of each, only the name is to be relied on."""
+        if self._folder is None:
+            with os.scandir(self.path) as entries:
+                yield entries
+            return
+        with self.opened(os.O_RDONLY | FOLDER) as descriptor:
+            with os.scandir(descriptor) as entries:
+                yield entries
+
+    def beside(self, name: str) -> Entry:
+        """Another name in the same folder."""
+        path = os.path.join(os.path.dirname(self.path), name)
+        return Entry(path, self._folder, name)
+
+    def replace(self, other: Entry) -> None:
+        """Become what `other` names, a name in the same folder."""
+        if self._folder is None:
+            file_replace.replace(other._name, self._name)
+        else:
+            os.replace(other._name, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def remove(self) -> None:
+        os.unlink(self._name, dir_fd=self._folder)
+
+
+@contextmanager
+def entry(root: str, path: str) -> Iterator[Entry]:
+    """The entry at an absolute `path` without links, which is `root` or below it. Raises OSError
+    where a folder on the way cannot be opened, and Swapped."""
+    parts = [] if path == root else os.path.relpath(path, root).split(os.sep)
+    if not CAN_WALK:
+        yield Entry(path, None, "")
+        return
+    folder = os.open(root, _THROUGH)
+    try:
+        for part in parts[:-1]:
+            inner = _inner(folder, part)
+            os.close(folder)
+            folder = inner
+        yield Entry(path, folder, parts[-1] if parts else os.curdir)
+    finally:
+        os.close(folder)
+
+
+def _inner(folder: int, name: str) -> int:
+    try:
+        return os.open(name, _THROUGH, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                raise Swapped from None
+        raise
+
+
+class OpenFolder:
+    """A folder that a program can be started in, open until `close` or until nobody has it."""
+
+    def __init__(self, found: Entry) -> None:
+        """Raises OSError."""
+        self._path = found.path
+        self._descriptor: int | None = None
+        if CAN_WALK and os.path.isdir(_DESCRIPTORS):
+            with found.opened(os.O_RDONLY | FOLDER) as descriptor:
+                self._descriptor = os.dup(descriptor)
+
+    @property
+    def path(self) -> str:
+        """Good until `close`."""
+        return self._path if self._descriptor is None else f"{_DESCRIPTORS}/{self._descriptor}"
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    __del__ = close

@@ -1,0 +1,65 @@
+"""Images and documents of conversations: the handlers that take, list, give and delete them."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Callable, TypeVar
+
+from aiohttp import web
+
+from ...agent import wire
+from ...base import http_server
+from ...base.background import in_thread
+from ..contract.refusal import FILE_ERROR, Refusal
+from ..contract.schemas import BYTES
+from ..files import uploads
+from .handler_types import Answer, Inputs, Services
+
+# Seconds for a disk to take a file, or to give it.
+SECONDS = 30.0
+
+T = TypeVar("T")
+
+
+async def add(services: Services, inputs: Inputs) -> Answer:
+    """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
+    form. What it is counts by what it holds. A message tells its id in `attachments`."""
+    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
+    upload = await uploads.read(inputs.request, inputs.memory)
+    added = await _done(partial(attachments.add, upload.name, upload.data))
+    return Answer("attachment_added", wire.attachment(added))
+
+
+async def listed(services: Services, inputs: Inputs) -> Answer:
+    """All that was uploaded to the conversation, in the order of names."""
+    found = await _done(services.agent.conversation(inputs.fields["sessionId"]).attachments.all)
+    return Answer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
+
+
+async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The bytes of an attachment, as they were uploaded."""
+    fields = inputs.fields
+    attachments = services.agent.conversation(fields["sessionId"]).attachments
+    known = await _done(partial(attachments.get, fields["attachmentId"]))
+    await http_server.take(inputs.memory, known.size)
+    data = await _done(partial(attachments.read, known.id))
+    headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
+    return await http_server.send(inputs.request, 200, headers, http_server.in_pieces(data))
+
+
+async def remove(services: Services, inputs: Inputs) -> Answer:
+    """Delete an attachment; messages that had it go on telling its name."""
+    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
+    await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
+    return Answer("attachment_removed")
+
+
+async def _done(work: Callable[[], T]) -> T:
+    try:
+        return await in_thread(work, SECONDS)
+    except asyncio.TimeoutError:
+        reason = f"the disk did not answer within {SECONDS:g} seconds"
+        raise Refusal(FILE_ERROR, path="attachments", reason=reason) from None
+    except OSError as error:
+        raise Refusal(FILE_ERROR, path=error.filename or "?", reason=error.strerror) from None

@@ -1,0 +1,84 @@
+"""Who the user is to a model's API: the handlers of /auth.
+
+What changes credentials goes on to its end also where the client leaves.
+"""
+
+from __future__ import annotations
+
+from ...agent import wire
+from ...agent.account import Account
+from ...agent.auth import Credentials
+from ...agent.failure import AUTH_REQUIRED, AgentError
+from ...base.http_server import outlive_client
+from ..contract.refusal import Refusal
+from .handler_types import Answer, Inputs, Services
+
+
+async def configure(services: Services, inputs: Inputs) -> Answer:
+    """Without `agent` they are for the first agent that takes such."""
+    fields = inputs.fields
+    credentials = Credentials(
+        fields["authType"],
+        fields.get("apiKey", "").strip(),
+        fields.get("googleCloudProject", ""),
+        fields.get("googleCloudLocation", ""),
+        fields.get("baseUrl", ""),
+        fields.get("model", ""),
+    )
+    backends, agent = services.agent.backends, fields.get("agent")
+    backend = backends.taking(credentials.kind) if agent is None else backends[agent]
+    outlive_client(inputs.request)
+    await backend.account.configure(credentials)
+    return Answer("auth_configured")
+
+
+async def google_login(services: Services, inputs: Inputs) -> Answer:
+    """Without a code: where to get one. With it: the login. `state` is taken and not looked at:
+    the flow by code has none."""
+    code = inputs.fields.get("code")
+    if code is None:
+        login = await _account(services, inputs).begin_login()
+        if login is None:
+            return Answer("logged_in")
+        expires = wire.timestamp(login.expires)
+        return Answer("login_begun", {"data": {"authUrl": login.url, "expiresAt": expires}})
+    outlive_client(inputs.request)
+    try:
+        await _account(services, inputs).finish_login(code)
+    except AgentError as error:
+        if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
+            raise
+        # Another code may be tried, from another place.
+        more = {"data": {"authUrl": error.details}}
+        raise Refusal(AUTH_REQUIRED, more=more, reason=error.message) from None
+    return Answer("logged_in")
+
+
+async def status(services: Services, inputs: Inputs) -> Answer:
+    known = _account(services, inputs).status()
+    data = {
+        "isAuthenticated": known.is_authenticated,
+        "authType": known.kind,
+        "hasApiKey": known.has_api_key,
+        "hasGoogleCloudConfig": known.has_google_cloud_config,
+        "account": known.account,
+        "verified": known.is_verified,
+    }
+    return Answer("auth_told", {"data": data})
+
+
+async def logout(services: Services, inputs: Inputs) -> Answer:
+    outlive_client(inputs.request)
+    await _account(services, inputs).logout()
+    return Answer("logged_out")
+
+
+async def clear(services: Services, inputs: Inputs) -> Answer:
+    outlive_client(inputs.request)
+    await _account(services, inputs).clear()
+    return Answer("auth_cleared")
+
+
+def _account(services: Services, inputs: Inputs) -> Account:
+    """Raises AgentError."""
+    return services.agent.backends[inputs.fields.get("agent")].account

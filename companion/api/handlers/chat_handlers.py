@@ -1,0 +1,257 @@
+"""Talking with the agent: the handlers of messages, decisions and models."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from contextlib import suppress
+from functools import partial
+from typing import Any, Mapping, Sequence
+
+from aiohttp import web
+
+from ...agent import events, wire
+from ...agent.call_tracker import UNATTENDED
+from ...agent.conversation import Models
+from ...agent.failure import VALIDATION_ERROR, AgentError
+from ...agent.mentions import mentioned
+from ...agent.outcomes import CANCEL
+from ...agent.sentence import said, sentence
+from ...agent.turn import Turn
+from ...base.background import in_thread
+from ...base.http_server import outlive_client
+from ..contract.refusal import FILE_ERROR, Refusal, of_agent
+from ..files.served_files import Roots
+from ..operations import audit_log
+from . import event_stream
+from .handler_types import Answer, Inputs, Services
+
+LAST_SEEN = "Last-Event-ID"
+# Seconds for a disk to say what there is.
+LOOKING = 20.0
+NEEDS_SESSION = sentence("Expected attachments together with the sessionId of their conversation.")
+REASONS = {
+    events.END_TURN: "chat_done",
+    events.CANCELLED: "chat_cancelled",
+    events.MAX_TOKENS: "chat_max_tokens",
+    events.MAX_TURN_REQUESTS: "chat_max_requests",
+    events.EMPTY: "chat_empty",
+}
+
+
+async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
+    """A message, answered as a stream of events or as one object.
+
+    With the header Last-Event-ID nothing is said: the turn that the id names is streamed on. A
+    client that vanishes cancels the turn; one that reads SSE has some seconds to come back.
+    Without a stream nobody could be asked, so calls that want to be confirmed are rejected, unless
+    `confirm` promises that somebody looks at /tool-confirmations.
+    """
+    seen = inputs.request.headers.get(LAST_SEEN)
+    if seen is not None:
+        turn, after = event_stream.place_of(services, seen)
+        return await event_stream.send(services, inputs, turn, after)
+    services.admission.check()
+    fields = inputs.fields
+    streams = fields.get("stream", False)
+    workspace = _workspace(services, inputs)
+    if fields.get("attachments") and (fields.get("newSession") or "sessionId" not in fields):
+        raise AgentError(VALIDATION_ERROR, NEEDS_SESSION)
+    turn = await services.agent.chat(
+        workspace,
+        fields["message"],
+        await _read_along(services, fields, workspace),
+        fields.get("sessionId"),
+        fields.get("newSession", False),
+        asks=streams or fields.get("confirm", False),
+        agent=fields.get("agent"),
+        attachments=fields.get("attachments", ()),
+    )
+    audit_log.note(sessionId=turn.session_id)
+    if streams:
+        return await event_stream.send(services, inputs, turn)
+    with services.listeners.listening(turn, may_return=False):
+        return await _whole(turn, inputs.language)
+
+
+async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """A turn's events from the first one on, or after Last-Event-ID."""
+    id = inputs.fields["turnId"]
+    seen = inputs.request.headers.get(LAST_SEEN, "")
+    number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
+    turn, after = event_stream.place_of(services, f"{id}.{number}")
+    return await event_stream.send(services, inputs, turn, after)
+
+
+async def confirm(services: Services, inputs: Inputs) -> Answer:
+    fields = inputs.fields
+    audit_log.note(decision=fields["outcome"], **_decided(services, fields))
+    services.agent.confirm(
+        fields["callId"], fields["outcome"], fields.get("sessionId"), fields.get("newContent")
+    )
+    return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
+
+
+def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
+    """Of the call that waits, what the audit log is told."""
+    for event in services.agent.confirmations():
+        body, session = event.body, fields.get("sessionId", event.session_id)
+        if isinstance(body, events.ToolConfirmation) and body.call_id == fields["callId"]:
+            if event.session_id == session:
+                return {"tool": body.name, "sessionId": event.session_id}
+    return {}
+
+
+async def confirmations(services: Services, inputs: Inputs) -> Answer:
+    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.confirmations()]
+    return Answer("confirmations_told", {"confirmations": waiting})
+
+
+async def cancel(services: Services, inputs: Inputs) -> Answer:
+    count = services.agent.cancel(inputs.fields.get("sessionId"))
+    return Answer("cancelled", {"cancelled": count}, {"count": count})
+
+
+async def models(services: Services, inputs: Inputs) -> Answer:
+    workspace, fields = _workspace(services, inputs), inputs.fields
+    found = await services.agent.models(workspace, fields.get("sessionId"), fields.get("agent"))
+    return Answer("models_told", _models(found))
+
+
+async def set_model(services: Services, inputs: Inputs) -> Answer:
+    workspace, fields = _workspace(services, inputs), inputs.fields
+    model, id, agent = fields["model"], fields.get("sessionId"), fields.get("agent")
+    outlive_client(inputs.request)
+    found = await services.agent.set_model(model, workspace, id, agent)
+    return Answer("model_chosen", _models(found), {"model": found.current})
+
+
+def _workspace(services: Services, inputs: Inputs) -> str:
+    return services.roots.folder(inputs.fields.get("workspacePath", ""))
+
+
+def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
+    """The folder where relative paths of a message begin."""
+    id = None if fields.get("newSession") else fields.get("sessionId")
+    with suppress(AgentError):
+        return workspace if id is None else services.agent.conversations.known(id).workspace
+    return workspace
+
+
+async def _read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
+    if not fields.get("filePaths") and "@" not in fields["message"]:
+        # A thread for nothing would hold up the message.
+        return []
+    start = _start(services, fields, workspace)
+    try:
+        return await in_thread(partial(_files, services.roots, start, fields), LOOKING)
+    except asyncio.TimeoutError:
+        reason = f"the disk did not answer within {LOOKING:g} seconds"
+        raise Refusal(FILE_ERROR, path=start, reason=reason) from None
+
+
+def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
+    """The files to be read along, as absolute paths: those of filePaths, and those that the message
+    names as `@path`. Raises Refusal outside of the roots: the CLI takes in what lies within the
+    workspace without asking, links included. A mention that leads nowhere there is but words, as
+    many texts have them. Blocks."""
+
+    def find(path: str) -> str | None:
+        try:
+            real = roots.resolve(os.path.join(start, path))
+            mode = os.stat(real).st_mode
+        except (Refusal, OSError):
+            return None
+        return real if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
+
+    given = [roots.resolve(os.path.join(start, path)) for path in fields.get("filePaths", ())]
+    return list(dict.fromkeys([*given, *mentioned(fields["message"], find)]))
+
+
+async def _whole(turn: Turn, language: str) -> Answer:
+    """All that comes of a turn in one answer. Raises Refusal where it breaks off."""
+    told: list[str] = []
+    calls: list[dict[str, Any]] = []
+    warnings: list[str] = []
+    async for event in turn.events():
+        body = event.body
+        if isinstance(body, events.Content):
+            told.append(body.text)
+        elif isinstance(body, events.Error):
+            error = AgentError(body.code, body.message, body.details)
+            refusal = of_agent(error)
+            refusal.more.update(sessionId=turn.session_id, turnId=turn.id)
+            raise refusal
+        elif isinstance(body, events.Thought) and body.subject == events.WARNING:
+            warnings.append(said(body.description, language))
+        elif isinstance(body, events.Complete):
+            return _answer(turn, "".join(told), calls, warnings, body, language)
+        else:
+            _note(calls, body, language)
+    raise RuntimeError("a turn ended without its last event")
+
+
+def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None:
+    """What an event tells of a call of a tool. The model's API may give a later call the id of an
+    earlier one."""
+    if isinstance(body, events.ToolCall):
+        calls.append(
+            {
+                "id": body.call_id,
+                "name": body.name,
+                "displayName": body.display_name,
+                "description": body.description,
+                "args": body.args,
+                "status": events.PENDING,
+            }
+        )
+    elif isinstance(body, events.ToolExecution):
+        _last(calls, body.call_id)["status"] = body.status
+    elif isinstance(body, events.ToolResult):
+        _last(calls, body.call_id).update(
+            args=body.args,
+            result=body.result,
+            displayResult=wire.display_result(body, language),
+            success=body.success,
+            rejected=body.rejected,
+            error=body.error and said(body.error, language),
+        )
+
+
+def _last(calls: list[dict[str, Any]], id: str) -> dict[str, Any]:
+    return next(call for call in reversed(calls) if call["id"] == id)
+
+
+def _answer(
+    turn: Turn,
+    told: str,
+    calls: Sequence[Mapping[str, Any]],
+    warnings: Sequence[str],
+    last: events.Complete,
+    language: str,
+) -> Answer:
+    key, unattended = REASONS[last.reason], said(UNATTENDED, language)
+    if last.success and any(call.get("error") == unattended for call in calls):
+        key = "tools_rejected"
+    body = {
+        "response": told,
+        "hasToolCalls": bool(calls),
+        "toolCalls": calls,
+        "warnings": list(warnings),
+        "sessionId": turn.session_id,
+        "turnId": turn.id,
+        "reason": last.reason,
+        "usage": wire.usage(last.usage),
+    }
+    if not last.success:
+        body["error"] = last.reason
+    return Answer(key, body, success=last.success)
+
+
+def _models(models: Models) -> dict[str, Any]:
+    known = [
+        {"id": each.id, "name": each.name, "description": each.description}
+        for each in models.available
+    ]
+    return {"current": models.current, "models": known}

@@ -1,0 +1,47 @@
+"""What turns made of files: the handlers that tell it, and undo it."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from ...agent.checkpoints import UNDONE, FileChange
+from ...base.http_server import outlive_client
+from ...base.shown_text import shown_line
+from ..contract.refusal import TURN_NOT_FOUND, Refusal
+from ..files.served_files import readable
+from .handler_types import Answer, Inputs, Services
+
+
+async def files(services: Services, inputs: Inputs) -> Answer:
+    """The files that a turn created or changed, and whether they are still as it left
+    them. What commands of the shell and tool servers did is not among them."""
+    fields = inputs.fields
+    found = await services.agent.changed_files(fields["sessionId"], fields["turnId"])
+    return Answer("turn_files_told", {"files": _told(found, fields["turnId"])})
+
+
+async def undo(services: Services, inputs: Inputs) -> Answer:
+    """Put the files of a turn back as they were before it: a changed one gets its content, a
+    created one is removed. What somebody has changed since is left alone, and its `state` says so.
+    A file outside of the workspace that Gemini created stays, empty. Gemini is told with the next
+    message."""
+    fields = inputs.fields
+    outlive_client(inputs.request)
+    told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])
+    is_whole = all(it["state"] == UNDONE for it in told)
+    return Answer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
+
+
+def _told(found: Sequence[FileChange] | None, turn: str) -> list[dict[str, Any]]:
+    """Raises Refusal where there is no such turn."""
+    if found is None:
+        raise Refusal(TURN_NOT_FOUND, turn=turn[:100])
+    return [
+        {
+            "path": readable(it.path),
+            "change": it.change,
+            "state": it.state,
+            "shown": {"path": shown_line(it.path)},
+        }
+        for it in found
+    ]

@@ -1,0 +1,157 @@
+"""A turn's events as they go to a client: Server-Sent Events, or bare lines of JSON.
+
+Each event of SSE has the id "<turn>.<number>". Whoever brings the last one that they saw as
+Last-Event-ID gets what came after it, within the grace of its listeners and also once the turn is
+over, as long as it is the newest of its conversation. Who reads lines has no ids, and ends the turn
+by leaving.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import AsyncIterator
+
+from aiohttp import web
+
+from ...agent import wire
+from ...agent.events import Event
+from ...agent.turn import Turn
+from ...base.log import logger
+from ..contract.refusal import TURN_NOT_FOUND, Refusal
+from .handler_types import Inputs, Services, encoded
+
+SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
+# Seconds for a reader to take one event before they count as gone.
+STALLED = 30.0
+# Milliseconds after which a client that lost its stream comes back.
+RETRY = 500
+# Digits of an event's number in an id.
+MAX_DIGITS = 9
+
+
+def kind_of(accept: str) -> str:
+    """The media type of a stream for an Accept header: lines for those who name them, or JSON and
+    nothing else. Many clients name JSON first and then everything."""
+    accept = accept.lower()
+    if SSE in accept:
+        return SSE
+    wanted = (LINES,) if "*/*" in accept else (LINES, JSON)
+    return next((kind for kind in wanted if kind in accept), SSE)
+
+
+def place_of(services: Services, id: str) -> tuple[Turn, int]:
+    """The turn and the number of an event's id. Raises Refusal."""
+    turn_id, number = parts_of(id)
+    turn = services.agent.turn(turn_id)
+    if turn is None:
+        raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
+    return turn, number
+
+
+def parts_of(id: str) -> tuple[str, int]:
+    """The turn's id and the event's number. Raises Refusal where it is no id of an event."""
+    turn_id, _dot, number = id.partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS):
+        raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
+    return turn_id, int(number)
+
+
+async def send(
+    services: Services, inputs: Inputs, turn: Turn, after: int = 0
+) -> web.StreamResponse:
+    """Send the events with a number above `after` until the turn or the client ends; 204, which
+    tells an EventSource not to come back, where the last one was seen."""
+    kind = kind_of(inputs.request.headers.get("Accept", ""))
+    if kind == SSE and turn.is_over and after >= turn.last_number:
+        return web.Response(status=204, headers=inputs.headers)
+    with services.listeners.listening(turn, may_return=kind == SSE):
+        return await _send(services, inputs, kind, turn.events(after))
+
+
+async def follow(
+    services: Services, inputs: Inputs, events: AsyncIterator[Event]
+) -> web.StreamResponse:
+    """Send events until the client ends; nobody's turn ends with it."""
+    kind = kind_of(inputs.request.headers.get("Accept", ""))
+    return await _send(services, inputs, kind, events)
+
+
+async def _send(
+    services: Services, inputs: Inputs, kind: str, events: AsyncIterator[Event]
+) -> web.StreamResponse:
+    language = inputs.language
+    if kind == SSE:
+        return await _send_blocks(services, inputs, kind, _blocks(events, language))
+    lines = (_json(event, language) + b"\n" async for event in events)
+    return await _send_blocks(services, inputs, kind, lines)
+
+
+async def send_data(
+    services: Services, inputs: Inputs, data: AsyncIterator[bytes]
+) -> web.StreamResponse:
+    """Send what is neither an event of ours nor can be asked for again, each in a block of SSE."""
+    blocks = (b"data: %b\n\n" % each async for each in data)
+    return await _send_blocks(services, inputs, SSE, blocks)
+
+
+async def _send_blocks(
+    services: Services, inputs: Inputs, kind: str, blocks: AsyncIterator[bytes]
+) -> web.StreamResponse:
+    response = web.StreamResponse(
+        headers={
+            **inputs.headers,
+            "Content-Type": kind + "; charset=utf-8",
+            # What stands between may neither keep nor hold back nor compress it.
+            "Cache-Control": "no-store, no-transform",
+            "X-Accel-Buffering": "no",
+        }
+    )
+    beating = None
+    try:
+        with services.listeners.streaming():
+            await response.prepare(inputs.request)
+            if kind == SSE:
+                beating = asyncio.ensure_future(_beat(response, services.heartbeat))
+            async for block in blocks:
+                await _write(inputs.request, response, block)
+            await response.write_eof()
+    except ConnectionError:
+        logger.debug("a client left its stream")
+    finally:
+        if beating is not None:
+            beating.cancel()
+    return response
+
+
+async def _blocks(events: AsyncIterator[Event], language: str) -> AsyncIterator[bytes]:
+    # With the first event: many clients take a block without data for an event without any.
+    retry = b"retry: %d\n" % RETRY
+    async for event in events:
+        id = f"{event.turn_id}.{event.number}".encode("ascii")
+        yield b"%bid: %b\ndata: %b\n\n" % (retry, id, _json(event, language))
+        retry = b""
+
+
+async def _beat(response: web.StreamResponse, seconds: float) -> None:
+    """A comment from time to time, so that nobody between takes silence for the end."""
+    with suppress(ConnectionError):
+        while True:
+            await asyncio.sleep(seconds)
+            await response.write(b": ping\n\n")
+
+
+async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> None:
+    """The connection of one that reads nothing is ended. Raises ConnectionError."""
+    if request.transport is None:
+        raise ConnectionResetError("The client has left.")
+    # Not `wait_for`, whose task would be later than the event.
+    timer = asyncio.get_running_loop().call_later(STALLED, request.transport.abort)
+    try:
+        await response.write(data)
+    finally:
+        timer.cancel()
+
+
+def _json(event: Event, language: str) -> bytes:
+    return encoded(wire.as_seed(event, language))

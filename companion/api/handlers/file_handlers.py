@@ -1,0 +1,98 @@
+"""Files, folders and commands: the handlers of what needs no agent. Each piece of work that waits
+for a disk has a thread of its own, for some disks never answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Callable, TypeVar
+
+from ...agent.failure import VALIDATION_ERROR
+from ...base import http_server
+from ...base.background import in_thread
+from ..contract.refusal import COMMANDS_DISABLED, FILE_ERROR, Refusal
+from ..contract.schemas import MAX_FILE
+from ..files import served_files, shell_command
+from .handler_types import Answer, Inputs, Services
+
+# Seconds for a disk to tell what is on it.
+READING = 20.0
+# Bytes of a file that is read at once; a larger one first waits for memory.
+SMALL = 64 * 1024
+# Bytes that a folder of MAX_ITEMS takes in memory, more or less.
+LISTING = 8 << 20
+
+T = TypeVar("T")
+
+
+async def list_directory(services: Services, inputs: Inputs) -> Answer:
+    path = inputs.fields.get("path", "")
+    await http_server.take(inputs.memory, LISTING)
+    real, items, is_cut = await _told(path, lambda: served_files.listing(services.roots, path))
+    told = [
+        {"name": it.name, "type": "directory" if it.is_folder else "file", "path": it.path}
+        for it in items
+    ]
+    body = {"path": served_files.readable(real), "items": told, "truncated": is_cut}
+    if is_cut:
+        return Answer("directory_cut", body, {"count": len(items)})
+    return Answer("directory_listed", body)
+
+
+async def read_file(services: Services, inputs: Inputs) -> Answer:
+    path = inputs.fields["path"]
+    try:
+        real, content = await _told(path, lambda: served_files.read(services.roots, path, SMALL))
+        if content is None:
+            await http_server.take(inputs.memory, MAX_FILE)
+            real, content = await _told(path, lambda: served_files.read(services.roots, path))
+    except Refusal as refusal:
+        refusal.more.update(path=path, content=None)
+        raise
+    return Answer("file_read", {"path": served_files.readable(real), "content": content})
+
+
+async def write_file(services: Services, inputs: Inputs) -> Answer:
+    path, content = inputs.fields["path"], inputs.fields["content"]
+    try:
+        real = await in_thread(lambda: served_files.write(services.roots, path, content))
+    except Refusal as refusal:
+        refusal.more.update(path=path, content=content)
+        raise
+    return Answer("file_written", {"path": served_files.readable(real), "content": content})
+
+
+async def execute_command(services: Services, inputs: Inputs) -> Answer:
+    """Any exit code is a success: the command ran, and what it says of itself is told."""
+    if not services.allows_commands:
+        raise Refusal(COMMANDS_DISABLED)
+    command = inputs.fields["command"]
+    if not command.strip():
+        raise Refusal(VALIDATION_ERROR, "command_blank")
+    path = inputs.fields.get("cwd", "")
+    folder = await _told(path, lambda: served_files.open_folder(services.roots, path))
+    seconds = float(inputs.fields.get("timeout", shell_command.SECONDS))
+    try:
+        result = await shell_command.run(command, folder.path, seconds)
+    except (OSError, ValueError) as error:
+        raise Refusal(VALIDATION_ERROR, "command_bad", reason=error) from None
+    finally:
+        folder.close()
+    body = {
+        "command": command,
+        "output": result.output,
+        "stderr": result.errors or None,
+        "exitCode": result.exit_code,
+        "truncated": result.was_cut,
+    }
+    if result.was_late:
+        return Answer("command_late", body, {"seconds": f"{seconds:g}"})
+    return Answer("command_cut" if result.was_cut else "command_done", body)
+
+
+async def _told(path: str, work: Callable[[], T]) -> T:
+    """What work that changes nothing gives. Raises Refusal where it takes too long."""
+    try:
+        return await in_thread(work, READING)
+    except asyncio.TimeoutError:
+        reason = f"nothing came of it within {READING:g} seconds"
+        raise Refusal(FILE_ERROR, path=path, reason=reason) from None

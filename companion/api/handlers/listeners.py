@@ -1,0 +1,66 @@
+"""Who listens to which turn: a turn that nobody listens to any more is cancelled, at once or after
+a moment in which its client may come back; writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import Iterator
+
+from ...agent.turn import Turn
+
+
+class Listeners:
+    """All methods are called on one loop. `grace` is in seconds."""
+
+    def __init__(self, grace: float) -> None:
+        # Event streams that are open.
+        self.streams = 0
+        self._grace = grace
+        self._listeners: dict[str, int] = {}
+        self._leaving: dict[str, asyncio.TimerHandle] = {}
+
+    @contextmanager
+    def listening(self, turn: Turn, may_return: bool) -> Iterator[None]:
+        """For as long as somebody reads the turn; `may_return` says whether they can come back."""
+        self._listeners[turn.id] = self._listeners.get(turn.id, 0) + 1
+        self._stay(turn.id)
+        try:
+            yield
+        finally:
+            self._listeners[turn.id] -= 1
+            if not self._listeners[turn.id]:
+                del self._listeners[turn.id]
+                self._leave(turn, self._grace if may_return else 0.0)
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """For as long as a stream is open."""
+        self.streams += 1
+        try:
+            yield
+        finally:
+            self.streams -= 1
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        for id in list(self._leaving):
+            self._stay(id)
+
+    def _leave(self, turn: Turn, grace: float) -> None:
+        if turn.is_over:
+            return
+        if not grace:
+            turn.cancel()
+            return
+        loop = asyncio.get_running_loop()
+        self._leaving[turn.id] = loop.call_later(grace, self._give_up, turn)
+
+    def _give_up(self, turn: Turn) -> None:
+        self._stay(turn.id)
+        turn.cancel()
+
+    def _stay(self, id: str) -> None:
+        timer = self._leaving.pop(id, None)
+        if timer is not None:
+            timer.cancel()

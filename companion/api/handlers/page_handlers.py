@@ -1,0 +1,53 @@
+"""The web page: the handler of its files, and what a browser may do with them."""
+
+from __future__ import annotations
+
+import os
+
+from aiohttp import web
+
+from ..files.page_files import INDEX, TYPES
+from .handler_types import Inputs, Services
+
+# What a browser may load and do: this server's own files, and requests to it. No script stands in
+# the page itself, so none can be slipped into it by what a model says.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        # The one way from a text to markup, through which all of it is cleaned.
+        "trusted-types dompurify",
+    )
+)
+# What a page could ask the user for, and this one never does.
+REFUSED = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        *("accelerometer", "bluetooth", "camera", "display-capture", "geolocation", "gyroscope"),
+        *("hid", "idle-detection", "magnetometer", "microphone", "midi", "payment"),
+        *("publickey-credentials-get", "screen-wake-lock", "serial", "usb"),
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": REFUSED,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+async def serve(services: Services, inputs: Inputs) -> web.StreamResponse:
+    name = inputs.request.path.lstrip("/") or INDEX
+    headers = {**inputs.headers, **HEADERS, "Content-Type": TYPES[os.path.splitext(name)[1]]}
+    return web.Response(body=services.page[name], headers=headers)

@@ -1,0 +1,188 @@
+"""Conversations: the handlers that list, show, follow, change and delete them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
+
+from aiohttp import web
+
+from ...agent import events, tool_servers, wire
+from ...agent.conversation import SessionInfo
+from ...agent.event_feed import Gone
+from ...agent.events import Event
+from ...agent.transcripts import PastTurn
+from ...base.http_server import outlive_client
+from ..contract.refusal import TURN_NOT_FOUND, Refusal
+from ..files.served_files import readable
+from ..operations import audit_log
+from . import event_stream
+from .handler_types import Answer, Inputs, Services
+
+LAST_SEEN = "Last-Event-ID"
+# Turns in one page.
+USUAL = 20
+
+
+async def sessions(services: Services, inputs: Inputs) -> Answer:
+    """All conversations, the last used one last. They outlive the server."""
+    return Answer("sessions_told", {"sessions": [as_json(it) for it in services.agent.sessions()]})
+
+
+async def new_session(services: Services, inputs: Inputs) -> Answer:
+    """Begin a conversation, which is used by its id alone. `mcpServers` are tool servers that it
+    has for itself, in the form that ACP's session/new takes; they need --trust."""
+    workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
+    servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
+    info = await services.agent.new_session(workspace, inputs.fields.get("agent"), servers=servers)
+    audit_log.note(sessionId=info.id)
+    return Answer("session_made", as_json(info))
+
+
+async def commands(services: Services, inputs: Inputs) -> Answer:
+    """What the agent offers to be said as `/name`, as a message. Those that are not `allowed` are
+    refused, for they would run without asking."""
+    found = await services.agent.commands(inputs.fields["sessionId"])
+    told = [
+        {"name": it.name, "description": it.description, "hint": it.hint, "allowed": it.is_allowed}
+        for it in found
+    ]
+    return Answer("commands_told", {"commands": told})
+
+
+async def change(services: Services, inputs: Inputs) -> Answer:
+    """Set title, model or mode; what is not given stays. A mode says what the agent asks about."""
+    fields = inputs.fields
+    outlive_client(inputs.request)
+    info = await services.agent.change(
+        fields["sessionId"], fields.get("title"), fields.get("model"), fields.get("mode")
+    )
+    return Answer("session_changed", as_json(info))
+
+
+async def remove(services: Services, inputs: Inputs) -> Answer:
+    """Delete a conversation for good, here and in the agent's own files."""
+    outlive_client(inputs.request)
+    await services.agent.remove(inputs.fields["sessionId"])
+    return Answer("session_removed")
+
+
+async def messages(services: Services, inputs: Inputs) -> Answer:
+    """What was said, by turns, in the order in which it was; the newest ones where `before`, the id
+    of a turn, is not given. The pieces of an answer are joined."""
+    fields = inputs.fields
+    before = fields.get("before")
+    past = services.agent.conversation(fields["sessionId"]).past
+    page = await past.page(fields.get("limit", USUAL), before)
+    if page is None and before is not None:
+        raise Refusal(TURN_NOT_FOUND, turn=before[:100])
+    told = [_turn(turn, inputs.language) for turn in page.turns] if page is not None else []
+    has_more = page is not None and page.has_earlier
+    return Answer("messages_told", {"messages": told, "hasMore": has_more})
+
+
+async def session_events(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The events of a conversation from now on, over all its turns, for other devices; with
+    Last-Event-ID those after it, also from before a restart. What the user says is one, too."""
+    id = inputs.fields["sessionId"]
+    # Before the transcript is read, so that nothing falls between.
+    coming = services.agent.feed.follow(id, None)
+    seen = inputs.request.headers.get(LAST_SEEN)
+    past = services.agent.conversation(id).past
+    if seen is None:
+        return await event_stream.follow(services, inputs, coming)
+    place = event_stream.parts_of(seen)
+    turns = await past.since(place[0])
+    told = list(_all(id, turns or ()))
+    missed = _after(place, told)
+    known = {event.turn_id: event.number for event in told}
+    del turns, told
+    return await event_stream.follow(services, inputs, _joined(missed, known, coming))
+
+
+async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
+    """The same for all conversations; the last ten thousand events can be had by Last-Event-ID."""
+    seen = inputs.request.headers.get(LAST_SEEN)
+    try:
+        after = None if seen is None else event_stream.parts_of(seen)
+        coming = services.agent.feed.follow(None, after)
+    except Gone:
+        raise Refusal(TURN_NOT_FOUND, turn=(seen or "")[:100]) from None
+    return await event_stream.follow(services, inputs, coming)
+
+
+def _after(place: tuple[str, int], told: Sequence[Event]) -> deque[Event]:
+    """The events after the one of this turn and number. Raises Refusal."""
+    for index, event in enumerate(told):
+        if (event.turn_id, event.number) == place:
+            return deque(told[index + 1 :])
+    raise Refusal(TURN_NOT_FOUND, turn=place[0][:100])
+
+
+async def _joined(
+    missed: deque[Event], known: Mapping[str, int], coming: AsyncIterator[Event]
+) -> AsyncIterator[Event]:
+    """Each event once, though the feed may have some of those that the transcript had: `known` are
+    the last numbers of its turns. What was sent is let go, for the stream has no end."""
+    while missed:
+        yield missed.popleft()
+    async for event in coming:
+        if event.number > known.get(event.turn_id, -1):
+            yield event
+
+
+def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[Event]:
+    for turn in turns:
+        message = events.Message(turn.text, turn.files, turn.attachments)
+        yield Event(0, turn.time, id, turn.id, message)
+        yield from turn.events
+
+
+def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
+    return {
+        "turnId": turn.id,
+        "time": wire.timestamp(turn.time),
+        "text": turn.text,
+        "files": list(turn.files),
+        "attachments": [wire.attachment(it) for it in turn.attachments],
+        "events": [wire.as_seed(event, language) for event in _without_pieces(turn.events)],
+    }
+
+
+def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
+    """The events with each run of pieces as one; the last may miss its end, after a crash."""
+    run: list[Event] = []
+    for event in story:
+        if isinstance(event.body, events.Content):
+            run.append(event)
+            continue
+        yield from _whole(run)
+        run = []
+        yield event
+    yield from _whole(run)
+
+
+def _whole(run: Sequence[Event]) -> Iterator[Event]:
+    if run:
+        said = "".join(it.body.text for it in run if isinstance(it.body, events.Content))
+        yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))
+
+
+def as_json(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "sessionId": info.id,
+        "agent": info.agent,
+        "workspacePath": readable(info.workspace),
+        "title": info.title,
+        "model": info.model,
+        "mode": info.mode,
+        "isBusy": info.is_busy,
+        "turns": info.turns,
+        "created": wire.timestamp(info.created),
+        "lastUsed": wire.timestamp(info.last_used),
+        "usage": wire.usage(info.usage),
+        "modes": list(info.modes),
+        "mcpServers": [{"name": name, "type": kind} for name, kind in info.tool_servers],
+        "isSaved": info.is_saved,
+    }

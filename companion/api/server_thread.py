@@ -1,0 +1,216 @@
+"""The API's server as an editor holds it, on a thread of its own; knows no editor.
+
+Every method of `Service` may be called from any thread and does not block (but for `quit`, for a
+moment). What is handed over is frozen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Callable, Mapping, Sequence
+
+from ..agent.failure import AgentError
+from ..agent.gemini_cli import GeminiCli
+from ..agent.runner import Launch
+from ..base.child_processes import end_tree
+from ..base.folder_lock import FolderInUse
+from ..base.log import logger
+from ..base.loop_thread import LoopThread, State
+from ..base.private_files import NotPrivate
+
+if TYPE_CHECKING:
+    from .server import Server
+
+# Seconds for which an editor that quits waits for the commands of a turn to be ended.
+QUITTING = 1.0
+NO_NODE = (
+    "Gemini CLI needs Node.js 20 or newer, which was not found. Install it, restart Sublime Text"
+    " and start the server again."
+)
+NO_CLI = (
+    'Gemini CLI was not found as "{}". Install it with "npm install -g @google/gemini-cli", or'
+    ' write its full path as "cli_command" in the settings.'
+)
+NO_FOLDER = "{} is no folder any more. Open the folder of your project and start the server again."
+NO_PORT = (
+    'Port {} cannot be had: {}. End the program that has it, or choose another as "api_port" in the'
+    " settings."
+)
+NO_STATE = "{} cannot be used: {}. Set that right and start the server again."
+STOPPED = (
+    'The API server stopped working; run "Gemini Companion: Show Log" from the command palette to'
+    ' see why, and "Gemini Companion: Start API Server" to go on.'
+)
+
+
+class Refused(Exception):
+    """The server cannot be started as it was wanted; the text is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """What is to be served. `folder` keeps token and credentials; `roots` are absolute paths, the
+    first of them the workspace; `port` 0 means any. `command` are the words that start the CLI in a
+    terminal. `page` gives the web page's files by name, on the service's thread."""
+
+    folder: str
+    roots: Sequence[str]
+    port: int
+    command: Sequence[str]
+    page: Callable[[], Mapping[str, bytes]]
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server that listens. Whoever has the token can use it: not for the log."""
+
+    url: str
+    token: str
+    token_file: str
+    workspace: str
+
+
+class Ending(Enum):
+    """How a server ends: STOP takes the time that it takes; before a QUIT of the whole process
+    turns get a moment, and the CLI none."""
+
+    STOP = "stop"
+    QUIT = "quit"
+
+
+class Service:
+    """One server, started once. `serving` is what it listens at, None before and after; `problem`
+    why it ended by itself, a sentence for the user. Both are replaced and never changed."""
+
+    def __init__(self, options: ServiceOptions, told: Callable[[], None]) -> None:
+        """`told` is called on the thread of the service, once it listens and once it has ended."""
+        self.serving: Serving | None = None
+        self._options = options
+        self._told = told
+        self._refusal = ""
+        self._server: Server | None = None
+        self._thread: LoopThread[asyncio.Future[Ending]] = LoopThread(
+            "GeminiCompanion API", self._serve, STOPPED, self._over
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def problem(self) -> str:
+        return self._refusal or self._thread.problem
+
+    @property
+    def is_running(self) -> bool:
+        """From the start until everything has ended."""
+        return State.RUNNING <= self._thread.state < State.OVER
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._thread.state is State.STOPPING
+
+    def stop(self) -> None:
+        """End turns, CLI, sockets and thread, within about eight seconds."""
+        self._end(Ending.STOP)
+
+    def quit(self) -> None:
+        """The same where the process is about to end, and nobody can be told any more: turns get a
+        moment, and the CLI none."""
+        server = self._server
+        pids = _pids(server) if server is not None else []
+        self._told = _nobody
+        self._end(Ending.QUIT, QUITTING)
+        _kill(pids)
+
+    def _end(self, how: Ending, join: float = 0.0) -> None:
+        self._thread.stop(lambda end: None if end.done() else end.set_result(how), join)
+
+    def _over(self) -> None:
+        self.serving = self._server = None
+        self._told()
+
+    async def _serve(self, ready: Callable[[asyncio.Future[Ending]], None]) -> None:
+        end: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        ready(end)
+        if end.done():
+            return
+        try:
+            server = await self._started()
+        except (Refused, NotPrivate, FolderInUse) as error:
+            self._refusal = str(error)
+            logger.warning("%s", error)
+            return
+        self._server = server
+        try:
+            workspace = self._options.roots[0]
+            self.serving = Serving(server.url, server.token, server.token_file, workspace)
+            logger.info("the API server listens at %s, for %s", server.url, workspace)
+            self._told()
+            if await end is Ending.QUIT:
+                await server.agent.conversations.end_turns()
+                _kill(_pids(server))
+        finally:
+            self.serving = None
+            await server.stop()
+            logger.info("the API server has ended")
+
+    async def _started(self) -> Server:
+        """Raises Refused, NotPrivate, FolderInUse, ImportError."""
+        # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
+        # thread for as long as some keystrokes take.
+        from .files.page_files import TYPES
+        from .server import Server, Settings, options
+
+        wanted = self._options
+        if not os.path.isdir(wanted.roots[0]):
+            raise Refused(NO_FOLDER.format(wanted.roots[0]))
+        roots = [os.path.realpath(root) for root in wanted.roots if os.path.isdir(root)]
+        launch = Launch(find(wanted.command), fallback=GeminiCli.from_environment(os.environ))
+        agent = options(wanted.folder, launch)
+        page = {
+            name: it for name, it in wanted.page().items() if os.path.splitext(name)[1] in TYPES
+        }
+        server = Server(Settings(agent, roots, wanted.port, page=page), wanted.folder)
+        try:
+            await server.start()
+        except OSError as error:
+            # What a socket cannot do has no file's name with it.
+            if error.filename is None:
+                raise Refused(NO_PORT.format(wanted.port, error.strerror)) from error
+            raise Refused(NO_STATE.format(error.filename, error.strerror)) from error
+        return server
+
+
+def find(command: Sequence[str]) -> tuple[str, ...]:
+    """Node and the CLI's program, by the words that start it in a terminal; its options do not
+    count. Raises Refused."""
+    if shutil.which("node") is None:
+        raise Refused(NO_NODE)
+    for word in command:
+        path = shutil.which(word) or word
+        # Anything else would be looked for in a current directory that is nobody's.
+        if os.path.isabs(path):
+            with suppress(AgentError):
+                return GeminiCli.program.find(path)
+    raise Refused(NO_CLI.format(" ".join(command)))
+
+
+def _pids(server: Server) -> list[int]:
+    return [process.pid for process in server.agent.backends.processes]
+
+
+def _kill(pids: Sequence[int]) -> None:
+    """End the CLI at once, with the commands of its turns. On Windows it ends with its input, and
+    so with us; one that hangs stays there."""
+    if sys.platform != "win32":
+        end_tree(*pids)
+
+
+def _nobody() -> None:
+    """Is told when the editor is gone."""

@@ -1,0 +1,97 @@
+"""The server's certificate: what TLS needs of it, and its files read again once they are others."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import time
+from contextlib import suppress
+from typing import Any
+
+from ...base.log import logger
+
+# Seconds between two looks at the files, for which all other connections wait.
+PAUSE = 5.0
+
+
+class BadCertificate(Exception):
+    """The files cannot be used; the text is a sentence for the operator."""
+
+
+class Certificate:
+    """Made of a file with the certificate and those that vouch for it, and one with its key, both
+    in PEM; they may be one file. `context` is for a server, from TLS 1.2 on.
+
+    A handshake looks whether the files are others by now, unless another one has just looked: so
+    a renewed certificate counts at most PAUSE later. Where the new ones cannot be used, or not yet,
+    the old one goes on.
+    """
+
+    def __init__(self, path: str, key: str) -> None:
+        """Raises BadCertificate."""
+        self._path, self._key = path, key
+        self.context = self._newest = self._load()
+        self._read = self._stamp()
+        self._next_look = 0.0
+        self.context.sni_callback = self._choose
+
+    def _choose(self, connection: Any, _name: object, _context: object) -> None:
+        """Called in each handshake."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + PAUSE
+            self._look()
+        connection.context = self._newest
+
+    def _look(self) -> None:
+        stamp = self._stamp()
+        # Between two moments of a renewal there may be none.
+        if stamp and stamp != self._read:
+            self._read = stamp
+            try:
+                self._newest = self._load()
+                logger.info("the certificate was renewed, and read again")
+            except BadCertificate as error:
+                logger.warning("The renewed certificate cannot be used yet. %s", error)
+
+    def _stamp(self) -> tuple[Any, ...]:
+        with suppress(OSError):
+            looked = [os.stat(path) for path in (self._path, self._key)]
+            return tuple((it.st_mtime_ns, it.st_ino, it.st_size) for it in looked)
+        return ()
+
+    def _load(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # A client could keep the server at work with nothing else.
+        context.options |= ssl.OP_NO_RENEGOTIATION
+        try:
+            context.load_cert_chain(self._path, self._key, self._refuse_password)
+        except ssl.SSLError as error:
+            raise BadCertificate(self._sentence(error)) from error
+        except OSError as error:
+            # The system does not say which of the two.
+            missing = next((it for it in (self._path, self._key) if not _is_readable(it)), "")
+            where = missing or self._path
+            raise BadCertificate(f"{where} cannot be read: {error.strerror}.") from error
+        return context
+
+    def _refuse_password(self) -> str:
+        # Without this, the library would ask at the terminal.
+        raise BadCertificate(f"Expected a key without a password; {self._key} has one.")
+
+    def _sentence(self, error: ssl.SSLError) -> str:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            return f"Expected the key of {self._path}; {self._key} has another one."
+        return (
+            f"Expected a certificate in PEM in {self._path} and its key in {self._key};"
+            f" the library says {error.reason or error}."
+        )
+
+
+def _is_readable(path: str) -> bool:
+    try:
+        with open(path, "rb"):
+            return True
+    except OSError:
+        return False

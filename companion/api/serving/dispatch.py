@@ -1,0 +1,218 @@
+"""The way of a request from the guard to its answer, whatever happens; knows no single route."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from aiohttp import web
+
+from ...agent.failure import INTERNAL_ERROR, AgentError
+from ...base import http_server
+from ...base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
+from ...base.jsonrpc import RpcError
+from ...base.large_json import pieces
+from ...base.log import logger
+from ...base.memory_budget import MemoryBudget, MemoryShare
+from ..contract.answer_texts import language_of
+from ..contract.refusal import (
+    METHOD_NOT_ALLOWED,
+    UNAUTHORIZED,
+    UNSUPPORTED_MEDIA_TYPE,
+    Refusal,
+    no_json,
+    of_agent,
+    of_server,
+)
+from ..contract.refusal import READ_ONLY as MAY_ONLY_READ
+from ..contract.route import Route
+from ..contract.schemas import BYTES, MAX_FILE, MULTIPART
+from ..handlers.handler_types import Handler, Inputs, Services, refused, refused_as_openai
+from ..operations import audit_log, json_log
+from ..operations.audit_log import AuditLog
+from ..operations.callers import Callers
+from .access import READ_ONLY
+from .guard import Guard
+from .routing import Table
+
+# Bytes of a body: the largest file that may be written, every letter of it escaped.
+MAX_BODY = 6 * MAX_FILE + (1 << 20)
+# Bytes that large bodies and answers hold at a time: two of the largest bodies, or what is read of
+# a dozen files.
+MAX_MEMORY = 128 << 20
+# Where the door for clients of OpenAI's API is.
+OPENAI = "/v1/"
+# What libraries call a body that is none.
+UNNAMED = ("", BYTES)
+# What all answers have.
+PLAIN = {
+    **http_server.SERVER,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Dispatcher:
+    """`language` is for clients that do not say theirs. `audit` is None where no log is kept."""
+
+    def __init__(
+        self,
+        table: Table,
+        guard: Guard,
+        callers: Callers,
+        audit: AuditLog | None,
+        services: Services,
+        language: str,
+        server: HttpServer,
+    ) -> None:
+        self._table = table
+        self._guard = guard
+        self._callers = callers
+        self._audit = audit
+        self._services = services
+        self._language = language
+        self._server = server
+        self._memory = MemoryBudget(MAX_MEMORY)
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The boundary of every request: nothing that happens inside reaches the library."""
+        id = json_log.begin(request.headers.get(json_log.HEADER, ""))
+        # Those are asked all the time, and tell nothing.
+        is_open = self._table.is_open(request.method, request.path)
+        if self._audit is None or is_open or request.method == "OPTIONS":
+            return await self._handle(request, id)
+        with self._audit.entry(id):
+            method, route = self._table.name_of(request.method, request.path)
+            audit_log.note(method=method, route=route)
+            answer = await self._handle(request, id)
+            audit_log.note(status=answer.status)
+            return answer
+
+    async def _handle(self, request: web.BaseRequest, id: str) -> web.StreamResponse:
+        headers = {**PLAIN, json_log.HEADER: id, **self._guard.cors(request.headers)}
+        headers.update(self._guard.encrypted(request.headers))
+        accepted = request.headers.get("Accept-Language", "")
+        language = language_of(accepted, self._language)
+        try:
+            with MemoryShare(self._memory) as memory:
+                answer = await self._answer_or_refuse(request, memory, language, headers)
+        except Exception:
+            logger.exception("a request failed")
+            answer = await self._refuse(request, Refusal(INTERNAL_ERROR), language, headers)
+        if self._services.metrics is not None:
+            route = self._table.name_of(request.method, request.path)
+            self._services.metrics.answered(*route, answer.status)
+        return answer
+
+    async def _answer_or_refuse(
+        self,
+        request: web.BaseRequest,
+        memory: MemoryShare,
+        language: str,
+        headers: Mapping[str, str],
+    ) -> web.StreamResponse:
+        try:
+            return await self._answer(request, memory, language, headers)
+        except Refusal as refusal:
+            return await self._refuse(request, refusal, language, headers)
+        except Refused as refused:
+            return await self._refuse(request, of_server(refused, MAX_BODY), language, headers)
+        except AgentError as error:
+            return await self._refuse(request, of_agent(error), language, headers)
+
+    async def _answer(
+        self,
+        request: web.BaseRequest,
+        memory: MemoryShare,
+        language: str,
+        headers: Mapping[str, str],
+    ) -> web.StreamResponse:
+        token = self._caller(request)
+        if request.method == "OPTIONS":
+            return self._preflight(request, headers)
+        route, in_path = self._route(request, token)
+        fields = await _fields(request, route, in_path, memory)
+        if "sessionId" in fields:
+            audit_log.note(sessionId=fields["sessionId"])
+        inputs = Inputs(fields, language, headers, request, memory)
+        answer = await route.handler(self._services, inputs)
+        if isinstance(answer, web.StreamResponse):
+            return answer
+        return await _send(request, 200, answer.envelope(language), headers)
+
+    def _caller(self, request: web.BaseRequest) -> str:
+        """The name of the caller's token, "" for none. Raises Refused, RateLimited."""
+        token = self._guard.name_of(request.headers)
+        self._callers.count(token, request)
+        self._guard.check_place(request.raw_path, request.headers)
+        return token
+
+    def _route(
+        self, request: web.BaseRequest, token: str
+    ) -> tuple[Route[Handler], Mapping[str, str]]:
+        """What is asked for, where the caller may; with the fields in its path. Raises Refused,
+        Refusal."""
+        # Who has no token learns of the open routes only.
+        if not self._table.is_open(request.method, request.path):
+            if not token:
+                raise Refused(BAD_TOKEN)
+            self._server.admit(request)
+        route, in_path = self._table.find(request.method, request.path)
+        if token == READ_ONLY and not (route.only_reads or route.is_open):
+            raise Refusal(MAY_ONLY_READ)
+        return route, in_path
+
+    def _preflight(
+        self, request: web.BaseRequest, headers: Mapping[str, str]
+    ) -> web.StreamResponse:
+        more = self._guard.preflight(request.headers)
+        return web.Response(status=204, headers={**headers, **more})
+
+    async def _refuse(
+        self,
+        request: web.BaseRequest,
+        refusal: Refusal,
+        language: str,
+        headers: Mapping[str, str],
+    ) -> web.StreamResponse:
+        more: dict[str, str] = {}
+        if refusal.code == METHOD_NOT_ALLOWED:
+            more["Allow"] = self._table.allowed(request.path)
+        elif refusal.code == UNAUTHORIZED:
+            more["WWW-Authenticate"] = "Bearer"
+        elif refusal.retry_after:
+            more["Retry-After"] = str(refusal.retry_after)
+        is_openai = request.path.startswith(OPENAI)
+        envelope = (refused_as_openai if is_openai else refused)(refusal, language)
+        return await _send(request, refusal.status, envelope, {**headers, **more})
+
+
+async def _fields(
+    request: web.BaseRequest, route: Route[Handler], in_path: Mapping[str, str], memory: MemoryShare
+) -> Mapping[str, Any]:
+    """What is asked, checked. Raises Refusal and Refused."""
+    if route.method in ("GET", "DELETE"):
+        return route.form.of_query([*in_path.items(), *request.query.items()])
+    is_empty = request.content_length in (None, 0) and request.content.is_eof()
+    kind = http_server.media_type(request)
+    if route.uploads:
+        # The handler reads it.
+        if kind != MULTIPART:
+            raise Refusal(UNSUPPORTED_MEDIA_TYPE, "no_multipart")
+        return route.form.of_query([*in_path.items(), *request.query.items()])
+    # A page of another origin can send texts and forms without asking first, and empty ones, too.
+    if kind != JSON and not (is_empty and kind in UNNAMED):
+        raise Refusal(UNSUPPORTED_MEDIA_TYPE)
+    if is_empty:
+        return route.form.check(dict(in_path))
+    try:
+        body = await http_server.read_json(request, MAX_BODY, memory)
+        return route.form.check({**body, **in_path} if isinstance(body, dict) else body)
+    except RpcError as error:
+        raise no_json(error.message) from None
+
+
+async def _send(
+    request: web.BaseRequest, status: int, value: Mapping[str, Any], headers: Mapping[str, str]
+) -> web.StreamResponse:
+    head = {"Content-Type": JSON, **headers}
+    return await http_server.send(request, status, head, pieces(value))
