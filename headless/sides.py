@@ -6,14 +6,16 @@ import textwrap
 import unicodedata
 from bisect import bisect_left
 from itertools import accumulate
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from . import unseen
 from .diff import Hunk, hunks
 
 RED, GREEN, DIM, STRONG, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[7m", "\x1b[27m"
 RESET = "\x1b[0m"
 # Columns of a line number at least, and of what stands behind it.
 DIGITS, SIGN = 4, 3
+TAB = " " * 4
 
 Regions = Sequence[Tuple[int, int]]
 # Of lines, by row; None where they are counted from 1.
@@ -77,9 +79,10 @@ class Sides:
 
 class Picture(NamedTuple):
     """How much of two texts is drawn, and what is marked in it: the rows from `top` on, at most
-    `height`, `width` columns, from the column `shift` of each line. `old` and `new` are the regions
-    of the characters that differ; `beside` are words for single lines of the new text, `numbers`
-    the line numbers of both, which take `head` columns with the signs behind them."""
+    `height`, `width` columns, of lines that are too long from the column `shift` on. `old` and
+    `new` are the regions of the characters that differ; `beside` are words for single lines of the
+    new text, `numbers` the line numbers of both, which take `head` columns with the signs behind
+    them."""
 
     top: int
     height: int
@@ -127,7 +130,7 @@ def picture(sides: Sides, how: Picture) -> List[str]:
 def titles(names: Tuple[str, str], width: int) -> str:
     """What stands above both columns."""
     side = max(20, (width - 3) // 2)
-    return " | ".join(_fitted(name[:side], (), side) for name in names).rstrip()
+    return " | ".join(_fitted(name, (), side) for name in names).rstrip()
 
 
 def _joined(left: str, right: str, row: Row, colour: bool) -> str:
@@ -156,11 +159,13 @@ def _cell(
 ) -> str:
     if row is None:
         return " " * width
-    begin = min(how.shift, len(lines[row]))
-    # More characters than columns are never shown, and a line can have millions of them.
-    text = lines[row][begin : begin + width]
-    spans = _within(marked, starts[row] + begin, len(text)) if how.colour else []
-    return _fitted(text, spans, max(0, width))
+    # What fits is seen whole, and of every other line something.
+    length = len(lines[row])
+    begin = min(how.shift, length - width // 2) if length > width else 0
+    before = "%d+…" % begin if begin else ""
+    width -= len(before)
+    spans = _within(marked, starts[row] + begin, width) if how.colour else []
+    return before + _fitted(lines[row][begin:], spans, max(0, width))
 
 
 def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
@@ -175,25 +180,57 @@ def _within(marked: Regions, start: int, length: int) -> List[Tuple[int, int]]:
 
 
 def _fitted(text: str, spans: Sequence[Tuple[int, int]], width: int) -> str:
-    """The text cut or filled to `width` columns, with the spans in reverse; wide characters take
-    two columns."""
-    used, shown, strong = 0, "", False
-    for at, char in enumerate(text):
-        char = printable(char)
-        columns = sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in char)
-        if used + columns > width:
-            break
+    """The text filled to `width` columns, or cut, with a mark; the spans in reverse."""
+    # More characters than columns are never shown, and a line can have millions of them.
+    pieces = list(_pieces(text[:width]))
+    count, mark = _room(pieces, len(text), width)
+    shown, used, strong = "", len(mark), False
+    for at, piece in pieces[:count]:
         if strong != any(begin <= at < end for begin, end in spans):
             strong = not strong
             shown += STRONG if strong else PLAIN
-        used, shown = used + columns, shown + char
-    return shown + (PLAIN if strong else "") + " " * (width - used)
+        used, shown = used + _columns(piece), shown + piece
+    return shown + (PLAIN if strong else "") + mark + " " * (width - used)
+
+
+def _pieces(text: str) -> Iterator[Tuple[int, str]]:
+    """What is shown of the text, character by character, and where in it that stands."""
+    at = 0
+    for start, end, spelled in (*unseen.parts(text), (len(text), len(text), "")):
+        yield from ((it, TAB if text[it] == "\t" else text[it]) for it in range(at, start))
+        if spelled:
+            yield start, spelled
+        at = end
+
+
+def _room(pieces: Sequence[Tuple[int, str]], length: int, width: int) -> Tuple[int, str]:
+    """How many of the pieces there is room for, and what stands behind them where that is not all
+    of a text of this length: the number of its characters that are missing."""
+    ends = list(accumulate((_columns(shown) for _at, shown in pieces), initial=0))
+    if ends[-1] <= width and length <= width:
+        return len(pieces), ""
+    places = [*(at for at, _shown in pieces), min(length, width)]
+    for count in range(len(pieces), -1, -1):
+        mark = "…+%d" % (length - places[count])
+        if ends[count] + len(mark) <= width:
+            return count, mark
+    return 0, "…"[:width]
+
+
+def _columns(text: str) -> int:
+    """Wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def printable(text: str) -> str:
-    """The text with tabs as spaces and without what a terminal would obey."""
-    text = text.replace("\t", "    ")
-    return "".join(c if unicodedata.category(c)[0] != "C" else "?" for c in text)
+    """The text with tabs as spaces, and spelled out what nobody would see, or a terminal would
+    obey."""
+    found, at = "", 0
+    for start, end, spelled in unseen.parts(text):
+        found, at = found + text[at:start] + spelled, end
+    return (found + text[at:]).replace("\t", TAB)
 
 
 def wrapped(text: str, width: int) -> List[str]:
@@ -207,7 +244,7 @@ def wrapped(text: str, width: int) -> List[str]:
 
 def cut(text: str, width: int) -> str:
     """The text in at most `width` columns."""
-    return _fitted(text[:width], (), width).rstrip()
+    return _fitted(text, (), width).rstrip()
 
 
 def _starts(lines: List[str]) -> List[int]:

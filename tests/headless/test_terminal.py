@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -271,6 +272,31 @@ class Front(Terminal):
         self.assertRegex(self.said(), r"1400 - row 1400 +\| 1400 \+ another")
         self.assertNotIn("row 1 ", self.said())
         wait_for(lambda: "change 1 of 1" in self.said())
+
+    def test_what_nobody_would_see_in_a_proposal_is_spelled_out(self) -> None:
+        self.propose(self.connect(), "if is\u202e_admin\u3164:\n\tgo\x1b[8m\n")
+        self.assertRegex(self.said(), r"\+ if is<U\+202E>_admin<U\+3164>:")
+        self.assertRegex(self.said(), r"\+     go<U\+001B>\[8m")
+
+    def test_a_line_that_is_cut_says_how_much_of_it_is_missing(self) -> None:
+        self.propose(self.connect(), "x" * 490 + "rm -r /\n" + "\u3164" * 500 + "\nshort\n")
+        lines = self.said().split("\n")
+        cut = next(line for line in lines if " + x" in line).rstrip()
+        shown, _, missing = cut.partition(" + ")[2].partition("…+")
+        self.assertEqual(len(shown) + int(missing), 497)
+        blank = next(line for line in lines if "<U+3164" in line)
+        shown, _, missing = blank.partition("×")[2].partition(">…+")
+        self.assertEqual(int(shown) + int(missing), 500)
+        self.assertTrue(next(line for line in lines if "short" in line).endswith("short"))
+
+    def test_of_a_line_changed_far_to_the_right_it_is_said_how_much_stands_before(self) -> None:
+        self.write("y" * 300 + " old " + "z" * 300 + "\nshort\n")
+        self.propose(self.connect(), "y" * 300 + " new " + "z" * 300 + "\nbrief\n")
+        wait_for(lambda: "…yy" in self.said() and " new " in self.said())
+        line = next(line for line in self.said().split("\n") if " new " in line)
+        before, shown, missing = re.findall(r"\+ (\d+)\+…(y+ new z+)…\+(\d+)", line)[0]
+        self.assertEqual(int(before) + len(shown) + int(missing), 605)
+        self.assertIn("+ brief", self.said())
 
     def test_of_a_large_file_the_lines_have_their_own_numbers(self) -> None:
         text = "row of a large file\n" * 150_000
