@@ -31,6 +31,7 @@ NO_EXPORTS = (
 )
 NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" tells more.'
 NO_DIFF = "That diff is decided already."
+OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to decide."
 # Words of a command's caption that are not capitalised.
 SMALL = ("and", "on", "with")
 
@@ -38,7 +39,10 @@ SMALL = ("and", "on", "with")
 class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
     """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the
     one with the keyboard on either side, else the one that can be seen in the window, else the one
-    of the window that waits longest, which comes into sight."""
+    of the window that waits longest, which comes into sight. That is all that a command does which
+    `decides`: nobody decides on what they do not see."""
+
+    decides = False
 
     def is_enabled(self, id: str | None = None) -> bool:
         # With an id it answers in any case, be it with a sentence.
@@ -50,24 +54,27 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
             host.tell(NOT_RUNNING)
         elif view is None:
             host.tell(NO_DIFF)
-        else:
-            if id is None:
-                self._show(running, view)
+        elif id is not None or self._show(running, view) or not self.decides:
             self.act(running, view)
 
     def act(self, running: Running, view: sublime.View) -> None:
         raise NotImplementedError
 
-    def _show(self, running: Running, view: sublime.View) -> None:
-        """To a user whose keyboard is elsewhere, who goes on to type there."""
+    def _show(self, running: Running, view: sublime.View) -> bool:
+        """To a user whose keyboard is elsewhere, who goes on to type there; whether it could be
+        seen before."""
         from .review import lookup, pair
 
         keyboard = running.editor.keyboard_in(self.window)
-        if keyboard not in (view, lookup.partner(view)):
-            pair.bring_into_sight(view, keyboard)
-            words = self.name().split("_")[2:]
-            caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
-            host.tell(f"{caption}: {lookup.name_of(view)}")
+        if keyboard in (view, lookup.partner(view)):
+            return True
+        was_in_sight = lookup.is_on_top(view.window() or self.window, view)
+        pair.bring_into_sight(view, keyboard)
+        words = self.name().split("_")[2:]
+        caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
+        more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
+        host.tell(f"{caption}: {lookup.name_of(view)}{more}")
+        return was_in_sight
 
     def _find(self, id: str | None) -> sublime.View | None:
         if host.running is None:
@@ -80,6 +87,8 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
 class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     """Send the proposal as it stands now to the CLI, which writes the file."""
 
+    decides = True
+
     def act(self, running: Running, view: sublime.View) -> None:
         running.accepting.accept(view.window() or self.window, view)
 
@@ -87,12 +96,16 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
     """Tell the CLI that the file stays as it is."""
 
+    decides = True
+
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.reject(view)
 
 
 class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
     """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
+
+    decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.diffs.release(view)
@@ -114,6 +127,8 @@ class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
 
 class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     """Accept, and show the next proposal that waits."""
+
+    decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
         from .review.lookup import name_of, partner
@@ -211,12 +226,16 @@ class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
 class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     """Mark a change as seen and wanted."""
 
+    decides = True
+
     def act(self, running: Running, view: sublime.View) -> None:
         running.changes.keep(view, self._change)
 
 
 class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     """Put the lines of the file back in place of a change."""
+
+    decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
         running.changes.drop(view, self._change)

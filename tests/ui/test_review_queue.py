@@ -179,11 +179,33 @@ class FromTheCode(QueueCase):
         self.assertEqual(caret_row(a), 2)
         self.assertTrue(lookup.is_on_top(self.window, a))
         self.assertEqual(self.window.active_view(), typing)
-        self.cover(a)
+
+    def test_one_that_is_out_of_sight_is_shown_first_and_decided_on_when_it_is_asked_again(
+        self,
+    ) -> Steps:
+        typing = yield from self.two()
+        a, b = lookup.diffs(self.window)
+        self.cover(b)
+        deciding = ("drop_change", "keep_change", "release_diff", "reject_diff")
+        for name in (*deciding, "accept_diff_and_next", "accept_diff"):
+            told = self.told()
+            self.cover(a)
+            self.run_command(name)
+            yield lambda: told  # noqa: B023
+            self.assertRegex(
+                told[0], r": a was out of sight, and is shown now\. Run the command again"
+            )
+            self.assertTrue(lookup.is_on_top(self.window, a))
+            self.assertEqual(self.window.active_view(), typing)
+            summary = self.review(a).summary(a)
+            self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
+        self.assertEqual(list(lookup.diffs(self.window)), [a, b])
+        path = lookup.path_of(a)
         yield from self.run_on("accept_diff", "a")
         yield lambda: self.cli.received("ide/diffAccepted")
-        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], lookup.path_of(a))
+        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
         self.assertEqual(self.window.active_view(), typing)
+        self.assertEqual(list(lookup.diffs(self.window)), [b])
 
     def test_nothing_is_said_to_who_looks_at_it(self) -> Steps:
         yield from self.two()
