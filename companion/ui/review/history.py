@@ -123,7 +123,7 @@ class History:
 
     def _ask(self, window: sublime.Window, edit: Edit) -> None:
         items = [
-            ["Show it", "The text before and after, as a difference."],
+            ["Show it", "What it changed, as a patch in one tab."],
             ["Undo it", "The old text is put back, if the file is still what you accepted."],
         ]
 
