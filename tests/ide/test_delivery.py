@@ -6,18 +6,27 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
-from GeminiCompanion.companion.ide.decisions import DECIDED, TOLD
-from GeminiCompanion.companion.ide.delivery import SETTLED
-from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE, NOTICED, Session
+from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
+from GeminiCompanion.companion.ide.delivery import AWAY, AWAY_WITH_TEXT, SETTLED, Delivery
+from GeminiCompanion.companion.ide.saved_state import SavedSession
+from GeminiCompanion.companion.ide.sessions import (
+    ABSENT,
+    GRACE,
+    LEAP,
+    NOTICED,
+    READ,
+    Session,
+    Sessions,
+)
 
-from ..support import in_loop
-from .test_workspace import DELIVERY, PATH, WINDOW, WithoutServer
+from ..support import Clock, in_loop
+from .test_workspace import DELIVERY, PATH, WINDOW, Reader, WithoutServer
 
 REJECTED = {"filePath": PATH}
 VERSION = "2025-06-18"
 
 
-class Delivery(WithoutServer):
+class InAWindow(WithoutServer):
     async def propose(self, session: Session, text: str = "theirs\n") -> None:
         await self.workspace.diffs.open_diff(session, PATH, text)
 
@@ -229,6 +238,185 @@ class Delivery(WithoutServer):
         await self.clock.advance(SETTLED + 1)
         self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
         self.assertEqual(back.received("ide/diffAccepted"), [])
+
+
+class Alone(unittest.TestCase):
+    """From a book to sessions, with no window around them. `begin` comes first."""
+
+    async def begin(self) -> None:
+        self.clock = Clock()
+        self.book = Book()
+        self.said: list[str] = []
+        self.sessions = Sessions(
+            lambda session: self.delivery.session_ended(session),
+            on_told=lambda number: self.delivery.told(number),
+            on_unread=lambda session, events: self.delivery.unread(session, events),
+        )
+        self.delivery = Delivery(
+            self.book, self.sessions, self.said.append, lambda number: None, lambda: None
+        )
+
+    def open(self) -> Session:
+        return self.sessions.open(VERSION)
+
+    def decide(
+        self, session_id: str, text: str | None = None, path: str = PATH, before: str | None = None
+    ) -> int:
+        number = self.book.open(session_id, path, "theirs\n")
+        self.book.decide(number, text, before)
+        return number
+
+    @in_loop
+    async def test_a_decision_waits_for_a_session_that_has_a_stream(self) -> None:
+        await self.begin()
+        number = self.decide("gone", "mine\n")
+        session = self.open()
+        self.delivery.send(number)
+        self.assertEqual(self.book[number].session_id, "gone")
+        reader = Reader(session)
+        self.delivery.pass_on()
+        await self.clock.advance(0)
+        self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
+
+    @in_loop
+    async def test_each_path_waits_until_what_was_settled_on_it_is_known(self) -> None:
+        await self.begin()
+        reader = Reader(self.open())
+        self.delivery.settled(PATH)
+        await self.clock.advance(SETTLED / 2)
+        self.delivery.settled("/other")
+        for path in (PATH, "/other"):
+            self.delivery.send(self.decide("gone", path=path))
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffRejected"), [])
+        await self.clock.advance(SETTLED / 2)
+        self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
+        await self.clock.advance(SETTLED)
+        self.assertEqual(reader.received("ide/diffRejected"), [REJECTED, {"filePath": "/other"}])
+
+    @in_loop
+    async def test_all_that_a_broken_stream_may_not_have_brought_is_told_again(self) -> None:
+        await self.begin()
+        session = self.open()
+        Reader(session)
+        paths = ["/1", "/2", "/3"]
+        for path in paths:
+            self.delivery.send(self.decide(session.id, path=path))
+        await self.clock.advance(0)
+        self.assertEqual(self.book.of(DECIDED), [])
+        assert session.stream is not None
+        self.sessions.detach(session, session.stream)
+        self.assertEqual([self.book[it].path for it in self.book.of(DECIDED)], paths)
+        reader = Reader(session)
+        await self.clock.advance(0)
+        told = [it["filePath"] for it in reader.received("ide/diffRejected")]
+        self.assertEqual(told, paths)
+
+    @in_loop
+    async def test_after_a_restart_each_decision_is_told_once_under_an_id_of_its_own(self) -> None:
+        await self.begin()
+        # In their queue; under an id that was never given; under that of another; under none.
+        event_ids = [3, 9, 3, 0]
+        numbers = [self.decide("saved", path=f"/{it}") for it in range(len(event_ids))]
+        waiting = dict(zip(numbers, event_ids))
+        self.delivery.restore([SavedSession("saved", VERSION, 5)], waiting)
+        found = [self.book[number].event_id for number in numbers]
+        self.assertEqual(found[0], 3)
+        self.assertEqual(found[1:], [5 + LEAP + it for it in (1, 2, 3)])
+        session = self.sessions.find("saved")
+        assert session is not None
+        reader = Reader(session)
+        await self.clock.advance(0)
+        told = [it["filePath"] for it in reader.received("ide/diffRejected")]
+        self.assertEqual(told, ["/0", "/1", "/2", "/3"])
+
+    @in_loop
+    async def test_a_cli_that_asks_is_given_what_was_decided_last(self) -> None:
+        await self.begin()
+        session = self.open()
+        for text in ("first\n", "second\n"):
+            self.delivery.send(self.decide(session.id, text))
+        self.assertEqual(self.delivery.hand_out(session, PATH), "second\n")
+        self.assertEqual(self.book.of(DECIDED), [])
+        self.assertIsNone(self.delivery.hand_out(session, PATH))
+
+    @in_loop
+    async def test_a_newer_proposal_leaves_no_older_decision_to_be_told(self) -> None:
+        await self.begin()
+        session = self.open()
+        number = self.decide(session.id, "mine\n")
+        self.delivery.send(number)
+        self.delivery.supersede(session, PATH)
+        self.assertEqual(self.book[number].state, TOLD)
+        reader = Reader(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_the_user_hears_that_a_decision_waits_for_a_cli_without_a_stream(self) -> None:
+        await self.begin()
+        session = self.open()
+        self.delivery.send(self.decide(session.id))
+        self.delivery.send(self.decide("gone", "mine\n", "/other"))
+        self.assertEqual(self.said, [AWAY, AWAY_WITH_TEXT])
+        Reader(session)
+        self.delivery.send(self.decide(session.id))
+        self.assertEqual(len(self.said), 2)
+
+    @in_loop
+    async def test_a_text_whose_cli_was_told_is_unwritten_after_a_while_unless_it_comes_back(
+        self,
+    ) -> None:
+        await self.begin()
+        session = self.open()
+        waiting = self.decide(session.id, "waits\n", "/waits")
+        self.delivery.send(waiting)
+        told = self.decide("another", "told\n", "/told")
+        self.book.tell(told)
+        closed = self.book.open("another", "/closed", "theirs\n")
+        self.book.hand_over(closed, "comes back\n")
+        self.assertEqual(self.delivery.unwritten(), (("/waits", "waits\n"),))
+        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
+            both = (("/waits", "waits\n"), ("/told", "told\n"))
+            self.assertEqual(self.delivery.unwritten(), both)
+            self.assertEqual(self.delivery.unwritten(told=()), both[:1])
+
+    @in_loop
+    async def test_a_text_that_is_withdrawn_is_told_as_a_rejection_or_forgotten(self) -> None:
+        await self.begin()
+        session = self.open()
+        waiting = self.decide(session.id, "mine\n")
+        self.delivery.send(waiting)
+        told = self.decide("another", "told\n", "/told")
+        self.book.tell(told)
+        with mock.patch(DELIVERY + ".PATIENCE", -1.0):
+            self.assertFalse(self.delivery.withdraw(PATH, "another\n"))
+            self.assertTrue(self.delivery.withdraw("/told", "told\n"))
+            self.assertTrue(self.delivery.withdraw(PATH, "mine\n"))
+        self.assertNotIn(told, self.book)
+        reader = Reader(session)
+        await self.clock.advance(0)
+        self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
+        self.assertEqual(reader.received("ide/diffAccepted"), [])
+
+    @in_loop
+    async def test_what_the_clients_of_the_end_may_not_have_read_waits_in_the_next_companion(
+        self,
+    ) -> None:
+        await self.begin()
+        session = self.open()
+        Reader(session)
+        text, rejection = self.decide(session.id, "mine\n"), self.decide(session.id, path="/no")
+        for number in (text, rejection):
+            self.delivery.send(number)
+        await self.clock.advance(READ / 2)
+        self.delivery.stop()
+        self.sessions.end_all()
+        await self.clock.advance(0)
+        self.delivery.hand_on()
+        waiting = {entry.path: (entry.state, entry.event_id) for _, entry in self.book}
+        self.assertEqual(waiting, {PATH: (TOLD, 1), "/no": (DECIDED, 2)})
+        self.assertEqual(self.book.of(OPEN), [])
 
 
 if __name__ == "__main__":
