@@ -1,0 +1,113 @@
+"""Makes each fault in a copy of the checkout, runs the tests of its room there, and tells which
+faults none of them noticed.
+
+    python -m tests.faults                 all
+    python -m tests.faults delivery        those whose name or file has this
+
+Ends with 1 where a fault survived that is not known to be equal, or could not be made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Iterator
+
+from .table import FAULTS, Fault
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Seconds for the tests of a room; a fault may make them hang.
+LIMIT = 400.0
+# What random tests find depends on the seed: they are no proof that a fault is noticed.
+RANDOM = ("test_fuzz.py", "test_simulator.py")
+# They notice most, and are asked before the rest of their room, beside the module's own.
+FIRST = ("test_workspace.py", "test_outliving.py", "test_conversations.py")
+
+
+def main(wanted: list[str]) -> int:
+    faults = [it for it in FAULTS if all(word in it.name + it.file for word in wanted)]
+    survivors = []
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        copy = os.path.join(folder, "GeminiCompanion")
+        _copy(copy)
+        for fault in faults:
+            begun = time.monotonic()
+            told = _try(copy, fault)
+            print(f"{time.monotonic() - begun:5.1f} s  {told or 'SURVIVED':60} {fault.name}")
+            sys.stdout.flush()
+            if not told:
+                survivors.append(fault)
+    for fault in survivors:
+        print(f"survived: {fault.name} ({fault.equal or fault.file})")
+    print(f"{len(faults) - len(survivors)} of {len(faults)} were noticed.")
+    return int(any(not it.equal for it in survivors))
+
+
+def _copy(folder: str) -> None:
+    """What is in version control, as it is on disk now, beside what was set up."""
+    names = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
+    for name in filter(None, names.split("\0")):
+        target = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, name), target)
+    for name in (".venv", os.path.join("tests", "e2e", "node_modules")):
+        if os.path.exists(os.path.join(ROOT, name)):
+            os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
+
+
+def _try(copy: str, fault: Fault) -> str:
+    """Which test noticed the fault; empty where none did. Raises ValueError where the code is not
+    what the table takes it for."""
+    path = os.path.join(copy, *fault.file.split("/"))
+    with open(path, encoding="utf-8") as file:
+        right = file.read()
+    if right.count(fault.right) != 1:
+        raise ValueError(f"{fault.name}: expected once in {fault.file}:\n{fault.right}")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(right.replace(fault.right, fault.wrong))
+        return _first_failure(copy, fault)
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(right)
+
+
+def _first_failure(copy: str, fault: Fault) -> str:
+    folder = os.path.join("tests", fault.file.split("/")[1])
+    own = [os.path.join(folder, f"test_{os.path.basename(fault.file)}")]
+    first = [os.path.join(folder, name) for name in FIRST]
+    rest = [folder, *(f"--ignore={path}" for path in own + first)]
+    rest += [f"--ignore={os.path.join(folder, name)}" for name in RANDOM]
+    for tests in (own, first, rest):
+        found = [
+            it for it in tests if it.startswith("--") or os.path.exists(os.path.join(copy, it))
+        ]
+        failed = _run(copy, found) if found else ""
+        if failed:
+            return failed
+    return ""
+
+
+def _run(copy: str, tests: list[str]) -> str:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", *tests]
+    try:
+        found = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return "the tests hung"
+    if found.returncode == 0:
+        return ""
+    return next(_failures(found.stdout), f"status {found.returncode}")
+
+
+def _failures(output: str) -> Iterator[str]:
+    for line in output.splitlines():
+        if line.startswith(("FAILED ", "ERROR ")):
+            yield line.partition(" - ")[0].rpartition("/")[2]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,589 @@
+"""The faults: what the code would do wrongly, and the change that makes it do so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DECISIONS, DELIVERY = "companion/ide/decisions.py", "companion/ide/delivery.py"
+SESSIONS, STATE = "companion/ide/sessions.py", "companion/ide/saved_state.py"
+RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
+DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
+
+
+class Fault(NamedTuple):
+    """In the file, `right` stands once and becomes `wrong`. `equal` says why a fault that no test
+    notices is none; empty where one has to notice it."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    equal: str = ""
+
+
+FAULTS = (
+    # The book of decisions.
+    Fault(
+        "an edit that brings back the first text is no news",
+        DECISIONS,
+        "if self._entries[number].text == text:",
+        "if self._entries[number].proposed == text_digest(text):",
+    ),
+    Fault(
+        "what was decided before keeps the hours of the text before it",
+        DECISIONS,
+        "self._put(entry._replace(before=before, hours=0), number)",
+        "self._put(entry._replace(before=before), number)",
+    ),
+    Fault(
+        "the file's digest at the decision is not kept",
+        DECISIONS,
+        "self._put(entry._replace(before=before, hours=0), number)",
+        "self._put(entry._replace(hours=0), number)",
+    ),
+    Fault(
+        "an entry that is adopted keeps its place in a queue of before",
+        DECISIONS,
+        "self._put(entry._replace(event_id=0)) for entry",
+        "self._put(entry) for entry",
+    ),
+    Fault(
+        "a text of which a CLI was told is what waits under the path that was sent",
+        DECISIONS,
+        "            if entry.state != TOLD:\n                return entry.path",
+        "            return entry.path",
+    ),
+    Fault(
+        "a rejection of which a CLI was told stays in the book",
+        DECISIONS,
+        "        if not entry.text:\n            self.forget(number)\n            return []\n",
+        "",
+    ),
+    Fault(
+        "a text already told is told again beside the same text of before",
+        DECISIONS,
+        "            if self._entries[same].text == entry.text:\n                self.forget(same)",
+        "            pass",
+    ),
+    Fault(
+        "a text that was told keeps its event",
+        DECISIONS,
+        "self._put(entry._replace(state=TOLD, event_id=0), number)",
+        "self._put(entry._replace(state=TOLD), number)",
+    ),
+    Fault(
+        "the newest texts make way for the oldest",
+        DECISIONS,
+        "told[: max(len(told) - MAX_TOLD, 0)]",
+        "told[MAX_TOLD:]",
+    ),
+    Fault(
+        "those that nobody has written make way first",
+        DECISIONS,
+        "told.sort(key=lambda each: self._entries[each].before is None)",
+        "told.sort(key=lambda each: self._entries[each].before is not None)",
+    ),
+    Fault(
+        "what comes back makes way, too",
+        DECISIONS,
+        "told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]",
+        "told = self.of(TOLD)",
+    ),
+    Fault(
+        "a decision that was not read is not taken back",
+        DECISIONS,
+        "        if entry is not None and entry.state == TOLD:\n            again",
+        "        if entry is None:\n            again",
+    ),
+    Fault(
+        "a rejection that was not read is forgotten",
+        DECISIONS,
+        "if entry is None and not decision.text:",
+        "if entry is None and decision.text:",
+    ),
+    Fault(
+        "a decision that is taken back waits in no queue",
+        DECISIONS,
+        "entry._replace(state=DECIDED, session_id=session_id, event_id=event_id)",
+        "entry._replace(state=DECIDED, session_id=session_id)",
+    ),
+    Fault(
+        "an hour that was seen is not counted",
+        DECISIONS,
+        "        self._put(entry._replace(hours=entry.hours + 1), number)\n",
+        "",
+    ),
+    Fault(
+        "a text that nobody has written may still be taken for superseded",
+        DECISIONS,
+        "self._put(self._entries[number]._replace(before=None, hours=0), number)",
+        "pass",
+    ),
+    Fault(
+        "a text that is handed over never comes back",
+        DECISIONS,
+        "decided_at=now, comes_back=True), number)",
+        "decided_at=now), number)",
+    ),
+    Fault(
+        "an unedited proposal comes back as the user's",
+        DECISIONS,
+        "if not entry.text or not entry.is_edited:",
+        "if not entry.text:",
+    ),
+    Fault(
+        "what the user typed in a closed window is lost",
+        DECISIONS,
+        "            self.copy_edited(number)\n            self.decide(number, None)",
+        "            self.decide(number, None)",
+    ),
+    Fault(
+        "a proposal in a closed window waits on",
+        DECISIONS,
+        "            self.copy_edited(number)\n            self.decide(number, None)",
+        "            self.copy_edited(number)",
+    ),
+    Fault(
+        "a forgotten proposal is found by the path that was sent",
+        DECISIONS,
+        "            (self._of_sent_path, entry.sent_path or entry.path),\n        ):",
+        "        ):",
+    ),
+    Fault(
+        "a notification names the editor's path",
+        DECISIONS,
+        "path = self.sent_path or self.path\n",
+        "path = self.path\n",
+    ),
+    Fault(
+        "the emptied text is told as a rejection",
+        DECISIONS,
+        "        if self.text is None:\n            return cli.rejected",
+        "        if not self.text:\n            return cli.rejected",
+    ),
+    # Which CLI is told.
+    Fault(
+        "a decision is passed to a session that is earlier than its proposal",
+        DELIVERY,
+        "            and session.ordinal > entry.after_session\n",
+        "",
+    ),
+    Fault(
+        "a decision is passed to a CLI of another kind",
+        DELIVERY,
+        '            and entry.cli in ("", session.cli.id)\n',
+        "",
+    ),
+    Fault(
+        "a decision is passed to a session without a stream",
+        DELIVERY,
+        "            if session.stream is not None\n            and session.ordinal",
+        "            if session.ordinal",
+    ),
+    Fault(
+        "an acceptance is passed to all sessions that came after",
+        DELIVERY,
+        "for session in back if entry.text is None else back[-1:]:",
+        "for session in back:",
+    ),
+    Fault(
+        "a rejection is passed to the newest session alone",
+        DELIVERY,
+        "for session in back if entry.text is None else back[-1:]:",
+        "for session in back[-1:]:",
+    ),
+    Fault(
+        "an acceptance is passed to the oldest session",
+        DELIVERY,
+        "for session in back if entry.text is None else back[-1:]:",
+        "for session in back if entry.text is None else back[:1]:",
+    ),
+    Fault(
+        "a decision is passed on while a proposal for its path settles",
+        DELIVERY,
+        "if is_open or not is_sure or self.is_settling(entry.path):",
+        "if is_open or not is_sure:",
+    ),
+    Fault(
+        "a decision is passed on while another proposal for its path is open",
+        DELIVERY,
+        "if is_open or not is_sure or self.is_settling(entry.path):",
+        "if not is_sure or self.is_settling(entry.path):",
+    ),
+    Fault(
+        "one of two decisions on a path is passed on",
+        DELIVERY,
+        "if is_open or not is_sure or self.is_settling(entry.path):",
+        "if is_open or self.is_settling(entry.path):",
+    ),
+    Fault(
+        "proposals in other windows are not looked for",
+        DELIVERY,
+        "is_open = self._book.of(OPEN, path=entry.path) or elsewhere",
+        "is_open = self._book.of(OPEN, path=entry.path)",
+    ),
+    Fault(
+        "what waited for a settled proposal is never passed on",
+        DELIVERY,
+        "        self._timer = None\n        self.pass_on()\n",
+        "        self._timer = None\n",
+    ),
+    Fault(
+        "only the first of two settled paths is waited for",
+        DELIVERY,
+        "        if self._settled:\n            rest",
+        "        if not self._settled:\n            rest",
+    ),
+    Fault(
+        "a decision of a broken stream is not sent again",
+        DELIVERY,
+        "                self._book.take_back(event.number, event.value, *where)\n",
+        "",
+    ),
+    Fault(
+        "of several unread decisions only the last is taken back",
+        DELIVERY,
+        "        for event in events:\n            if isinstance",
+        "        for event in list(events)[-1:]:\n            if isinstance",
+    ),
+    Fault(
+        "an event id above the last is taken for real",
+        DELIVERY,
+        "if 0 < event_id <= saved.last_id and event_id not in waiting:",
+        "if 0 < event_id and event_id not in waiting:",
+    ),
+    Fault(
+        "of two decisions with one event id the second replaces the first",
+        DELIVERY,
+        "if 0 < event_id <= saved.last_id and event_id not in waiting:",
+        "if 0 < event_id <= saved.last_id:",
+    ),
+    Fault(
+        "a decision without a good event id is not told after a restart",
+        DELIVERY,
+        "                if number not in waiting.values():\n                    self.send(number)",
+        "                pass",
+    ),
+    Fault(
+        "a CLI that asks is given what it is being told",
+        DELIVERY,
+        "under_way = [number for number in decided if session.is_told_of(number)]",
+        "under_way: list[int] = []",
+    ),
+    Fault(
+        "a CLI that asks is given the oldest of its decisions",
+        DELIVERY,
+        "text = self._book[waiting[-1]].text",
+        "text = self._book[waiting[0]].text",
+    ),
+    Fault(
+        "a CLI that asked is told once more",
+        DELIVERY,
+        "        session.forget(path, but=under_way)\n",
+        "",
+    ),
+    Fault(
+        "a newer proposal is decided by an older decision",
+        DELIVERY,
+        "        for number in self._book.of(DECIDED, session.id, path):\n"
+        "            self.told(number)\n",
+        "",
+    ),
+    Fault(
+        "what another session asked for is not recalled by a newer proposal",
+        DELIVERY,
+        "            for decision, number in each.recall(path):",
+        "            for decision, number in ():",
+    ),
+    Fault(
+        "a session that has ended leaves its decisions to sessions of before",
+        DELIVERY,
+        "                self._book.leave_session(number, session.newest_then)",
+        "                self._book.leave_session(number, 0)",
+    ),
+    Fault(
+        "the decisions of a session that has ended wait for the next look",
+        DELIVERY,
+        "        decided = self._book.of(DECIDED, session.id)\n        self.pass_on()\n",
+        "        decided = self._book.of(DECIDED, session.id)\n",
+    ),
+    Fault(
+        "nobody hears that a decision waits for a CLI that is away",
+        DELIVERY,
+        "        if session is None or session.stream is None:\n            self._tell_away",
+        "        if session is None:\n            self._tell_away",
+    ),
+    Fault(
+        "a withdrawn text is told as accepted",
+        DELIVERY,
+        "                session.replace(number, self._book[number].decision)",
+        "                pass",
+    ),
+    Fault(
+        "a text that no CLI wrote cannot be discarded",
+        DELIVERY,
+        "            if entry.state == TOLD and not entry.event_id:\n"
+        "                self._book.forget(number)\n                continue\n",
+        "            if entry.state == TOLD and not entry.event_id:\n                continue\n",
+    ),
+    Fault(
+        "a text counts as unwritten while its CLI writes it",
+        DELIVERY,
+        "            return is_due and not entry.comes_back",
+        "            return not entry.comes_back",
+    ),
+    Fault(
+        "a text that comes back is listed as well",
+        DELIVERY,
+        "            return is_due and not entry.comes_back",
+        "            return is_due",
+    ),
+    Fault(
+        "a text whose CLI is away counts as unwritten only later",
+        DELIVERY,
+        "        if session is None or session.stream is None:\n            return True\n",
+        "        if session is None:\n            return True\n",
+    ),
+    Fault(
+        "the next companion forgets what was not read at the end",
+        DELIVERY,
+        "                if event.number in self._book:\n"
+        "                    self._book.queue(event.number, session.id, event.id)\n",
+        "                if event.number in self._book:\n                    pass\n",
+    ),
+    # Sessions and their streams.
+    Fault(
+        "a stream is confirmed that nobody read",
+        SESSIONS,
+        "        self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]\n",
+        "        self._unconfirmed = []\n",
+    ),
+    Fault(
+        "a broken stream counts as read",
+        SESSIONS,
+        "unread = [] if in_order else self.unconfirmed()",
+        "unread: list[Event] = []",
+    ),
+    Fault(
+        "a stream that ended in order counts as unread",
+        SESSIONS,
+        "unread = [] if in_order else self.unconfirmed()",
+        "unread = self.unconfirmed()",
+    ),
+    Fault(
+        "of unread decisions only those after the first wait again",
+        SESSIONS,
+        "            self._delivered = unread[0].id - 1",
+        "            self._delivered = unread[0].id",
+    ),
+    Fault(
+        "a request of the client confirms nothing",
+        SESSIONS,
+        "        if self.stream is not None:\n            self._unconfirmed.clear()",
+        "        pass",
+    ),
+    Fault(
+        "what went out long ago counts as unread",
+        SESSIONS,
+        "            if at > now - READ and isinstance(event.value, Decision)",
+        "            if isinstance(event.value, Decision)",
+    ),
+    Fault(
+        "an older passing event stays beside the newer one",
+        SESSIONS,
+        "it for it in self._events if not (it.passing and type(it.value) is type(value))",
+        "it for it in self._events",
+    ),
+    Fault(
+        "passing events of all kinds make way for each other",
+        SESSIONS,
+        "it for it in self._events if not (it.passing and type(it.value) is type(value))",
+        "it for it in self._events if not it.passing",
+    ),
+    Fault(
+        "a stream may resume after an event that never was",
+        SESSIONS,
+        "last_event_id is not None and 0 < last_event_id <= self._last_id",
+        "last_event_id is not None and 0 < last_event_id",
+    ),
+    Fault(
+        "a second stream leaves the first one open",
+        SESSIONS,
+        "        if self.stream is not None:\n            self.stream.end()\n        is_known",
+        "        is_known",
+    ),
+    Fault(
+        "what was delivered is forgotten before the limit",
+        SESSIONS,
+        "while len(self._events) > MAX_REPLAY and",
+        "while self._events and",
+    ),
+    Fault(
+        "ids go on where the saved ones ended",
+        SESSIONS,
+        "self._last_id = saved.last_id + LEAP",
+        "self._last_id = saved.last_id",
+    ),
+    Fault(
+        "after a restart what waits counts as delivered",
+        SESSIONS,
+        "self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])",
+        "self._delivered = saved.last_id",
+    ),
+    Fault(
+        "a client that is back within a moment makes its session the newest",
+        SESSIONS,
+        "ordinals = [each.ordinal for each in self if each.opened_at <= before]",
+        "ordinals = [each.ordinal for each in self]",
+    ),
+    Fault(
+        "the session that was heard of last makes room",
+        SESSIONS,
+        "self.end(min(idle, key=lambda session: session.last_seen).id)",
+        "self.end(max(idle, key=lambda session: session.last_seen).id)",
+    ),
+    Fault(
+        "a session with a stream makes room",
+        SESSIONS,
+        "idle = [session for session in self if session.stream is None] or list(self)",
+        "idle = list(self)",
+    ),
+    Fault(
+        "sleep counts as absence",
+        SESSIONS,
+        "            session.last_seen = asyncio.get_running_loop().time()\n"
+        "            if session.stream is not None:\n                session.stream.wake()",
+        "            if session.stream is not None:\n                session.stream.wake()",
+    ),
+    # What outlives a restart.
+    Fault(
+        "proposals keep the order of sessions that are elsewhere",
+        STATE,
+        "moved = entry._replace(after_session=0)",
+        "moved = entry",
+    ),
+    Fault(
+        "an open text moves and stays as well",
+        STATE,
+        "rest.append(entry._replace(text=None))",
+        "rest.append(entry)",
+    ),
+    Fault(
+        "what was typed is not the user's elsewhere",
+        STATE,
+        "moved._replace(state=TOLD, comes_back=True, decided_at=time.time())",
+        "moved._replace(state=TOLD, decided_at=time.time())",
+    ),
+    Fault(
+        "untold decisions go before told ones where the file is full",
+        STATE,
+        "for state in (TOLD, DECIDED, OPEN):",
+        "for state in (DECIDED, TOLD, OPEN):",
+    ),
+    Fault(
+        "decisions go before the texts of open proposals",
+        STATE,
+        "for lighter in (_without_open_texts, _without_decisions):",
+        "for lighter in (_without_decisions, _without_open_texts):",
+    ),
+    Fault(
+        "the newest windows make way for the oldest",
+        STATE,
+        "key=lambda it: (it.has_texts, it.saved_at), reverse=True)",
+        "key=lambda it: (it.has_texts, -it.saved_at), reverse=True)",
+    ),
+    Fault(
+        "a window without texts pushes one with texts out",
+        STATE,
+        "key=lambda it: (it.has_texts, it.saved_at), reverse=True)",
+        "key=lambda it: it.saved_at, reverse=True)",
+    ),
+    Fault(
+        "an acceptance without its text is a rejection",
+        STATE,
+        '        text = members.need("text", _text_or_none)\n',
+        '        text = members.get("text", _text_or_none, None)\n',
+    ),
+    Fault(
+        "texts that are too old vanish without a word",
+        STATE,
+        "is_all = is_all and not it.has_texts",
+        "pass",
+    ),
+    Fault(
+        "a token that is too old is used",
+        STATE,
+        'young.append(it if is_known else replace(it, token=""))',
+        "young.append(it)",
+    ),
+    # The editor's diffs after a restart.
+    Fault(
+        "a diff decided before the restart is rejected as well",
+        RESTORED,
+        "            if not is_decided:\n                self._diffs.reject(session_id, path)",
+        "            self._diffs.reject(session_id, path)",
+    ),
+    Fault(
+        "a diff that nobody knows is closed though its CLI is unknown, too",
+        RESTORED,
+        "if is_decided or self._sessions.find(session_id) is not None:",
+        "if True:",
+    ),
+    Fault(
+        "what was typed into an unknown diff does not outlive the next restart",
+        RESTORED,
+        "                self._diffs.edited(session_id, path, text)\n\n    async def _catch_up",
+        "\n    async def _catch_up",
+    ),
+    Fault(
+        "text typed in a tab that was lost is not kept",
+        RESTORED,
+        "            if copy is not None:\n                self._disk.watch(copy)",
+        "            if copy is not None:\n                self._book.forget(copy)",
+    ),
+    Fault(
+        "what was typed before the crash is not what is open",
+        RESTORED,
+        "            if text is not None:\n                self._diffs.edited(entry.session_id",
+        "            if text is None:\n                self._diffs.edited(entry.session_id",
+    ),
+    Fault(
+        "a diff whose CLI is gone does not say so",
+        RESTORED,
+        "        if session is None or session.stream is None:\n            self._diffs.mark",
+        "        if session is not None and session.stream is None:\n            self._diffs.mark",
+    ),
+    # The diffs, and the disk.
+    Fault(
+        "a text that the user typed is lost where the CLI closes the diff",
+        DIFFS,
+        "            self._book.hand_over(number, closed.text)\n"
+        "            self._disk.watch(number)",
+        "            self._book.forget(number)",
+    ),
+    Fault(
+        "a tab that is lost loses the typed text",
+        DIFFS,
+        "            closed = ClosedDiff(entry.text, entry.is_edited)",
+        "            closed = ClosedDiff(entry.text, False)",
+    ),
+    Fault(
+        "the proposal of a CLI that is there is closed by another one",
+        DIFFS,
+        "return others[-1] if others and len(owners) == 1 and self._is_gone(others[-1]) else None",
+        "return others[-1] if others and len(owners) == 1 else None",
+    ),
+    Fault(
+        "a text that is on disk is held for the user",
+        DISK,
+        "        if sight is not None and sight.has_text:\n            self._forget(number)",
+        "        if sight is not None and sight.has_text:\n            pass",
+    ),
+    Fault(
+        "a text that could not be given back is forgotten",
+        DISK,
+        '            logger.warning("a text could not be given back yet: %s", error)\n',
+        '            logger.warning("a text could not be given back yet: %s", error)\n'
+        "            self._forget(number)\n",
+    ),
+)
