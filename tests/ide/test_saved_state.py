@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from typing import Any
 from unittest import mock
 
+from GeminiCompanion.companion.base.text_digest import text_digest
 from GeminiCompanion.companion.ide import saved_state
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
@@ -339,3 +340,29 @@ class StateFile(unittest.TestCase):
         with mock.patch.object(saved_state, "MAX_PROPOSAL", 9):
             saved_state.save(self.path, [replace(WORKSPACE, proposals=(giant,))])
         self.assertEqual(self.load()[0].proposals, (giant._replace(text=None),))
+
+    def test_where_there_is_still_no_room_texts_that_a_cli_knows_go_before_those_that_wait(
+        self,
+    ) -> None:
+        told, waiting = entry("/t", TOLD, "t" * 900), entry("/w", DECIDED, "w" * 900)
+        with mock.patch.object(saved_state, "MAX_BYTES", 2000):
+            saved_state.save(self.path, [replace(WORKSPACE, proposals=(waiting, told))])
+        self.assertEqual(self.load()[0].proposals, (waiting,))
+
+
+class Split(unittest.TestCase):
+    def test_what_goes_elsewhere_knows_no_order_of_sessions(self) -> None:
+        decided = DECISION._replace(after_session=3)
+        rest, wanted = replace(WORKSPACE, proposals=(decided,)).split(lambda it: True)
+        self.assertEqual(rest.proposals, ())
+        self.assertEqual(wanted, (decided._replace(after_session=0),))
+
+    def test_an_open_proposal_stays_and_what_was_typed_into_it_comes_back(self) -> None:
+        typed = entry("/a", OPEN, "mine", proposed="another", after_session=3)
+        plain = typed._replace(path="/b", proposed=text_digest("mine"))
+        rest, (back,) = replace(WORKSPACE, proposals=(typed, plain)).split(lambda it: True)
+        self.assertEqual(rest.proposals, (typed._replace(text=None), plain))
+        self.assertEqual(
+            (back.path, back.state, back.text, back.comes_back, back.after_session),
+            ("/a", TOLD, "mine", True, 0),
+        )

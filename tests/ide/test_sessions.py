@@ -156,6 +156,40 @@ class OneSession(unittest.TestCase):
         with self.assertRaises(StreamEnded):
             await asyncio.wait_for(waiting, PATIENCE)
 
+    async def brought(self, *names: str) -> Stream:
+        """A stream on which these went out whole."""
+        stream = self.session.attach(None)
+        for name in names:
+            send(self.session, name)
+        self.assertEqual([await next_of(stream) for _ in names], list(names))
+        self.assertEqual(await next_of(stream), "(silence)")
+        return stream
+
+    @in_loop
+    async def test_all_that_a_broken_stream_may_not_have_brought_goes_out_again(self) -> None:
+        await self.brought("1", "2", "3")
+        lost = self.session.lose_stream(in_order=False)
+        self.assertEqual([it.number for it in lost], [1, 2, 3])
+        stream = self.session.attach(None)
+        self.assertEqual([await next_of(stream) for _ in range(3)], ["1", "2", "3"])
+
+    @in_loop
+    async def test_a_client_has_read_what_it_says_and_may_have_missed_the_rest(self) -> None:
+        await self.brought("1", "2", "3")
+        self.session.attach(1)
+        self.assertEqual([it.number for it in self.session.unconfirmed()], [2, 3])
+
+    @in_loop
+    async def test_a_client_that_asks_for_something_has_read_what_went_out(self) -> None:
+        await self.brought("1", "2")
+        self.session.heard()
+        self.assertEqual(self.session.lose_stream(in_order=False), [])
+        # Without a stream it may ask before it reads.
+        await self.brought("3")
+        self.session.stream = None
+        self.session.heard()
+        self.assertEqual([it.number for it in self.session.unconfirmed()], [3])
+
 
 class Withdrawal(unittest.TestCase):
     """What waits to be said can be changed until it is said."""
