@@ -145,6 +145,18 @@ class Words(unittest.TestCase):
 
 
 class Architecture(unittest.TestCase):
+    def test_the_places_for_what_is_added_are_there(self) -> None:
+        places = re.findall(r"`([\w/.]+)`", sections("architecture.md")["Where to add what"])
+        self.assertIn("api/routes", places)
+        for place in places:
+            found = [
+                os.path.join(ROOT, *parts, place + ending)
+                for parts in ([], ["companion"])
+                for ending in ("", ".py")
+            ]
+            with self.subTest(place):
+                self.assertTrue(any(map(os.path.exists, found)))
+
     def test_the_tables_of_the_rooms_name_every_module_and_no_other(self) -> None:
         parts = re.split(r"(?m)^### `(\w+)/`$", read("docs", "architecture.md"))
         tables = {
