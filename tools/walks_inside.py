@@ -1,0 +1,185 @@
+"""Runs inside an editor that does not have the package yet: loads it, and records what of it runs
+for what the user and a CLI do.
+
+python -m headless FOLDER --package EMPTY --exec tools/walks_inside.py -- ANSWER.json RUNS
+
+Writes a JSON object: for each walk, the functions of each of its runs. The CLI is a client of ours.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, List
+
+import sublime
+
+from headless import running
+
+# The repository stands in the editor as a package.
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from tests.fake_cli import FakeCli  # noqa: E402
+from tools.walk_recorder import ROOT, Recorder  # noqa: E402
+
+# Seconds for anything, between looks, and for all that polls to come by; the slowest looks each
+# second.
+PATIENCE = 60.0
+LOOK = 0.005
+IDLE = 2.5
+OLD = "".join(f"line {number}\n" for number in range(100))
+NEW = OLD.replace("5\n", "5, changed\n")
+
+Walks = Dict[str, List[List[str]]]
+
+
+def main(answer: str, runs: str) -> None:
+    recorder = _watching()
+    window = sublime.active_window()
+    plugin = _loaded()
+    until(lambda: plugin._host.running is not None and plugin._host.environment(window))
+    cli = FakeCli(plugin._host.environment(window), folder=window.folders()[0])
+    until(lambda: cli.connected() and cli.received("ide/contextUpdate"))
+    editor = Editor(recorder, window, plugin._host.running, cli)
+    editor.learn_polling()
+    walks: Walks = {}
+    for number in range(int(runs)):
+        for name, functions in editor.walks(number).items():
+            walks.setdefault(name, []).append(functions)
+    cli.close()
+    with open(answer, "w") as file:
+        json.dump(walks, file)
+
+
+def _watching() -> Recorder:
+    """It watches the editor's two threads, and all that will begin."""
+    recorder = Recorder()
+    recorder.watch_new_threads()
+    for later in (sublime.set_timeout, sublime.set_timeout_async):
+        _done(later, recorder.watch_this_thread)
+    return recorder
+
+
+def _loaded() -> Any:
+    editor = running.current()
+    editor.packages.add(editor.packages.at(ROOT))
+    editor.queues.ui.post(editor.plugins.follow)
+    return importlib.import_module("GeminiCompanion.plugin")
+
+
+class Editor:
+    """What the user and the CLI do, in one window."""
+
+    def __init__(
+        self, recorder: Recorder, window: sublime.Window, package: Any, cli: FakeCli
+    ) -> None:
+        self._recorder = recorder
+        self._window = window
+        self._package = package
+        self._cli = cli
+
+    def learn_polling(self) -> None:
+        """With a diff, for some things look only where there is one."""
+        path = self._written("idle.txt")
+        self._open(path)
+        self._recorder.learn_polling(lambda: time.sleep(IDLE))
+        self._close(path)
+
+    def walks(self, number: int) -> Dict[str, List[str]]:
+        accepted, dropped = self._written(f"a{number}.txt"), self._written(f"d{number}.txt")
+        record = self._record
+        found = {"selection to the stream": record(self._selection(accepted))}
+        found["openDiff to the drawn view"] = record(lambda: self._open(accepted))
+        found["Accept to the notification"] = record(self._accept)
+        with open(accepted, "w") as file:
+            file.write(NEW)
+        view = self._open(dropped)
+        found["Drop to the drawn view"] = record(lambda: self._drop(view))
+        self._close(dropped)
+        return found
+
+    def _record(self, walk: Callable[[], object]) -> List[str]:
+        self._recorder.wait_until_quiet()
+        return self._recorder.record(walk)
+
+    def _written(self, name: str) -> str:
+        path = os.path.join(self._window.folders()[0], name)
+        with open(path, "w") as file:
+            file.write(OLD)
+        return path
+
+    def _selection(self, path: str) -> Callable[[], None]:
+        view = self._window.open_file(path)
+        until(lambda: not view.is_loading())
+
+        def select() -> None:
+            view.sel().clear()
+            view.sel().add(sublime.Region(3, 9))
+
+        def walk() -> None:
+            before = len(self._cli.received("ide/contextUpdate"))
+            sublime.set_timeout(select)
+            until(lambda: len(self._cli.received("ide/contextUpdate")) > before)
+
+        return walk
+
+    def _open(self, path: str) -> sublime.View:
+        answer = self._cli.call("openDiff", filePath=path, newContent=NEW)
+        answer.result(PATIENCE)
+        until(lambda: any(self._is_drawn(view) for view in self._window.views()))
+        _done(sublime.set_timeout)
+        return next(view for view in self._window.views() if self._is_drawn(view))
+
+    def _close(self, path: str) -> None:
+        self._cli.call("closeDiff", filePath=path).result(PATIENCE)
+        until(lambda: not any(self._is_drawn(view) for view in self._window.views()))
+
+    def _is_drawn(self, view: sublime.View) -> bool:
+        review = self._package.reviews.of(view)
+        if review is None or review.change_count != view.change_count():
+            return False
+        return bool(review.is_current(view))
+
+    def _accept(self) -> None:
+        before = len(self._cli.received("ide/diffAccepted"))
+        self._run("gemini_companion_accept_diff")
+        until(lambda: len(self._cli.received("ide/diffAccepted")) > before)
+
+    def _drop(self, view: sublime.View) -> None:
+        before = view.change_count()
+        self._run("gemini_companion_drop_change")
+        until(lambda: view.change_count() > before and self._is_drawn(view))
+        _done(sublime.set_timeout)
+
+    def _run(self, command: str) -> None:
+        sublime.set_timeout(lambda: self._window.run_command(command))
+
+
+def _done(later: Callable[..., None], work: Callable[[], None] = lambda: None) -> None:
+    """Do the work on that thread, behind all that waits there, and wait for it."""
+    done = threading.Event()
+
+    def run() -> None:
+        work()
+        done.set()
+
+    later(run, 0)
+    if not done.wait(PATIENCE):
+        raise TimeoutError("the editor's thread is busy")
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Raises TimeoutError."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("waited in vain")
+        time.sleep(LOOK)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
