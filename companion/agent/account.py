@@ -100,7 +100,7 @@ class Account:
             self._conversations.refuse_if_busy(self._cli.id)
             if self._login is not None and not self._login.is_over:
                 return self._login.place
-            self._login = GoogleLogin(self._pool, credentials)
+            self._login = GoogleLogin(self._pool, self._cli, credentials)
             login = await self._login.begin()
             if login is None and self._is_refused:
                 await self._use(credentials)

@@ -1,87 +1,51 @@
 """The client's side of the Agent Client Protocol, over a process that speaks it; knows which
-messages there are, not what they mean for a conversation.
-
-Source: the Agent Client Protocol, version 1, as Gemini CLI speaks it (docs/gemini-cli-acp.md 2).
+messages go which way, not what stands in them, nor what they mean for a conversation.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from abc import ABC, abstractmethod
-from typing import Any, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Sequence, TypeVar
 
 from ..base import jsonrpc
 from ..base.log import logger
-from .cli import Cli
-from .events import Usage
-from .failure import CLIENT_NOT_INITIALIZED, STREAM_ERROR, AgentError, from_rpc
+from . import acp_messages as messages
+from .acp_lines import MessageLines, OtherProtocol
+from .acp_messages import AvailableCommand, AvailableCommands, Unreadable
+from .failure import CLIENT_NOT_INITIALIZED, GEMINI_ERROR, STREAM_ERROR, AgentError, from_rpc
 from .process import Process, TooLong
 from .sentence import sentence
 from .surrogates import clean
 
-PROTOCOL_VERSION = 1
-# How each of the agent's messages begins; what stands before it on the line is for a terminal
-# (docs/gemini-cli-acp.md 2.11).
-OPENING = b'{"jsonrpc"'
-# The update that tells the commands of a session.
-COMMANDS = "available_commands_update"
-# Lines before the first message of which a CLI may write so many; how many of them are shown, and
-# how many bytes of each.
-MAX_STRAYS, SHOWN_STRAYS, SHOWN_BYTES = 50, 10, 300
 OTHER_PROTOCOL = sentence(
     "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
     " whether its command is the right one."
 )
 # How a line of the CLI's own log begins, which it writes to its standard error.
 LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
+# Kinds of messages that cannot be read, of which each is logged once and no more than so many.
+MAX_UNREADABLE = 20
 
-
-class OtherProtocol(Exception):
-    """The process does not speak the Agent Client Protocol."""
-
-
-class Strays:
-    """The lines before the first message, of which a program that speaks something else has no
-    end. `shown` are the first ones."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.shown: list[str] = []
-        # Set with the first message.
-        self.are_over = False
-
-    def add(self, line: bytes) -> None:
-        """Raises OtherProtocol where there are too many."""
-        text = line[:SHOWN_BYTES].decode("utf-8", "replace").strip()
-        if self.are_over or not text:
-            return
-        self.count += 1
-        if self.count <= SHOWN_STRAYS:
-            self.shown.append(text)
-        if self.are_too_many:
-            raise OtherProtocol(f"{self.count} lines, and none of the protocol")
-
-    @property
-    def are_too_many(self) -> bool:
-        return self.count > MAX_STRAYS
+T = TypeVar("T")
 
 
 class Listener(ABC):
     """What the agent tells of its own accord, in its order."""
 
     @abstractmethod
-    def update(self, session: str, update: Mapping[str, Any]) -> None:
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
         """Something happened in the session (by the agent's id)."""
 
     @abstractmethod
-    def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
-        """The session asks; `Client.answer` with the request's id wants to be called once."""
+    def permission(self, request: messages.PermissionRequest) -> None:
+        """A session asks; `Client.answer` with the request's id wants to be called once."""
 
     @abstractmethod
-    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
-        """The session wants a file written; `Client.answer` or `Client.refuse` with the request's
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        """A session wants a file written; `Client.answer` or `Client.refuse` with the request's
         id wants to be called once, whatever happens: the agent waits without an end."""
 
     @abstractmethod
@@ -101,27 +65,55 @@ class OfferedCommands:
     """Those of all sessions of a process, which may be told before a session's id is known."""
 
     def __init__(self) -> None:
-        self._told: dict[str, asyncio.Future[Any]] = {}
+        self._told: dict[str, asyncio.Future[Sequence[AvailableCommand]]] = {}
 
-    def of(self, session: str) -> asyncio.Future[Any]:
-        """The list of those that the session offers, once the agent has told them."""
+    def of(self, session: str) -> asyncio.Future[Sequence[AvailableCommand]]:
+        """Those that the session offers, once the agent has told them."""
         if session not in self._told:
             self._told[session] = asyncio.get_running_loop().create_future()
         return self._told[session]
 
-    def tell(self, session: str, update: Mapping[str, Any]) -> None:
+    def tell(self, session: str, commands: Sequence[AvailableCommand]) -> None:
         if self.of(session).done():
             del self._told[session]
-        offered = update.get("availableCommands")
-        self.of(session).set_result(clean(offered) if isinstance(offered, list) else [])
+        self.of(session).set_result(commands)
 
     def forget(self, session: str) -> None:
         """Nobody asks for those of the session any more."""
         self._told.pop(session, None)
 
 
+class UnreadableMessages:
+    """Those of one connection: a kind that cannot be read would fill the log."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._kinds: set[str] = set()
+
+    def note(self, message: Unreadable) -> None:
+        if message.kind not in self._kinds and len(self._kinds) < MAX_UNREADABLE:
+            self._kinds.add(message.kind)
+            logger.warning("%s sent a message that is not read: %s", self._name, message)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A request on its way: where its answer goes, and how that is read."""
+
+    answer: asyncio.Future[Any]
+    read: Callable[[Mapping[str, Any]], Any]
+
+    def take(self, result: Any) -> None:
+        try:
+            self.answer.set_result(self.read(clean(result) if isinstance(result, dict) else {}))
+        except Unreadable as unreadable:
+            told = sentence("The agent gave an answer that cannot be read.")
+            self.answer.set_exception(AgentError(GEMINI_ERROR, told, str(unreadable)))
+
+
 class Client:
-    """One connection, from `start` to `stop`. Everything is called on one loop.
+    """One connection, from `start` to `stop`. Everything is called on one loop. `name` is the
+    agent's, for people.
 
     `opening` is held by who opens a session: Gemini CLI notes each new workspace in a file behind a
     lock, and of several at once each next one waits twice as long for it
@@ -129,19 +121,19 @@ class Client:
     """
 
     def __init__(
-        self, process: Process, listener: Listener, cli: Cli, opening: asyncio.Lock
+        self, process: Process, listener: Listener, name: str, opening: asyncio.Lock
     ) -> None:
         self.process = process
-        self.cli = cli
+        self.name = name
         self.opening = opening
         self.version = ""
         self._listener = listener
-        self._waiting: dict[jsonrpc.Id, asyncio.Future[Mapping[str, Any]]] = {}
+        self._waiting: dict[jsonrpc.Id, _Waiting] = {}
         self._next_id = 1
         self._is_given_up = False
-        self.strays = Strays()
-        # What the agent said of itself in `initialize`.
-        self.capabilities: Mapping[str, Any] = {}
+        self.lines = MessageLines(listener.noise)
+        self._unreadable = UnreadableMessages(name)
+        self.capabilities = messages.AgentCapabilities()
         self.commands = OfferedCommands()
         process.takes_error = self._take_error
         self._reading = asyncio.ensure_future(self._read())
@@ -151,47 +143,45 @@ class Client:
         """Whether it is of use."""
         return not (self._is_given_up or self._reading.done()) and self.process.is_running
 
-    def begin(self, method: str, params: Mapping[str, Any]) -> asyncio.Future[Mapping[str, Any]]:
-        """Ask, before anything else that is sent from now on; the result comes with the future,
-        or AgentError for the agent's error and its end."""
-        answer = asyncio.get_running_loop().create_future()
+    def begin(self, request: messages.Request[T]) -> asyncio.Future[T]:
+        """Ask, before anything else that is sent from now on; what was read of the result comes
+        with the future, or AgentError for the agent's error and its end."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not self.is_running:
             answer.set_exception(self._gone())
             return answer
         id, self._next_id = self._next_id, self._next_id + 1
-        self._waiting[id] = answer
+        self._waiting[id] = _Waiting(answer, request.read)
         answer.add_done_callback(lambda _: self._waiting.pop(id, None))
-        self._send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        self._send({"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params})
         return answer
 
-    async def request(
-        self, method: str, params: Mapping[str, Any], timeout: float | None = None
-    ) -> Mapping[str, Any]:
-        """The result. Raises AgentError for the agent's error, its end, and `timeout` seconds,
-        with which the process is ended."""
+    async def request(self, request: messages.Request[T], timeout: float | None = None) -> T:
+        """What was read of the result. Raises AgentError for the agent's error, its end, and
+        `timeout` seconds, with which the process is ended."""
         try:
-            return await asyncio.wait_for(self.begin(method, params), timeout)
+            return await asyncio.wait_for(self.begin(request), timeout)
         except asyncio.TimeoutError:
             await self.give_up()
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
                     "{cli} did not answer within {seconds} seconds ({method}).",
-                    cli=self.cli.name,
+                    cli=self.name,
                     seconds=f"{timeout:g}",
-                    method=method,
+                    method=request.method,
                 ),
             ) from None
 
-    def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+    def notify(self, message: messages.Notification) -> None:
+        self._send({"jsonrpc": "2.0", "method": message.method, "params": message.params})
 
     def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
         self._send({"jsonrpc": "2.0", "id": request, "result": result})
 
-    def refuse(self, request: jsonrpc.Id, text: str) -> None:
-        """Answer with an error of which the model reads the text."""
-        self._send({"jsonrpc": "2.0", "id": request, "error": self.cli.refusal(text)})
+    def refuse(self, request: jsonrpc.Id, error: Any) -> None:
+        """Answer with an error, in the form that the agent takes."""
+        self._send({"jsonrpc": "2.0", "id": request, "error": error})
 
     def type_line(self, text: str) -> None:
         """A line as a person would type it, for what the CLI asks past the protocol."""
@@ -199,30 +189,18 @@ class Client:
 
     async def initialize(self, timeout: float) -> None:
         """The first thing to be done. Raises AgentError."""
-        result = await self.request(
-            "initialize",
-            {
-                "protocolVersion": PROTOCOL_VERSION,
-                # The CLI reads files by itself and writes them through us
-                # (docs/gemini-cli-acp.md 8.46).
-                "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": True}},
-            },
-            timeout,
-        )
-        if result.get("protocolVersion") != PROTOCOL_VERSION:
+        told = await self.request(messages.initialize(), timeout)
+        if not told.is_understood:
             raise AgentError(
                 CLIENT_NOT_INITIALIZED,
                 sentence(
                     "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.",
-                    expected=PROTOCOL_VERSION,
-                    cli=self.cli.name,
-                    got=repr(result.get("protocolVersion")),
+                    expected=messages.PROTOCOL_VERSION,
+                    cli=self.name,
+                    got=repr(told.protocol_version),
                 ),
             )
-        capabilities = result.get("agentCapabilities")
-        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
-        info = result.get("agentInfo")
-        self.version = str(info.get("version", "")) if isinstance(info, dict) else ""
+        self.capabilities, self.version = told.capabilities, told.version
 
     async def stop(self) -> None:
         await self.process.stop()
@@ -235,7 +213,7 @@ class Client:
     def give_up(self) -> asyncio.Future[None]:
         """End a process that answers nothing any more; from now on it is not `is_running`."""
         if self.is_running:
-            name, pid = self.cli.name, self.process.pid
+            name, pid = self.name, self.process.pid
             logger.error("%s (process %d) does not answer and is ended", name, pid)
         self._is_given_up = True
         return asyncio.ensure_future(self.kill())
@@ -247,34 +225,19 @@ class Client:
         """The boundary of a connection: a bug of ours ends it and leaves nobody waiting."""
         try:
             async for line in self.process.lines():
-                self._take(line)
+                message = self.lines.message(line)
+                if message is not None:
+                    self._dispatch(message)
         except (TooLong, OtherProtocol) as error:
             logger.error("the agent is ended: %s", error)
         except Exception:
             logger.exception("the agent is ended, for it cannot be understood")
         # One that cannot be read from any more is of no use, even where it lives on.
         await self.process.kill()
-        for answer in list(self._waiting.values()):
-            if not answer.done():
-                answer.set_exception(self._gone())
+        for waiting in list(self._waiting.values()):
+            if not waiting.answer.done():
+                waiting.answer.set_exception(self._gone())
         self._listener.ended()
-
-    def _take(self, line: bytes) -> None:
-        start = line.find(OPENING)
-        if start < 0:
-            self._noise(line)
-            self.strays.add(line)
-            return
-        if start:
-            self._noise(line[:start])
-        try:
-            message = jsonrpc.message(json.loads(line[start:].decode("utf-8", "replace")))
-        except (ValueError, RecursionError, jsonrpc.RpcError):
-            self._noise(line)
-            self.strays.add(line)
-            return
-        self.strays.are_over = True
-        self._dispatch(message)
 
     def _take_error(self, line: str) -> bool:
         found = LOG_LINE.match(line)
@@ -282,54 +245,57 @@ class Client:
             self._listener.logged(line[found.end() :])
         return found is not None
 
-    def _noise(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").strip()
-        if text:
-            self._listener.noise(text)
-
     def _dispatch(self, message: jsonrpc.Message) -> None:
-        if isinstance(message, jsonrpc.Response):
-            answer = self._waiting.get(message.id) if message.id is not None else None
-            if answer is None or answer.done():
-                return
-            if message.error is not None:
-                answer.set_exception(from_rpc(message.error))
-            else:
-                answer.set_result(clean(message.result) if isinstance(message.result, dict) else {})
-        elif isinstance(message, jsonrpc.Request):
-            self._dispatch_request(message)
-        elif message.method == "session/update":
-            update = message.params.get("update")
-            if isinstance(update, dict) and update.get("sessionUpdate") == COMMANDS:
-                self.commands.tell(str(message.params.get("sessionId")), update)
-            elif isinstance(update, dict):
-                self._listener.update(str(message.params.get("sessionId")), update)
+        try:
+            if isinstance(message, jsonrpc.Response):
+                self._take_answer(message)
+            elif isinstance(message, jsonrpc.Request):
+                self._take_request(message)
+            elif message.method == messages.UPDATE:
+                self._take_update(message)
+        except Unreadable as unreadable:
+            self._unreadable.note(unreadable)
 
-    def _dispatch_request(self, message: jsonrpc.Request) -> None:
-        session = str(message.params.get("sessionId"))
-        if message.method == "session/request_permission":
-            self._listener.permission(session, message.id, message.params)
+    def _take_answer(self, message: jsonrpc.Response) -> None:
+        waiting = self._waiting.get(message.id) if message.id is not None else None
+        if waiting is None or waiting.answer.done():
             return
-        path = message.params.get("path")
-        if message.method == "fs/write_text_file" and isinstance(path, str):
-            try:
-                text = self.cli.text_to_write(message.params)
-            except AgentError as refused:
-                self.refuse(message.id, str(refused.message))
-                return
-            self._listener.write_file(session, message.id, clean(path), text)
-            return
-        error = jsonrpc.RpcError(
-            jsonrpc.METHOD_NOT_FOUND, f"There is no method {message.method}.", message.id
-        )
-        self.process.write(error.encode() + b"\n")
+        if message.error is not None:
+            waiting.answer.set_exception(from_rpc(message.error))
+        else:
+            waiting.take(message.result)
+
+    def _take_update(self, message: jsonrpc.Notification) -> None:
+        session, update = messages.session_update(message.params)
+        if isinstance(update, AvailableCommands):
+            self.commands.tell(session, update.commands)
+        else:
+            self._listener.update(session, update)
+
+    def _take_request(self, message: jsonrpc.Request) -> None:
+        try:
+            request = messages.agent_request(message)
+        except Unreadable as unreadable:
+            self.refuse(message.id, _error(jsonrpc.INVALID_PARAMS, str(unreadable)))
+            raise
+        if isinstance(request, messages.PermissionRequest):
+            self._listener.permission(request)
+        elif isinstance(request, messages.WriteTextFile):
+            self._listener.write_file(request)
+        else:
+            told = f"There is no method {message.method}."
+            self.refuse(message.id, _error(jsonrpc.METHOD_NOT_FOUND, told))
 
     def _gone(self) -> AgentError:
-        if self.strays.are_too_many:
-            told = OTHER_PROTOCOL.filled(cli=self.cli.name, count=self.strays.count)
+        if self.lines.strays.are_too_many:
+            told = OTHER_PROTOCOL.filled(cli=self.name, count=self.lines.strays.count)
             return AgentError(CLIENT_NOT_INITIALIZED, told)
-        told = sentence("{cli} ended unexpectedly.", cli=self.cli.name)
+        told = sentence("{cli} ended unexpectedly.", cli=self.name)
         return AgentError(STREAM_ERROR, told, self.process.last_errors)
+
+
+def _error(code: int, text: str) -> Mapping[str, Any]:
+    return {"code": code, "message": text}
 
 
 class Session:
@@ -340,33 +306,17 @@ class Session:
         self.id = id
         self.folder = folder
 
-    def writes_through_us(self, path: str) -> bool:
-        """Whether the CLI asks us to write the file; others it writes by itself."""
-        return self.client.cli.writes_through_us(path, self.folder)
-
-    def usage(self, told: Mapping[str, Any]) -> Usage:
-        """What a piece of an answer or the result of a prompt tells of tokens."""
-        return self.client.cli.usage(told)
-
-    def prompt(self, parts: Sequence[Mapping[str, Any]]) -> asyncio.Future[Mapping[str, Any]]:
+    def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
         """A turn: the future is done with it, or has its AgentError."""
-        return self.client.begin("session/prompt", {**self._params, "prompt": parts})
+        return self.client.begin(messages.prompt(self.id, blocks))
 
     def cancel(self) -> None:
-        self.client.notify("session/cancel", self._params)
+        self.client.notify(messages.cancel(self.id))
 
-    def decide(self, request: jsonrpc.Id, option: str | None) -> None:
-        """Answer a request for permission; None where the turn is cancelled."""
-        outcome = {"outcome": "cancelled"}
-        if option is not None:
-            outcome = {"outcome": "selected", "optionId": option}
-        self.client.answer(request, {"outcome": outcome})
+    def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
+        """Answer with the option's id; None where the turn is cancelled."""
+        self.client.answer(request.id, messages.decision(option))
 
     async def choose(self, what: str, wanted: str, timeout: float) -> None:
-        """A "model", of which the agent takes any name, or a "mode". Raises AgentError."""
-        params = {**self._params, what + "Id": wanted}
-        await self.client.request("session/set_" + what, params, timeout)
-
-    @property
-    def _params(self) -> dict[str, Any]:
-        return {"sessionId": self.id}
+        """A MODEL, of which the agent takes any name, or a MODE. Raises AgentError."""
+        await self.client.request(messages.choose(self.id, what, wanted), timeout)

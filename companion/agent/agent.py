@@ -14,10 +14,11 @@ from ..base.background import in_thread
 from ..base.folder_lock import FolderLock
 from . import events, failure, outcomes, prompt
 from .account import Account
+from .acp_messages import Models
 from .backend import Backends, make_cli
 from .checkpoints import FileChange
 from .clis import CLIS
-from .conversation import Conversation, Models, SessionInfo
+from .conversation import Conversation, SessionInfo
 from .conversations import ENDING, Conversations, end_of
 from .event_feed import EventFeed
 from .failure import AgentError

@@ -11,9 +11,11 @@ import secrets
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Mapping, Sequence
+from typing import Sequence
 
 from ..base import private_files
+from . import acp_messages as messages
+from .acp_messages import AgentCapabilities
 from .events import Attachment
 from .failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
 from .sentence import sentence
@@ -41,7 +43,7 @@ class Parts:
     """Attachments, and what the agent gets of them."""
 
     attachments: tuple[Attachment, ...] = ()
-    blocks: tuple[Mapping[str, Any], ...] = ()
+    blocks: tuple[messages.Block, ...] = ()
 
 
 class Attachments:
@@ -121,23 +123,22 @@ class Attachments:
         if not removed:
             raise _unknown(id)
 
-    def parts(self, ids: Sequence[str], admitted: Mapping[str, Any]) -> Parts:
-        """As members of a message, for an agent that admits such `promptCapabilities`."""
+    def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
+        """As members of a message, for an agent with these capabilities."""
         found = [self.get(id) for id in ids]
         if sum(it.size for it in found) > MAX_MESSAGE:
             told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
             raise AgentError(VALIDATION_ERROR, told)
         return Parts(tuple(found), tuple(self._part(it, admitted) for it in found))
 
-    def _part(self, it: Attachment, admitted: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _part(self, it: Attachment, admitted: AgentCapabilities) -> messages.Block:
         data = base64.b64encode(self.read(it.id)).decode("ascii")
-        if admitted.get("embeddedContext"):
+        if admitted.embedded_context:
             # Images, too: beside another resource or a file the CLI drops those that are sent as
             # images (docs/gemini-cli-acp.md 11.67).
-            resource = {"uri": "file:///" + it.name, "mimeType": it.media_type, "blob": data}
-            return {"type": "resource", "resource": resource}
-        if admitted.get("image") and it.media_type != PDF:
-            return {"type": "image", "mimeType": it.media_type, "data": data}
+            return messages.resource_block("file:///" + it.name, it.media_type, blob=data)
+        if admitted.image and it.media_type != PDF:
+            return messages.image_block(it.media_type, data)
         told = sentence(
             "The agent takes no {type}, which {name} is.", type=it.media_type, name=it.name
         )

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any, Mapping
 
-from ..base import jsonrpc
 from . import failure, tool_call
-from .acp import Session
+from .acp_messages import PermissionRequest, WriteTextFile
+from .agent_session import AgentSession
 from .event_log import EventLog
 from .events import COMPLETED, EXECUTING, FAILED, PENDING, Event, ToolCall, ToolExecution
 from .failure import AgentError
 from .file_writes import FileWrites, Note
-from .outcomes import CANCEL, MODIFY, ONCE, Approvals, Question
-from .recording import NoRecording, Record
+from .outcomes import CANCEL, MODIFY, ONCE, PendingPermission
 from .sentence import Words, sentence
-from .tool_call import Call
+from .tool_call import Call, Record
 
 # What a call's result says where the agent says nothing.
 REJECTED = sentence("Rejected by the user.")
@@ -37,21 +35,18 @@ class CallTracker:
     def __init__(
         self,
         log: EventLog,
-        session: Session,
-        recording: NoRecording,
-        approvals: Approvals,
+        agent: AgentSession,
         patience: float | None,
         note: Note,
     ) -> None:
         self.is_cancelled = False
-        self.writes = FileWrites(session, note)
+        self.writes = FileWrites(agent.writes_through_us, note)
         self._log = log
-        self._session = session
-        self._recording = recording
-        self._approvals = approvals
+        self._agent = agent
+        self._session, self._approvals = agent.session, agent.approvals
         self._patience = patience
         self._calls: dict[str, Call] = {}
-        self._questions: dict[str, Question] = {}
+        self._pending: dict[str, PendingPermission] = {}
         # Calls whose end is told, though the agent may still tell it.
         self._told: set[str] = set()
 
@@ -63,30 +58,30 @@ class CallTracker:
     @property
     def confirmations(self) -> tuple[Event, ...]:
         """The events of the calls that wait for a decision."""
-        events = (question.event for question in self._questions.values())
+        events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)
 
     def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
         """Decide on a call; the first decision counts. `new_text` is what MODIFY has to be
         written. Raises AgentError."""
-        question = self._questions.get(call_id)
-        if question is None:
+        pending = self._pending.get(call_id)
+        if pending is None:
             raise failure.no_call(call_id)
-        option = question.option(outcome)
+        option = pending.option(outcome)
         if (outcome == MODIFY) != (new_text is not None):
             raise AgentError(
                 failure.VALIDATION_ERROR,
                 sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
             )
         if option != CANCEL:
-            self.writes.decide(question.call, new_text)
-        self._settle(question)
+            self.writes.decide(pending.call, new_text)
+        self._settle(pending)
         if option == CANCEL:
-            self._session.decide(question.request, CANCEL)
-            self._reject(question.call, REJECTED)
+            self._session.decide(pending.request, CANCEL)
+            self._reject(pending.call, REJECTED)
             return
-        self._session.decide(question.request, self._approvals.remember(question.call, option))
-        self._approve(question.call)
+        self._session.decide(pending.request, self._approvals.remember(pending.call, option))
+        self._approve(pending.call)
 
     def begin(self, call: Call) -> None:
         """A call that needs nobody's word, or whose first word this is."""
@@ -102,7 +97,7 @@ class CallTracker:
         if known is None and call.id in self._told:
             return
         self._introduce(call)
-        record = await self._recording.find(call.id)
+        record = await self._agent.recording.find(call.id)
         # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
         success = call.status == COMPLETED and not self.is_cancelled
         # The end of a call that failed does not tell the file.
@@ -121,10 +116,9 @@ class CallTracker:
         self._log.add(result)
         self._calls.pop(call.id, None)
 
-    def ask(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
+    def ask(self, request: PermissionRequest) -> None:
         """The agent asks whether a call may run."""
-        question = Question.read(request, params, self._session)
-        call = question.call
+        call = self._agent.call(request.call)
         if self.is_cancelled:
             self._session.decide(request, None)
             return
@@ -139,40 +133,51 @@ class CallTracker:
             self._session.decide(request, CANCEL)
             self._reject(call, UNATTENDED)
             return
-        question.event = self._log.add(question.body)
+        is_changeable = call.diff is not None and self._agent.writes_through_us(call.diff.path)
+        pending = PendingPermission(request, call, is_changeable)
+        pending.event = self._log.add(pending.body)
         loop = asyncio.get_running_loop()
-        question.timer = loop.call_later(self._patience, self._expire, call.id)
-        self._questions[call.id] = question
+        pending.timer = loop.call_later(self._patience, self._expire, call.id)
+        self._pending[call.id] = pending
+
+    async def write(self, request: WriteTextFile) -> None:
+        """The agent wants a file written, for one of the calls."""
+        try:
+            text = self._agent.cli.text_to_write(request)
+            told = await self.writes.write(request.path, text)
+        except AgentError as refused:
+            told = refused.message
+        self._agent.answer_write(request, str(told))
 
     def cancel(self) -> None:
         """What waits for a decision will not run, nor what the agent asks for from now on."""
         self.is_cancelled = self.writes.is_cancelled = True
         # An answer that came after the turn's cancellation would still run the tool
         # (docs/gemini-cli-acp.md 5.37).
-        for question in list(self._questions.values()):
-            self._settle(question)
-            self._session.decide(question.request, None)
-            self._reject(question.call, STOPPED)
+        for pending in list(self._pending.values()):
+            self._settle(pending)
+            self._session.decide(pending.request, None)
+            self._reject(pending.call, STOPPED)
 
     def close(self) -> None:
         """The turn is over: no call goes on."""
-        for question in list(self._questions.values()):
-            self._settle(question)
-            self._reject(question.call, STOPPED)
+        for pending in list(self._pending.values()):
+            self._settle(pending)
+            self._reject(pending.call, STOPPED)
         for call in list(self._calls.values()):
             self._fail(call, STOPPED)
 
     def _expire(self, call_id: str) -> None:
-        question = self._questions.get(call_id)
-        if question is not None:
-            self._settle(question)
-            self._session.decide(question.request, CANCEL)
-            self._reject(question.call, UNANSWERED)
+        pending = self._pending.get(call_id)
+        if pending is not None:
+            self._settle(pending)
+            self._session.decide(pending.request, CANCEL)
+            self._reject(pending.call, UNANSWERED)
 
-    def _settle(self, question: Question) -> None:
-        del self._questions[question.call.id]
-        if question.timer is not None:
-            question.timer.cancel()
+    def _settle(self, pending: PendingPermission) -> None:
+        del self._pending[pending.call.id]
+        if pending.timer is not None:
+            pending.timer.cancel()
 
     def _introduce(self, call: Call, requires_confirmation: bool = False) -> bool:
         """Show a call that was not shown yet; whether it was not."""

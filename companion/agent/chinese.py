@@ -12,6 +12,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "{tool} failed": "{tool} 执行失败",
     "{tool} was not allowed to run": "{tool} 未获允许，没有执行",
     "The turn is complete.": "对话完成",
+    "The agent gave an answer that cannot be read.": "代理给出的回答无法读取",
     "The turn was cancelled.": "对话已取消",
     "The most tokens that the model takes are reached.": "已达到最大令牌数",
     "The turn had too many requests, or went in a loop.": "请求次数过多，或检测到循环",

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Mapping
 
 from ..base import jsonrpc
+from . import acp_messages as messages
 from .auth import Credentials
 from .events import Usage
 from .failure import not_among
 from .program import Program
 from .recording import NoRecording
-from .surrogates import clean
 from .tool_call import Call
 from .transcripts import History
 
@@ -28,8 +28,8 @@ class Retry:
 
 @dataclass(frozen=True)
 class Resumption:
-    """How a session that remembers is opened: the request, the session's id, and how many updates
-    it repeats after its answer."""
+    """How a session that remembers is opened: LOAD or RESUME, the session's id, and how many
+    updates it repeats after its answer."""
 
     method: str
     session: str
@@ -95,8 +95,8 @@ class Cli(ABC):
         return None
 
     @abstractmethod
-    def authentication(self, credentials: Credentials) -> Mapping[str, Any]:
-        """The parameters of `authenticate`."""
+    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+        """What hands them over."""
 
     def asks_for_login(self, noise: str) -> bool:
         """Whether a line past the protocol wants a person to log in."""
@@ -123,23 +123,21 @@ class Cli(ABC):
         AgentError for an empty one, and a command of its own that would run without asking."""
 
     @abstractmethod
-    def read_call(self, tool: Mapping[str, Any]) -> Call:
-        """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request."""
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        """What is told of a call, also in a permission request."""
 
-    def usage(self, told: Mapping[str, Any]) -> Usage:
-        """The tokens that a piece of an answer, or the result of a prompt, tells of; they are added
-        up for the turn."""
+    def usage(self, meta: messages.Meta) -> Usage:
+        """The tokens that the `meta` of a piece of an answer, or of a turn's end, tells of; they
+        are added up for the turn."""
         return Usage()
 
     def writes_through_us(self, path: str, folder: str) -> bool:
         """Whether it asks us to write this file, in a session of this folder (a real path)."""
         return True
 
-    def text_to_write(self, params: Mapping[str, Any]) -> str:
-        """What has to stand in the file, from the parameters of `fs/write_text_file`. Raises
-        AgentError where it cannot be written so."""
-        content = params.get("content")
-        return clean(content) if isinstance(content, str) else ""
+    def text_to_write(self, request: messages.WriteTextFile) -> str:
+        """What has to stand in the file. Raises AgentError where it cannot be written so."""
+        return request.content
 
     def refusal(self, text: str) -> Any:
         """The `error` of an answer of which the model is to read the text."""

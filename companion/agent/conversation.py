@@ -9,17 +9,19 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, Callable, Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from ..base.background import in_thread
+from . import acp_messages as messages
 from . import events, slash_commands, tool_servers
 from .acp import Client, Session
+from .acp_messages import Models, Modes
+from .agent_session import AgentSession
 from .attachments import Attachments
 from .checkpoints import UNDONE, Checkpoints, FileChange
 from .cli import Cli
 from .event_log import EventLog
 from .failure import GEMINI_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
-from .outcomes import Approvals
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .resumption import as_resources
@@ -51,29 +53,6 @@ UNSAVED = sentence(
     "The disk does not take what is said here: unless it does later, it will be missing after a"
     " restart."
 )
-
-
-@dataclass(frozen=True)
-class Model:
-    id: str
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Models:
-    """Those that the agent offers, and the id of the one it uses."""
-
-    available: tuple[Model, ...]
-    current: str
-
-
-@dataclass(frozen=True)
-class Modes:
-    """The ids of those that the agent offers, as "default" or "plan", and of the one in use."""
-
-    available: tuple[str, ...] = ()
-    current: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,10 +104,8 @@ class Conversation:
         self._transcript = transcript
         self.cli = cli
         self._told = told
-        self._approvals = Approvals()
-        self._session: Session | None = None
-        self._recording = cli.recording("")
-        self._models = Models((), "")
+        self._agent: AgentSession | None = None
+        self._models = Models()
         self._modes = Modes()
         self._title = summary.title
         self._wanted = dict(summary.changes)
@@ -146,6 +123,10 @@ class Conversation:
         self._warned_in = ""
         # Held by who opens a session for it.
         self._opening = asyncio.Lock()
+
+    @property
+    def _session(self) -> Session | None:
+        return None if self._agent is None else self._agent.session
 
     @property
     def session(self) -> str | None:
@@ -218,11 +199,7 @@ class Conversation:
                 opened = await self._opener.open(client, loading, last, history)
             session = opened.session
             self._reminder = opened.reminder
-            self._recording = self.cli.recording(session.id)
-            self._models = _models(opened.result.get("models"))
-            self._modes = _modes(opened.result.get("modes"))
-            # The agent forgets what was approved, and so do we.
-            self._approvals = Approvals()
+            self._models, self._modes = opened.models, opened.modes
             if not self.has_begun:
                 self._transcript.begin(self.workspace, self.created)
                 self.has_begun = True
@@ -232,13 +209,13 @@ class Conversation:
                 await in_thread(partial(self.cli.remove_recordings, each))
             if loading:
                 self._change(loading="")
-            for what in ("model", "mode"):
+            for what in (messages.MODEL, messages.MODE):
                 refusal = await _choose_again(session, what, self._wanted.get(what))
                 if refusal:
                     del self._wanted[what]
                     self._refused += (refusal,)
             # Not before: with another mode than is told nothing may be said in it.
-            self._session = session
+            self._agent = AgentSession(session, self.cli)
 
     async def _announce_recording(self) -> str:
         """The id for a recording that the CLI is to load. It is on disk before the recording is, so
@@ -251,7 +228,7 @@ class Conversation:
         await on_disk(self._transcript.write)
         return id
 
-    def update(self, update: Mapping[str, Any]) -> None:
+    def update(self, update: messages.SessionUpdate) -> None:
         """The agent tells something: what comes of the turn, or what it was loaded with."""
         if self.turn is not None and not self.turn.is_over:
             self.turn.update(update)
@@ -267,7 +244,7 @@ class Conversation:
     ) -> Turn:
         """A turn that runs, or one that is over where it was cancelled before; `connect` came
         before, the arguments are the turn's. Raises AgentError."""
-        if self._session is None:
+        if self._agent is None:
             raise AgentError(VALIDATION_ERROR, sentence("The conversation has no session."))
         if self._transcript.is_full:
             told = sentence("The conversation is full; begin a new one.")
@@ -276,10 +253,8 @@ class Conversation:
             self._usage = sum_of([self._usage, self.turn.usage])
         log = self._log = EventLog(self.id, self._hear)
         note = partial(self.checkpoints.note, log.turn_id)
-        approvals, recording = self._approvals, self._recording
-        recording.skip()
-        session = self._session
-        turn = self.turn = Turn(log, session, recording, approvals, limits, asks, ended, note)
+        self._agent.recording.skip()
+        turn = self.turn = Turn(log, self._agent, limits, asks, ended, note)
         self._turns += 1
         self._title = self._title or title_of(said.text)
         self.last_used = datetime.now(timezone.utc)
@@ -335,8 +310,8 @@ class Conversation:
         """What is said, with these attachments; `connect` came before. Raises AgentError."""
         if not ids or self._session is None:
             return said
-        admitted = self._session.client.capabilities.get("promptCapabilities")
-        return said.attaching(await on_disk(partial(self.attachments.parts, ids, admitted or {})))
+        admitted = self._session.client.capabilities
+        return said.attaching(await on_disk(partial(self.attachments.parts, ids, admitted)))
 
     async def undo(self, turn: str) -> list[FileChange]:
         """Put back the files that are still as the turn left them; the agent is told with the next
@@ -447,26 +422,3 @@ async def _choose_again(session: Session, what: str, name: str | None) -> Words:
 
 def _busy() -> AgentError:
     return AgentError(SESSION_BUSY, sentence("The conversation is at work on another message."))
-
-
-def _models(value: Any) -> Models:
-    if not isinstance(value, dict):
-        return Models((), "")
-    available = tuple(
-        Model(str(each["modelId"]), str(each.get("name") or ""), str(each.get("description") or ""))
-        for each in value.get("availableModels") or []
-        if isinstance(each, dict) and "modelId" in each
-    )
-    current = str(value.get("currentModelId") or "")
-    if current and current not in {each.id for each in available}:
-        # The one that the operator chose, which the CLI offers to nobody else.
-        available = (*available, Model(current, current, ""))
-    return Models(available, current)
-
-
-def _modes(value: Any) -> Modes:
-    if not isinstance(value, dict):
-        return Modes()
-    offered = value.get("availableModes") or []
-    known = tuple(str(each["id"]) for each in offered if isinstance(each, dict) and "id" in each)
-    return Modes(known, str(value.get("currentModeId") or ""))

@@ -12,10 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from ..base import jsonrpc
 from ..base.background import in_thread
 from ..base.log import logger
-from .acp import Session
 from .events import Diff
 from .failure import TOOL_INVALID_OUTCOME, AgentError
 from .sentence import Sentence, Words, sentence
@@ -67,12 +65,14 @@ class Written:
 
 
 class FileWrites:
-    """Those of one turn, on its loop; `note` hears in a thread of each file before it changes."""
+    """Those of one turn, on its loop. `through_us` says of a path whether the CLI asks us to write
+    the file; others it writes by itself. `note` hears in a thread of each file before it
+    changes."""
 
-    def __init__(self, session: Session, note: Note) -> None:
+    def __init__(self, through_us: Callable[[str], bool], note: Note) -> None:
         self.is_cancelled = False
         self._note = note
-        self._session = session
+        self._through_us = through_us
         # By the ids of the calls, and by the paths.
         self._seen: dict[str, Seen] = {}
         self._written: dict[str, Written] = {}
@@ -82,7 +82,7 @@ class FileWrites:
         where that cannot be."""
         if call.diff is None:
             return
-        if text is not None and not self._session.writes_through_us(call.diff.path):
+        if text is not None and not self._through_us(call.diff.path):
             raise AgentError(
                 TOOL_INVALID_OUTCOME,
                 sentence(
@@ -92,8 +92,9 @@ class FileWrites:
             )
         self._seen[call.id] = Seen(call.diff, text)
 
-    async def write(self, request: jsonrpc.Id, path: str, content: str) -> None:
-        """The boundary of a write: whatever happens, the agent gets its answer."""
+    async def write(self, path: str, content: str) -> Words:
+        """What the agent has to be told of it, "" where it went as the agent wanted. The boundary
+        of a write: whatever happens, it gets its answer."""
         seen = next((it for it in self._seen.values() if it.diff.path == path), None)
         success = False
         told: Words = ""
@@ -112,13 +113,11 @@ class FileWrites:
             told = sentence("Nothing was written; something went wrong.")
         if told:
             self._written[path] = Written(success, told)
-            self._session.client.refuse(request, str(told))
-        else:
-            self._session.client.answer(request, {})
+        return told
 
     async def note_own(self, diff: Diff) -> None:
         """The CLI itself has written a file, as far as its protocol tells."""
-        if self._session.writes_through_us(diff.path):
+        if self._through_us(diff.path):
             return
         with suppress(OSError, ValueError, asyncio.TimeoutError):
             await in_thread(lambda: _note_edit(diff, self._note), WRITING)

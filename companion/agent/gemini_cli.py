@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from typing import Any, Mapping
 
+from . import acp_messages as messages
 from . import prompt, resumption, tool_call
 from .auth import API_KEY, GOOGLE, VERTEX, Credentials
 from .cli import Cli, Resumption, Retry
@@ -122,10 +123,9 @@ class GeminiCli(Cli):
             return Credentials(VERTEX, key, project, location)
         return None
 
-    def authentication(self, credentials: Credentials) -> Mapping[str, Any]:
-        if credentials.kind == API_KEY:
-            return {"methodId": credentials.kind, "_meta": {"api-key": credentials.api_key}}
-        return {"methodId": credentials.kind}
+    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+        key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
+        return messages.authenticate(credentials.kind, key)
 
     def asks_for_login(self, noise: str) -> bool:
         return LOGIN_MARK in noise
@@ -151,13 +151,12 @@ class GeminiCli(Cli):
     def text_for(self, message: str) -> str:
         return prompt.text_for(message)
 
-    def read_call(self, tool: Mapping[str, Any]) -> Call:
-        return tool_call.read(tool)
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        return tool_call.read(told)
 
-    def usage(self, told: Mapping[str, Any]) -> Usage:
-        """From `_meta.quota` of a prompt's result."""
-        meta = told.get("_meta")
-        quota = meta.get("quota") if isinstance(meta, dict) else None
+    def usage(self, meta: messages.Meta) -> Usage:
+        """From `quota`, which comes with a turn's end."""
+        quota = meta.get("quota")
         if not isinstance(quota, dict):
             return Usage()
         by_model = {
@@ -186,7 +185,7 @@ class GeminiCli(Cli):
             # (docs/gemini-cli-acp.md 9.50).
             return None
         updates = resumption.write_recording(self._own, workspace, id, history)
-        return None if updates is None else Resumption("session/load", id, updates)
+        return None if updates is None else Resumption(messages.LOAD, id, updates)
 
     def remove_recordings(self, session: str) -> None:
         resumption.remove_recordings(self._own, session)

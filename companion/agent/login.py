@@ -10,12 +10,13 @@ import asyncio
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Mapping
+from typing import Any
 
-from ..base import jsonrpc
+from . import acp_messages as messages
 from . import failure
 from .acp import Client, Listener
 from .auth import Credentials
+from .cli import Cli
 from .failure import AUTH_REQUIRED, NETWORK_ERROR, OAUTH_INIT_FAILED, VALIDATION_ERROR, AgentError
 from .pool import Pool
 from .sentence import sentence
@@ -43,13 +44,14 @@ class Login:
 class GoogleLogin(Listener):
     """From `begin` until it `is_over`."""
 
-    def __init__(self, pool: Pool, credentials: Credentials) -> None:
+    def __init__(self, pool: Pool, cli: Cli, credentials: Credentials) -> None:
         self._pool = pool
+        self._cli = cli
         self._credentials = credentials
         self._is_abandoned = False
         self._connecting: asyncio.Future[Client] | None = None
         self._client: Client | None = None
-        self._request: asyncio.Future[Any] | None = None
+        self._request: asyncio.Future[None] | None = None
         self._shown = asyncio.Event()
         self._url = ""
         # Why the last code did not do, in the CLI's words.
@@ -70,7 +72,7 @@ class GoogleLogin(Listener):
         """Where to go; None where the login that is there still holds. Raises AgentError."""
         client = self._client = await self._connect()
         self._request = asyncio.ensure_future(
-            client.request("authenticate", client.cli.authentication(self._credentials))
+            client.request(self._cli.authentication(self._credentials))
         )
         # Whoever brings the code hears what came of it; nobody else has to.
         self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
@@ -124,13 +126,13 @@ class GoogleLogin(Listener):
         if client is not None:
             await client.kill()
 
-    def update(self, session: str, update: Mapping[str, Any]) -> None:
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
         """There is no session."""
 
-    def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
+    def permission(self, request: messages.PermissionRequest) -> None:
         """There is no session."""
 
-    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
+    def write_file(self, request: messages.WriteTextFile) -> None:
         """There is no session."""
 
     def noise(self, text: str) -> None:
@@ -166,9 +168,8 @@ class GoogleLogin(Listener):
         if self._request is None:
             return False
         shown = asyncio.ensure_future(self._shown.wait())
-        done, _ = await asyncio.wait(
-            {self._request, shown}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-        )
+        awaited: set[asyncio.Future[Any]] = {self._request, shown}
+        done, _ = await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         shown.cancel()
         return bool(done)
 

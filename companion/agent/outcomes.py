@@ -1,4 +1,4 @@
-"""How a call of a tool can be decided: the six outcomes, and which of them a question offers.
+"""How a call of a tool can be decided: the six outcomes, and which of them a request offers.
 
 Source: the API's specification. The CLI takes any of the six for any call and runs some of them as
 something else (docs/gemini-cli-acp.md 5).
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Mapping, Tuple
+from typing import Mapping, Tuple
 
-from ..base import jsonrpc
 from . import events
-from .acp import Session
+from .acp_messages import PermissionRequest
 from .failure import TOOL_INVALID_OUTCOME, AgentError, not_among
 from .sentence import sentence
-from .surrogates import clean
 from .tool_call import Call
 
 ONCE, ALWAYS, CANCEL = "proceed_once", "proceed_always", "cancel"
@@ -29,29 +27,21 @@ Scope = Tuple[str, ...]
 
 
 @dataclass
-class Question:
-    """A call that waits for a decision. `event` and `timer` are there once it was asked."""
+class PendingPermission:
+    """A call that waits for the answer to a permission request. `is_changeable` says that it is an
+    edit that is written by us. `event` and `timer` are there once somebody was asked."""
 
-    request: jsonrpc.Id
+    request: PermissionRequest
     call: Call
-    offered: tuple[events.Option, ...]
+    is_changeable: bool = False
     event: events.Event | None = None
     timer: asyncio.TimerHandle | None = None
 
-    @classmethod
-    def read(cls, request: jsonrpc.Id, params: Mapping[str, Any], session: Session) -> Question:
-        """From the parameters of the CLI's request with this id. An edit that is written by us can
-        be changed, too."""
-        tool = params.get("toolCall")
-        call = session.client.cli.read_call(tool if isinstance(tool, dict) else {})
-        offered = [
-            events.Option(option["optionId"], clean(str(option.get("name") or "")))
-            for option in params.get("options") or []
-            if isinstance(option, dict) and option.get("optionId") in OUTCOMES
-        ]
-        if call.diff is not None and session.writes_through_us(call.diff.path):
-            offered.append(events.Option(MODIFY, EDIT))
-        return cls(request, call, tuple(offered))
+    @property
+    def offered(self) -> tuple[events.Option, ...]:
+        told = self.request.options
+        known = [events.Option(each.id, each.name) for each in told if each.id in OUTCOMES]
+        return (*known, *([events.Option(MODIFY, EDIT)] if self.is_changeable else []))
 
     @property
     def body(self) -> events.ToolConfirmation:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping
+from typing import Iterator
 
-from ..base import jsonrpc
 from ..base.log import logger
+from . import acp_messages as messages
 from .acp import Client, Listener
 from .auth import Credentials
 from .cli import Cli
@@ -71,25 +71,26 @@ class Place(Listener):
 
     # What the process says.
 
-    def update(self, session: str, update: Mapping[str, Any]) -> None:
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
         conversation = self._of_session(session)
         if conversation is not None:
             conversation.update(update)
 
-    def permission(self, session: str, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
-        turn = self._turn_of(session)
+    def permission(self, request: messages.PermissionRequest) -> None:
+        turn = self._turn_of(request.session)
         if turn is not None:
-            turn.permission(request, params)
+            turn.permission(request)
         elif self.runner.running is not None:
             # Nobody began what this asks for, so nobody can want it.
-            self.runner.running.answer(request, {"outcome": {"outcome": "cancelled"}})
+            self.runner.running.answer(request.id, messages.decision(None))
 
-    def write_file(self, session: str, request: jsonrpc.Id, path: str, content: str) -> None:
-        turn = self._turn_of(session)
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        turn = self._turn_of(request.session)
         if turn is not None:
-            turn.write_file(request, path, content)
+            turn.write_file(request)
         elif self.runner.running is not None:
-            self.runner.running.refuse(request, "The turn is over, so nothing was written.")
+            error = self._cli.refusal("The turn is over, so nothing was written.")
+            self.runner.running.refuse(request.id, error)
 
     def noise(self, text: str) -> None:
         self.runner.hear(text)

@@ -11,8 +11,9 @@ import os
 import re
 import stat
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Mapping, Sequence
+from typing import Callable, Sequence
 
+from .acp_messages import Block, link_block, text_block
 from .attachments import Parts
 from .events import Attachment
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
@@ -36,7 +37,7 @@ class Message:
 
     text: str
     files: tuple[str, ...]
-    parts: tuple[Mapping[str, Any], ...]
+    parts: tuple[Block, ...]
     attachments: tuple[Attachment, ...] = ()
 
     def attaching(self, added: Parts) -> Message:
@@ -50,7 +51,7 @@ def message(
     """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Looks at the
     files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace) for path in files]
-    return Message(text, tuple(files), ({"type": "text", "text": worded(text)}, *links))
+    return Message(text, tuple(files), (text_block(worded(text)), *links))
 
 
 def text_for(message: str) -> str:
@@ -74,7 +75,7 @@ def text_for(message: str) -> str:
     return NO_COMMAND + inner
 
 
-def _link(path: str, workspace: str) -> dict[str, str]:
+def _link(path: str, workspace: str) -> Block:
     whole = os.path.normpath(os.path.join(workspace, path))
     try:
         mode = os.stat(whole).st_mode
@@ -86,4 +87,4 @@ def _link(path: str, workspace: str) -> dict[str, str]:
         told = sentence("{path} is neither a file nor a folder.", path=path)
         raise AgentError(VALIDATION_ERROR, told)
     # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
-    return {"type": "resource_link", "uri": "file://" + whole, "name": os.path.basename(whole)}
+    return link_block("file://" + whole, os.path.basename(whole))

@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from typing import Any, Mapping
 
+from . import acp_messages as messages
 from . import tool_call
 from .auth import OPENAI, Credentials
 from .cli import Cli, Resumption
@@ -20,7 +21,6 @@ from .failure import VALIDATION_ERROR, AgentError
 from .program import Program
 from .prompt import BLANKS, NO_COMMAND
 from .sentence import sentence
-from .surrogates import clean
 from .tool_call import Call
 from .transcripts import History
 
@@ -80,8 +80,8 @@ class QwenCode(Cli):
         url, model = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_MODEL", "")
         return Credentials(OPENAI, key, base_url=url.strip(), model=model.strip())
 
-    def authentication(self, credentials: Credentials) -> Mapping[str, Any]:
-        return {"methodId": OPENAI}
+    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+        return messages.authenticate(OPENAI)
 
     def text_for(self, message: str) -> str:
         inner = message.strip(BLANKS)
@@ -92,24 +92,19 @@ class QwenCode(Cli):
         words = re.split(r"\s+", inner[1:])
         return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
 
-    def read_call(self, tool: Mapping[str, Any]) -> Call:
-        tool = clean(tool)
-        meta, args = tool.get("_meta"), tool.get("rawInput")
-        name = meta.get("toolName") if isinstance(meta, dict) else None
-        return tool_call.read(tool, str(name or "tool"), args if isinstance(args, dict) else {})
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
 
-    def usage(self, told: Mapping[str, Any]) -> Usage:
+    def usage(self, meta: messages.Meta) -> Usage:
         """It tells the tokens of each request with the last piece of what came of it."""
-        meta = told.get("_meta")
-        tokens = meta.get("usage") if isinstance(meta, dict) else None
+        tokens = meta.get("usage")
         if not isinstance(tokens, dict):
             return Usage()
         return Usage(int(tokens.get("inputTokens") or 0), int(tokens.get("outputTokens") or 0))
 
-    def text_to_write(self, params: Mapping[str, Any]) -> str:
+    def text_to_write(self, request: messages.WriteTextFile) -> str:
         """It gives the text with plain line ends, and says those of the file beside it."""
-        text, meta = super().text_to_write(params), params.get("_meta")
-        said = meta if isinstance(meta, dict) else {}
+        text, said = request.content, request.meta
         encoding = str(said.get("encoding") or "")
         if encoding.lower() not in ENCODINGS:
             told = sentence("Files in {encoding} cannot be written here.", encoding=encoding)
@@ -120,7 +115,7 @@ class QwenCode(Cli):
 
     def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
         """It has its own recordings, and takes them up again itself."""
-        return Resumption("session/resume", last) if self._recordings(last) else None
+        return Resumption(messages.RESUME, last) if self._recordings(last) else None
 
     def remove_recordings(self, session: str) -> None:
         for path in self._recordings(session):

@@ -12,10 +12,10 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping
 
 from .surrogates import clean
+from .tool_call import Record
 
 # Seconds: what has not come by then will not be waited for.
 PATIENCE = 0.15
@@ -25,21 +25,6 @@ INTERVAL = 0.003
 PREFIX = 8
 # Wraps the results of tools that read what strangers wrote, for the model's eyes.
 WRAPPER = re.compile(r"^\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*$", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Record:
-    """A call as it was recorded. `status` is the CLI's word for it, "" where it has none; `ended`
-    is the time at which it ended, as the CLI writes it."""
-
-    name: str = ""
-    display_name: str = ""
-    status: str = ""
-    args: Mapping[str, Any] = field(default_factory=dict)
-    output: str = ""
-    error: str = ""
-    display: str = ""
-    ended: str = ""
 
 
 class NoRecording:

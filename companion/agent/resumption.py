@@ -15,6 +15,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..base import private_files
 from . import events
+from .acp_messages import Block, resource_block, text_block
 from .prompt import NO_COMMAND
 from .recording import PREFIX
 from .transcripts import History, PastTurn
@@ -64,16 +65,14 @@ def as_text(history: History) -> str:
     return INTRODUCTION + text[-MAX_TEXT:] if text else ""
 
 
-def as_resources(texts: Sequence[str]) -> list[dict[str, Any]]:
+def as_resources(texts: Sequence[str]) -> list[Block]:
     """Parts before those of a message, which arrive as they are."""
-    parts = [_resource(number, text) for number, text in enumerate(texts, 1)]
+    parts = [
+        resource_block(f"file:///conversation-{number}", "text/plain", text=text)
+        for number, text in enumerate(texts, 1)
+    ]
     # The CLI joins the names of resources with the words that follow.
-    return [*parts, {"type": "text", "text": "\n\n"}] if parts else []
-
-
-def _resource(number: int, text: str) -> dict[str, Any]:
-    resource = {"uri": f"file:///conversation-{number}", "mimeType": "text/plain", "text": text}
-    return {"type": "resource", "resource": resource}
+    return [*parts, text_block("\n\n")] if parts else []
 
 
 def _chats(home: str, workspace: str) -> str:

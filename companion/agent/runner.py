@@ -96,12 +96,12 @@ class Runner:
             told = sentence("{cli} cannot be started: {reason}.", cli=self._cli.name, reason=reason)
             raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
         self.starts += 1
-        client = Client(process, listener, self._cli, self._opening)
+        client = Client(process, listener, self._cli.name, self._opening)
         try:
             await client.initialize(STARTING)
         except AgentError as error:
             await client.kill()
-            wrote = "\n".join([*client.strays.shown, process.last_errors]).strip()
+            wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()
             raise AgentError(
                 CLIENT_NOT_INITIALIZED, error.message, wrote or error.details
             ) from error
@@ -150,7 +150,7 @@ class Runner:
     async def _authenticate(self, client: Client, credentials: Credentials) -> None:
         self._wants_login.clear()
         request = asyncio.ensure_future(
-            client.request("authenticate", self._cli.authentication(credentials), AUTHENTICATING)
+            client.request(self._cli.authentication(credentials), AUTHENTICATING)
         )
         asking = asyncio.ensure_future(self._wants_login.wait())
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Mapping
+from typing import Any, Mapping, TypeVar
 
 from ..base.background import in_thread
 from ..base.log import logger
+from . import acp_messages as messages
 from . import tool_servers
 from .acp import Client, Session
 from .cli import Cli
@@ -24,16 +25,24 @@ OPENING = 60.0
 WRITING = 60.0
 # Seconds for the agent to repeat what it loaded, which takes some tenths of one.
 REPEATING = 10.0
-REPEATED = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call")
+REPEATED = (
+    messages.UserMessageChunk,
+    messages.AgentMessageChunk,
+    messages.AgentThoughtChunk,
+    messages.ToolCallStart,
+)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Opened:
-    """`result` is the agent's answer. `reminder` is what was said, where the session knows nothing
-    of it; or empty."""
+    """`models` and `modes` are what it offers. `reminder` is what was said, where the session knows
+    nothing of it; or empty."""
 
     session: Session
-    result: Mapping[str, Any]
+    models: messages.Models = field(default_factory=messages.Models)
+    modes: messages.Modes = field(default_factory=messages.Modes)
     reminder: str = ""
 
 
@@ -57,31 +66,29 @@ class SessionOpener:
             loaded = await self._resume(client, id, last, history)
             if loaded is not None:
                 return loaded
-        result = await self._ask(client, "session/new", self._params)
-        session = Session(client, str(result.get("sessionId")), self._workspace)
-        return Opened(session, result, "" if history is None else as_text(history))
+        told = await self._ask(client, messages.new_session(self._workspace, self._params))
+        return self._opened(client, told, "" if history is None else as_text(history))
 
-    def repeat(self, update: Mapping[str, Any]) -> None:
+    def repeat(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of what it loads; nothing says which one is the last."""
-        if update.get("sessionUpdate") in REPEATED:
+        if isinstance(update, REPEATED):
             self._left -= 1
         if self._left <= 0:
             self._has_repeated.set()
 
     @property
-    def _params(self) -> dict[str, Any]:
-        return {
-            "cwd": self._workspace,
-            "mcpServers": [server.params for server in self.servers],
-        }
+    def _params(self) -> list[Mapping[str, Any]]:
+        return [server.params for server in self.servers]
 
-    async def _ask(
-        self, client: Client, method: str, params: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    def _opened(self, client: Client, told: messages.OpenedSession, reminder: str = "") -> Opened:
+        session = Session(client, told.id, self._workspace)
+        return Opened(session, told.models, told.modes, reminder)
+
+    async def _ask(self, client: Client, request: messages.Request[T]) -> T:
         if not self.servers:
-            return await client.request(method, params, OPENING)
+            return await client.request(request, OPENING)
         try:
-            return await asyncio.wait_for(client.begin(method, params), OPENING)
+            return await asyncio.wait_for(client.begin(request), OPENING)
         except asyncio.TimeoutError:
             # No fault of the process, which others use.
             told = sentence(
@@ -100,11 +107,13 @@ class SessionOpener:
             id = self.loading = found.session
             self._left = found.updates
             self._has_repeated.clear()
-            result = await self._ask(client, found.method, {"sessionId": id, **self._params})
+            told = await self._ask(
+                client, messages.reopen_session(found.method, id, self._workspace, self._params)
+            )
             if found.updates:
                 # What came later would count as the answer to the next message.
                 await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
-            return Opened(Session(client, id, self._workspace), result)
+            return self._opened(client, told)
         except (AgentError, OSError, asyncio.TimeoutError) as error:
             if isinstance(error, AgentError) and error.code == TIMED_OUT:
                 # A new session would start the same tool servers.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Callable
 
 from .acp import Session
+from .acp_messages import AvailableCommand
 from .failure import AgentError
 
 # Seconds for the agent to tell them, which it does right after the session has begun.
@@ -29,17 +30,14 @@ async def offered(session: Session, worded: Callable[[str], str]) -> tuple[Slash
     refused."""
     telling = session.client.commands.of(session.id)
     await asyncio.wait({telling}, timeout=TELLING)
-    told = telling.result() if telling.done() else []
-    return tuple(_read(it, worded) for it in told if isinstance(it, dict) and it.get("name"))
+    told = telling.result() if telling.done() else ()
+    return tuple(_slash_command(each, worded) for each in told)
 
 
-def _read(told: dict[str, Any], worded: Callable[[str], str]) -> SlashCommand:
-    name = str(told["name"])
+def _slash_command(told: AvailableCommand, worded: Callable[[str], str]) -> SlashCommand:
     try:
         # What goes to the model instead is no command, either.
-        is_allowed = worded("/" + name).startswith("/")
+        is_allowed = worded("/" + told.name).startswith("/")
     except AgentError:
         is_allowed = False
-    given = told.get("input")
-    hint = given.get("hint") if isinstance(given, dict) else ""
-    return SlashCommand(name, str(told.get("description") or ""), str(hint or ""), is_allowed)
+    return SlashCommand(told.name, told.description, told.hint, is_allowed)

@@ -11,10 +11,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
+from .acp_messages import ToolCallUpdate
 from .events import Diff, ToolResult
-from .recording import Record
 from .sentence import Words, sentence
-from .surrogates import clean
 
 # Ids that do not begin with the tool's name and two underscores.
 READ_MANY = "read_many_files"
@@ -105,26 +104,29 @@ class Call:
         )
 
 
-def read(tool: Mapping[str, Any], name: str = "", args: Mapping[str, Any] | None = None) -> Call:
-    """From a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request. `name`
-    and `args` are given where the protocol tells them."""
-    tool = clean(tool)
-    id = str(tool.get("toolCallId", ""))
-    name = name or name_of(id)
-    content = [member for member in tool.get("content") or [] if isinstance(member, dict)]
-    diff = _diff(content)
-    text = "\n".join(_texts(content))
-    title = str(tool.get("title") or "")
-    return Call(
-        id,
-        name,
-        title,
-        str(tool.get("kind") or ""),
-        str(tool.get("status") or ""),
-        text,
-        _arguments(name, title, text, diff, _path(tool)) if args is None else args,
-        diff,
-    )
+@dataclass(frozen=True)
+class Record:
+    """A call as the CLI recorded it. `status` is the CLI's word for it, "" where it has none;
+    `ended` is the time at which it ended, as the CLI writes it."""
+
+    name: str = ""
+    display_name: str = ""
+    status: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    error: str = ""
+    display: str = ""
+    ended: str = ""
+
+
+def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
+    """`name` and `args` are given where the agent tells them."""
+    name = name or name_of(told.id)
+    diff = _diff(told)
+    text = "\n".join(told.texts)
+    if args is None:
+        args = _arguments(name, told.title, text, diff, next(filter(None, told.paths), ""))
+    return Call(told.id, name, told.title, told.kind, told.status, text, args, diff)
 
 
 def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
@@ -165,24 +167,10 @@ def name_of(id: str) -> str:
     return id.partition("__")[0]
 
 
-def _texts(content: list[dict[str, Any]]) -> list[str]:
-    blocks = (member.get("content") for member in content if member.get("type") == "content")
-    return [str(block["text"]) for block in blocks if isinstance(block, dict) and "text" in block]
-
-
-def _diff(content: list[dict[str, Any]]) -> Diff | None:
-    for member in content:
-        if member.get("type") == "diff":
-            old, new = member.get("oldText"), member.get("newText")
-            return Diff(str(member.get("path", "")), str(old or ""), str(new or ""))
+def _diff(told: ToolCallUpdate) -> Diff | None:
+    for each in told.diffs:
+        return Diff(each.path, each.old_text, each.new_text)
     return None
-
-
-def _path(tool: Mapping[str, Any]) -> str:
-    for location in tool.get("locations") or []:
-        if isinstance(location, dict) and location.get("path"):
-            return str(location["path"])
-    return ""
 
 
 def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:

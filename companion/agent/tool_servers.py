@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
+from .acp_messages import AgentCapabilities
 from .failure import VALIDATION_ERROR, AgentError
 from .sentence import sentence
 
@@ -38,11 +39,9 @@ def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
     return servers
 
 
-def check(servers: Sequence[ToolServer], capabilities: Mapping[str, Any]) -> None:
-    """Raises AgentError where the agent, which has these `agentCapabilities`, takes one of them
-    not."""
-    known = capabilities.get("mcpCapabilities")
-    takes_http = isinstance(known, dict) and bool(known.get("http"))
+def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
+    """Raises AgentError where an agent with these capabilities does not take one of them."""
+    takes_http = capabilities.mcp_http
     refused = next((it for it in servers if it.kind == HTTP and not takes_http), None)
     if refused is not None:
         told = sentence("The agent takes no tool server over HTTP, as {name}.", name=refused.name)

@@ -1,6 +1,6 @@
 """One turn: a message of the user and all that comes of it, as a list of events that grows.
 
-It hears the agent through `update` and `permission`.
+It hears the agent through `update`, `permission` and `write_file`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from typing import Any, AsyncIterator, Callable, Mapping, Sequence
+from typing import AsyncIterator, Callable, Sequence, Union
 
-from ..base import jsonrpc
 from ..base.log import logger
+from . import acp_messages as messages
 from . import failure
-from .acp import Session
+from .agent_session import AgentSession
 from .call_tracker import CallTracker
 from .event_log import EventLog
 from .events import (
@@ -32,10 +32,7 @@ from .events import (
 )
 from .failure import AgentError
 from .file_writes import Note
-from .outcomes import Approvals
-from .recording import NoRecording
 from .sentence import Words, sentence
-from .surrogates import clean
 from .transcripts import sum_of
 
 # Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
@@ -45,6 +42,8 @@ MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
 THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
 RETRYING = "Retrying"
 REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
+# What the agent says within a turn, in its order.
+Said = Union[messages.SessionUpdate, messages.PermissionRequest]
 
 
 @dataclass(frozen=True)
@@ -53,14 +52,6 @@ class Limits:
 
     confirmation: float = 600.0
     turn: float = 3600.0
-
-
-@dataclass(frozen=True)
-class _Message:
-    """The agent's: an update; or, with a request's id, a request for permission."""
-
-    params: Mapping[str, Any]
-    request: jsonrpc.Id | None = None
 
 
 class Turn:
@@ -74,9 +65,7 @@ class Turn:
     def __init__(
         self,
         log: EventLog,
-        session: Session,
-        recording: NoRecording,
-        approvals: Approvals,
+        agent: AgentSession,
         limits: Limits,
         asks: bool,
         ended: Callable[[Body], None],
@@ -84,13 +73,13 @@ class Turn:
     ) -> None:
         self.id, self.session_id = log.turn_id, log.session_id
         self.usage = Usage()
-        self._session = session
+        self._agent, self._session = agent, agent.session
         self._limits = limits
         self._ended = ended
         self._log = log
         patience = limits.confirmation if asks else None
-        self._calls = CallTracker(self._log, session, recording, approvals, patience, note)
-        self._inbox: asyncio.Queue[_Message | None] = asyncio.Queue()
+        self._calls = CallTracker(self._log, agent, patience, note)
+        self._inbox: asyncio.Queue[Said | None] = asyncio.Queue()
         self._error: AgentError | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -135,7 +124,7 @@ class Turn:
 
     # What the agent tells.
 
-    def start(self, parts: Sequence[Mapping[str, Any]], warnings: Sequence[Words] = ()) -> None:
+    def start(self, parts: Sequence[messages.Block], warnings: Sequence[Words] = ()) -> None:
         """`warnings` are what the user should know first."""
         for warning in warnings:
             self._log.add(Thought(WARNING, warning))
@@ -145,15 +134,15 @@ class Turn:
         # Sent at once: a cancellation that overtook it would be for nothing.
         self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
 
-    def update(self, update: Mapping[str, Any]) -> None:
-        self._inbox.put_nowait(_Message(update))
+    def update(self, update: messages.SessionUpdate) -> None:
+        self._inbox.put_nowait(update)
 
-    def permission(self, request: jsonrpc.Id, params: Mapping[str, Any]) -> None:
-        self._inbox.put_nowait(_Message(params, request))
+    def permission(self, request: messages.PermissionRequest) -> None:
+        self._inbox.put_nowait(request)
 
-    def write_file(self, request: jsonrpc.Id, path: str, content: str) -> None:
+    def write_file(self, request: messages.WriteTextFile) -> None:
         # Not after what was said before: the agent says nothing more until it has its answer.
-        asyncio.ensure_future(self._calls.writes.write(request, path, content))
+        asyncio.ensure_future(self._calls.write(request))
 
     def retried(self, attempt: int, status: str) -> None:
         """The model did not answer some turn; perhaps this one, if it waits for the model."""
@@ -172,7 +161,7 @@ class Turn:
 
     # What comes of it.
 
-    async def _run(self, prompt: asyncio.Future[Mapping[str, Any]]) -> None:
+    async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         """The boundary of a turn: a bug of ours ends it with an error and leaves nobody waiting."""
         prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
         limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
@@ -192,22 +181,19 @@ class Turn:
             limit.cancel()
             prompt.cancel()
 
-    async def _handle(self, message: _Message) -> None:
-        if message.request is not None:
-            self._calls.ask(message.request, message.params)
-            return
-        kind = message.params.get("sessionUpdate")
-        if kind == "agent_message_chunk":
-            self.usage = sum_of([self.usage, self._session.usage(message.params)])
-            text = _text(message.params)
-            if not MODE_UPDATE.fullmatch(text):
-                self._log.say(text)
-        elif kind == "agent_thought_chunk":
-            self._think(clean(_text(message.params)))
-        elif kind == "tool_call":
-            self._calls.begin(self._session.client.cli.read_call(message.params))
-        elif kind == "tool_call_update":
-            await self._calls.change(self._session.client.cli.read_call(message.params))
+    async def _handle(self, said: Said) -> None:
+        if isinstance(said, messages.PermissionRequest):
+            self._calls.ask(said)
+        elif isinstance(said, messages.AgentMessageChunk):
+            self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
+            if not MODE_UPDATE.fullmatch(said.text):
+                self._log.say(said.text)
+        elif isinstance(said, messages.AgentThoughtChunk):
+            self._think(said.text)
+        elif isinstance(said, messages.ToolCallStart):
+            self._calls.begin(self._agent.call(said))
+        elif isinstance(said, messages.ToolCallUpdate):
+            await self._calls.change(self._agent.call(said))
 
     def _think(self, text: str) -> None:
         found = THOUGHT.fullmatch(text)
@@ -235,7 +221,7 @@ class Turn:
             # It would go on unseen, with tools that need nobody's word.
             self._session.client.give_up()
 
-    def _finish(self, prompt: asyncio.Future[Mapping[str, Any]]) -> None:
+    def _finish(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
         if self.is_over:
             return
         error = prompt.exception()
@@ -243,9 +229,9 @@ class Turn:
             raise error
         body: Body | None = _error(self._error or error)
         if body is None:
-            result = prompt.result()
-            self.usage = sum_of([self.usage, self._session.usage(result)])
-            body = self._complete(str(result.get("stopReason")))
+            end = prompt.result()
+            self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
+            body = self._complete(end.stop_reason)
         self._end(body)
 
     def _complete(self, reason: str) -> Complete:
@@ -265,8 +251,3 @@ class Turn:
 
 def _error(error: AgentError | None) -> Error | None:
     return None if error is None else Error(error.code, error.message, error.details)
-
-
-def _text(update: Mapping[str, Any]) -> str:
-    content = update.get("content")
-    return str(content.get("text") or "") if isinstance(content, dict) else ""

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.agent import acp, failure
+from GeminiCompanion.companion.agent import acp_lines, failure
 from GeminiCompanion.companion.agent.agent import Agent, Options
 from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
 from GeminiCompanion.companion.agent.failure import AgentError
@@ -59,7 +59,7 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
         self.assertIn("51", said(error.message, CHINESE))
         process, *lines = error.details.split("\n")
         self.assertEqual(lines[:2], ["garbage 0", "garbage 1"])
-        self.assertLess(len(lines), acp.MAX_STRAYS)
+        self.assertLess(len(lines), acp_lines.MAX_STRAYS)
         await until(lambda: not is_alive(int(process)))
 
     async def test_what_a_program_writes_that_ends_is_told(self) -> None:
@@ -68,7 +68,7 @@ class OtherProtocol(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(error.details, "usage: it --other")
 
     async def test_some_lines_before_the_protocol_are_none_of_ours(self) -> None:
-        agent = self.agent(TALKATIVE % acp.MAX_STRAYS)
+        agent = self.agent(TALKATIVE % acp_lines.MAX_STRAYS)
         await asyncio.wait_for(agent.prepare(), PATIENCE)
         self.assertIsNotNone(agent.info().pid)
 

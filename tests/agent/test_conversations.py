@@ -303,7 +303,7 @@ class WithSessions(OnDisk):
         async def open_session(*_: Any) -> Opened:
             await self.gate.wait()
             session = Session(self.client, "87654321-session", self.workspace)
-            return Opened(session, {}, self.reminder)
+            return Opened(session, reminder=self.reminder)
 
         async def client(*_: Any) -> Any:
             return self.client
@@ -384,7 +384,7 @@ class WithSessions(OnDisk):
         self.client.commands = OfferedCommands()
         agent = await self.started()
         told = await agent.new_session(self.workspace)
-        self.client.commands.tell("87654321-session", {"availableCommands": []})
+        self.client.commands.tell("87654321-session", ())
         await agent.remove(told.id)
         self.assertEqual(self.client.commands._told, {})
 
@@ -433,8 +433,8 @@ class WithSessions(OnDisk):
         self.assertTrue((await said).is_over)
         self.client.begin.assert_not_called()
         await agent.chat(self.workspace, "which?", session_id=ID)
-        (_method, params), _named = self.client.begin.call_args
-        self.assertIn("You said blue.", str(params["prompt"][0]))
+        (request,), _named = self.client.begin.call_args
+        self.assertIn("You said blue.", str(request.params["prompt"][0]))
 
     async def test_whose_id_somebody_uses_stays_theirs_after_a_restart(self) -> None:
         self.gate.set()

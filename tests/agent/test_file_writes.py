@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 from GeminiCompanion.companion.agent.acp import Session
+from GeminiCompanion.companion.agent.agent_session import AgentSession
 from GeminiCompanion.companion.agent.cli import Cli
 from GeminiCompanion.companion.agent.events import Diff
 from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
@@ -98,8 +99,9 @@ class Elsewhere(unittest.TestCase):
     """Edits outside of the workspace, and in the CLIs' own folders."""
 
     def can_be_changed(self, cli: type[Cli], path: str) -> bool:
-        client = mock.Mock(cli=cli("home", False))
-        writes = FileWrites(Session(client, "session", os.path.abspath("workspace")), mock.Mock())
+        session = Session(mock.Mock(), "session", os.path.abspath("workspace"))
+        agent = AgentSession(session, cli("home", False))
+        writes = FileWrites(agent.writes_through_us, mock.Mock())
         call = Call("call", "write_file", diff=Diff(path, "", "new"))
         try:
             writes.decide(call, "changed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 
+from GeminiCompanion.companion.agent.acp_messages import ToolCallUpdate
 from GeminiCompanion.companion.agent.outcomes import (
     ALWAYS,
     ALWAYS_SERVER,
@@ -15,14 +16,8 @@ from GeminiCompanion.companion.agent.tool_call import Call, read
 
 
 def of_server(tool: str = "add", title: str = "", text: str = "{}") -> Call:
-    return read(
-        {
-            "toolCallId": f"mcp_sums_{tool}__call_1",
-            "title": title or f"{tool} (sums MCP Server)",
-            "kind": "other",
-            "content": [{"type": "content", "content": {"type": "text", "text": text}}],
-        }
-    )
+    title = title or f"{tool} (sums MCP Server)"
+    return read(ToolCallUpdate(f"mcp_sums_{tool}__call_1", title, "other", texts=(text,)))
 
 
 class Covered(unittest.TestCase):
@@ -56,13 +51,13 @@ class Covered(unittest.TestCase):
         self.assertFalse(approvals.covers(of_server("say")))
 
     def test_all_edits_are_approved_at_once(self) -> None:
-        write = read({"toolCallId": "write_file__1", "kind": "edit"})
+        write = read(ToolCallUpdate("write_file__1", kind="edit"))
         approvals = self.approved(write, ALWAYS)
-        self.assertTrue(approvals.covers(read({"toolCallId": "replace__1", "kind": "edit"})))
+        self.assertTrue(approvals.covers(read(ToolCallUpdate("replace__1", kind="edit"))))
         self.assertFalse(approvals.covers(of_server()))
 
     def test_of_commands_the_agent_remembers_what_was_approved(self) -> None:
-        command = read({"toolCallId": "run_shell_command__1", "kind": "execute", "title": "ls"})
+        command = read(ToolCallUpdate("run_shell_command__1", "ls", "execute"))
         approvals = Approvals()
         self.assertEqual(approvals.remember(command, ALWAYS), ALWAYS)
         self.assertFalse(approvals.covers(command))

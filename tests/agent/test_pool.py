@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent import idle, pool
+from GeminiCompanion.companion.agent.acp_messages import AgentMessageChunk
 from GeminiCompanion.companion.agent.pool import Place, Pool
 from GeminiCompanion.companion.agent.runner import Launch
 
@@ -66,8 +67,9 @@ class PoolTest(unittest.IsolatedAsyncioTestCase):
     async def test_what_a_process_says_is_heard_by_its_own_conversations_alone(self) -> None:
         mine, other = Talk("the same id"), Talk("the same id")
         self.assertIsNot(self.place(mine), self.place(other))
-        self.place(mine).update("the same id", {"said": 1})
-        self.assertEqual((mine.updates, other.updates), ([{"said": 1}], []))
+        said = AgentMessageChunk("Hello")
+        self.place(mine).update("the same id", said)
+        self.assertEqual((mine.updates, other.updates), ([said], []))
         self.place(mine).logged("Attempt 1 failed")
         mine.turn.retried.assert_called_once_with(1, "503")
         other.turn.retried.assert_not_called()

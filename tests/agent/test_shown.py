@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import unittest
 from datetime import datetime, timezone
-from types import SimpleNamespace
 from typing import Any
 
 from GeminiCompanion.companion.agent import events, wire
-from GeminiCompanion.companion.agent.outcomes import MODIFY, Question
+from GeminiCompanion.companion.agent.acp_messages import (
+    FileDiff,
+    PermissionOption,
+    PermissionRequest,
+    ToolCallUpdate,
+)
+from GeminiCompanion.companion.agent.outcomes import MODIFY, PendingPermission
 from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH
 from GeminiCompanion.companion.agent.tool_call import ended, read
 
@@ -56,8 +61,7 @@ class Shown(unittest.TestCase):
 
     def test_a_long_command_is_told_and_shown_whole(self) -> None:
         long = "echo " + 5000 * "x" + "; touch a"
-        asked = Question.read(1, {"toolCall": tool("run_shell_command", title=long)}, session())
-        data = told(asked.body)
+        data = told(pending(tool("run_shell_command", title=long)).body)
         self.assertEqual((data["command"], data["shown"]["command"]), (long, long))
 
     def test_a_call_that_asks_nobody_is_shown_the_same_way(self) -> None:
@@ -72,8 +76,7 @@ class OfCommands(unittest.TestCase):
     """What the agent's note tells of a command."""
 
     def args(self, note: str) -> dict[str, Any]:
-        content = [{"type": "content", "content": {"type": "text", "text": note}}]
-        call = read({"toolCallId": "run_shell_command__1", "title": "ls", "content": content})
+        call = read(ToolCallUpdate("run_shell_command__1", "ls", texts=(note,)))
         self.assertEqual(call.args["command"], "ls")
         return {name: value for name, value in call.args.items() if name != "command"}
 
@@ -143,29 +146,25 @@ class Ends(unittest.TestCase):
         self.assertEqual(told(events.Error("X", "m", "a\x1bb"))["details"], "a<U+001B>b")
 
 
-def tool(name: str, path: str = "", **more: Any) -> dict[str, Any]:
-    diff = {"type": "diff", "path": path, "oldText": "", "newText": "x\n"}
-    content = [diff] if path else []
-    return {"toolCallId": f"{name}__1", "kind": "edit", "content": content, **more}
+def tool(name: str, path: str = "", title: str = "") -> ToolCallUpdate:
+    diffs = (FileDiff(path, "", "x\n"),) if path else ()
+    return ToolCallUpdate(f"{name}__1", title, "edit", diffs=diffs)
 
 
-def session() -> Any:
-    """One whose CLI has the files in /work written by us."""
-    cli = SimpleNamespace(read_call=read)
-    return SimpleNamespace(
-        client=SimpleNamespace(cli=cli), writes_through_us=lambda path: path.startswith("/work/")
-    )
+def pending(call: ToolCallUpdate, is_changeable: bool = False) -> PendingPermission:
+    options = (PermissionOption("proceed_once", "Allow"), PermissionOption("allow_all", "All"))
+    request = PermissionRequest("session", 1, call, options)
+    return PendingPermission(request, read(call), is_changeable)
 
 
 class Options(unittest.TestCase):
-    def outcomes(self, call: dict[str, Any]) -> list[str]:
-        offered = [{"optionId": "proceed_once", "name": "Allow"}]
-        asked = Question.read(1, {"toolCall": call, "options": offered}, session())
+    def outcomes(self, asked: PendingPermission) -> list[str]:
         return [it["outcome"] for it in told(asked.body)["options"]]
 
-    def test_an_edit_that_can_be_changed_offers_that(self) -> None:
-        self.assertEqual(self.outcomes(tool("write_file", "/work/a")), ["proceed_once", MODIFY])
+    def test_those_that_the_agent_offers_are_told_where_the_api_knows_them(self) -> None:
+        asked = pending(tool("run_shell_command", title="ls"))
+        self.assertEqual(self.outcomes(asked), ["proceed_once"])
 
-    def test_one_that_the_cli_writes_itself_and_a_command_do_not(self) -> None:
-        self.assertEqual(self.outcomes(tool("write_file", "/elsewhere/a")), ["proceed_once"])
-        self.assertEqual(self.outcomes(tool("run_shell_command", title="ls")), ["proceed_once"])
+    def test_an_edit_that_can_be_changed_offers_that(self) -> None:
+        asked = pending(tool("write_file", "/work/a"), is_changeable=True)
+        self.assertEqual(self.outcomes(asked), ["proceed_once", MODIFY])

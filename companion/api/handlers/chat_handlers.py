@@ -12,8 +12,8 @@ from typing import Any, Mapping, Sequence
 from aiohttp import web
 
 from ...agent import events, wire
+from ...agent.acp_messages import Models
 from ...agent.call_tracker import UNATTENDED
-from ...agent.conversation import Models
 from ...agent.failure import VALIDATION_ERROR, AgentError
 from ...agent.mentions import mentioned
 from ...agent.outcomes import CANCEL

@@ -1,0 +1,247 @@
+"""What is read of an agent's messages, and of those that are not as the protocol has them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+from GeminiCompanion.companion.agent import acp_messages as messages
+from GeminiCompanion.companion.agent.acp import Client, Listener
+from GeminiCompanion.companion.agent.acp_messages import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    FileDiff,
+    PermissionOption,
+    ToolCallStart,
+    ToolCallUpdate,
+    Unreadable,
+    UnusedUpdate,
+)
+from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
+from GeminiCompanion.companion.agent.process import Process
+from GeminiCompanion.companion.base import jsonrpc
+from GeminiCompanion.companion.base.log import logger
+
+from ..support import PATIENCE, until
+
+HALF = "\ud83d"
+# Writes the lines that it was given, once it has read as many as it was told; then, to its errors,
+# each line that it reads.
+ECHO = """
+import json, sys
+for _ in range(int(sys.argv[2])): sys.stdin.readline()
+for line in json.loads(sys.argv[1]): print(line, flush=True)
+for line in sys.stdin: print(line, end="", file=sys.stderr, flush=True)
+"""
+
+
+def update(**members: Any) -> messages.SessionUpdate:
+    session, found = messages.session_update({"sessionId": "s", "update": members})
+    assert session == "s"
+    return found
+
+
+def content(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+class Updates(unittest.TestCase):
+    def test_a_chunk_is_its_text_and_of_another_content_there_is_none(self) -> None:
+        told = update(sessionUpdate="agent_message_chunk", content=content("Hi"), _meta={"a": 1})
+        self.assertEqual(told, AgentMessageChunk("Hi", {"a": 1}))
+        image = {"type": "image", "data": ""}
+        told = update(sessionUpdate="agent_thought_chunk", content=image)
+        self.assertEqual(told, AgentThoughtChunk(""))
+
+    def test_half_a_character_stays_in_an_answer_alone(self) -> None:
+        told = update(sessionUpdate="agent_message_chunk", content=content("a" + HALF))
+        self.assertEqual(told, AgentMessageChunk("a" + HALF))
+        told = update(sessionUpdate="agent_thought_chunk", content=content("a" + HALF))
+        self.assertEqual(told, AgentThoughtChunk("a\ufffd"))
+        told = update(sessionUpdate="tool_call", toolCallId="1", title=HALF)
+        self.assertEqual(told, ToolCallStart("1", "\ufffd"))
+
+    def test_a_call_has_its_content_by_kind(self) -> None:
+        told = update(
+            sessionUpdate="tool_call_update",
+            toolCallId="write__1",
+            title="w",
+            kind="edit",
+            status="completed",
+            content=[
+                {"type": "content", "content": content("one")},
+                {"type": "diff", "path": "/a", "oldText": None, "newText": "b"},
+                {"type": "terminal", "terminalId": "t"},
+                {"type": "content", "content": {"type": "image"}},
+            ],
+            locations=[{"path": "/a", "line": 1}],
+            rawInput={"x": 1},
+        )
+        diffs = (FileDiff("/a", "", "b"),)
+        expected = ToolCallUpdate(
+            "write__1", "w", "edit", "completed", ("one",), diffs, ("/a",), {"x": 1}
+        )
+        self.assertEqual(told, expected)
+
+    def test_an_optional_member_of_another_type_counts_as_missing(self) -> None:
+        told = update(
+            sessionUpdate="tool_call",
+            toolCallId="1",
+            title=5,
+            status=[],
+            content={"type": "diff"},
+            locations=[None, "/a"],
+            rawInput="x",
+            _meta=None,
+        )
+        self.assertEqual(told, ToolCallStart("1"))
+
+    def test_one_that_lacks_what_it_needs_is_not_read_and_says_why(self) -> None:
+        for members, expected in (
+            ({"sessionUpdate": "tool_call"}, "tool_call: expected a text as toolCallId; got None"),
+            ({"sessionUpdate": "tool_call", "toolCallId": 7}, "got 7"),
+            ({"sessionUpdate": "agent_message_chunk", "content": "hi"}, "an object as content"),
+            ({"sessionUpdate": "telepathy"}, "telepathy: expected one of user_message_chunk"),
+            ({}, "expected one of"),
+        ):
+            with self.subTest(members):
+                with self.assertRaises(Unreadable) as caught:
+                    update(**members)
+                self.assertIn(expected, str(caught.exception))
+        with self.assertRaises(Unreadable):
+            messages.session_update({"update": {"sessionUpdate": "plan"}})
+        with self.assertRaises(Unreadable):
+            messages.session_update({"sessionId": "s", "update": []})
+
+    def test_what_is_not_read_fills_no_log_with_the_agents_text(self) -> None:
+        with self.assertRaises(Unreadable) as caught:
+            update(sessionUpdate="x" * 100_000)
+        self.assertLess(len(str(caught.exception)), 500)
+
+    def test_one_that_the_protocol_has_and_nobody_needs_is_no_fault(self) -> None:
+        for kind in messages.UNUSED:
+            self.assertEqual(update(sessionUpdate=kind), UnusedUpdate(kind))
+
+
+class Requests(unittest.TestCase):
+    def test_a_permission_request_has_its_call_and_the_options_that_have_an_id(self) -> None:
+        told = messages.agent_request(
+            jsonrpc.Request(
+                4,
+                "session/request_permission",
+                {
+                    "sessionId": "s",
+                    "toolCall": {"toolCallId": "1", "status": "pending"},
+                    "options": [{"optionId": "a", "name": "A", "kind": "allow_once"}, {}, None],
+                },
+            )
+        )
+        call = ToolCallUpdate("1", status="pending")
+        options = (PermissionOption("a", "A", "allow_once"),)
+        self.assertEqual(told, messages.PermissionRequest("s", 4, call, options))
+
+    def test_one_of_a_method_that_was_not_offered_is_none(self) -> None:
+        self.assertIsNone(messages.agent_request(jsonrpc.Request(1, "terminal/create", {})))
+
+
+class Answers(unittest.TestCase):
+    def test_a_session_without_an_id_is_not_opened(self) -> None:
+        with self.assertRaises(Unreadable):
+            messages.new_session("/w", ()).read({"models": {}})
+
+    def test_what_a_session_offers_is_read_and_the_operators_model_is_among_it(self) -> None:
+        told = messages.reopen_session(messages.LOAD, "s", "/w", ()).read(
+            {
+                "models": {"availableModels": [{"modelId": "a"}, {}], "currentModelId": "b"},
+                "modes": {"availableModes": [{"id": "plan"}, 5], "currentModeId": "plan"},
+            }
+        )
+        self.assertEqual([model.id for model in told.models.available], ["a", "b"])
+        self.assertEqual(told.modes, messages.Modes(("plan",), "plan"))
+        nothing = messages.OpenedSession("s")
+        self.assertEqual(
+            messages.reopen_session(messages.RESUME, "s", "/w", ()).read({"models": None}), nothing
+        )
+
+    def test_another_version_of_the_protocol_is_not_understood(self) -> None:
+        read = messages.initialize().read
+        self.assertTrue(read({"protocolVersion": 1}).is_understood)
+        for other in (2, "1", None):
+            self.assertFalse(read({"protocolVersion": other}).is_understood)
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
+        self.all.append(update)
+
+    def permission(self, request: messages.PermissionRequest) -> None:
+        self.all.append(request)
+
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        self.all.append(request)
+
+    def noise(self, text: str) -> None: ...
+
+    def logged(self, text: str) -> None: ...
+
+    def ended(self) -> None: ...
+
+
+def line(**members: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", **members}, separators=(",", ":"))
+
+
+def told(**members: Any) -> str:
+    params = {"sessionId": "s", "update": members}
+    return line(method="session/update", params=params)
+
+
+class OverAProcess(unittest.IsolatedAsyncioTestCase):
+    async def heard(self, *lines: str, after: int = 0) -> tuple[Client, Heard]:
+        """A connection whose agent writes these lines `after` so many that it has read, and then
+        what it reads to its errors."""
+        command = (sys.executable, "-c", ECHO, json.dumps(lines), str(after))
+        process = await Process.start(command, dict(os.environ), tempfile.gettempdir())
+        heard = Heard()
+        client = Client(process, heard, "Some CLI", asyncio.Lock())
+        self.addAsyncCleanup(client.kill)
+        return client, heard
+
+    async def test_bad_and_unknown_updates_are_logged_once_each_kind_and_end_nothing(self) -> None:
+        bad = [told(sessionUpdate="tool_call"), told(sessionUpdate="telepathy"), told(), told()]
+        good = told(sessionUpdate="agent_message_chunk", content=content("Hi"))
+        with self.assertLogs(logger, "WARNING") as logs:
+            client, heard = await self.heard(*bad, *bad, good)
+            await until(lambda: heard.all)
+        self.assertEqual(heard.all, [AgentMessageChunk("Hi")])
+        self.assertTrue(client.is_running)
+        kinds = [entry.split("not read: ")[1].split(":")[0] for entry in logs.output]
+        self.assertEqual(kinds, ["tool_call", "telepathy", "session/update"])
+
+    async def test_a_request_that_is_not_read_is_answered_all_the_same(self) -> None:
+        method, params = "session/request_permission", {"sessionId": "s", "toolCall": {}}
+        with self.assertLogs(logger, "WARNING"):
+            client, heard = await self.heard(line(id=7, method=method, params=params))
+            await until(lambda: client.process.last_errors)
+        answer = json.loads(client.process.last_errors)
+        self.assertEqual((answer["id"], answer["error"]["code"]), (7, jsonrpc.INVALID_PARAMS))
+        self.assertEqual(heard.all, [])
+
+    async def test_an_answer_that_is_not_read_is_an_error_of_its_request(self) -> None:
+        client, _heard = await self.heard(line(id=1, result={"sessionId": 5}), after=1)
+        with self.assertRaises(AgentError) as caught:
+            await asyncio.wait_for(client.request(messages.new_session("/w", ())), PATIENCE)
+        self.assertEqual(caught.exception.code, GEMINI_ERROR)
+        self.assertTrue(client.is_running)
+
+
+if __name__ == "__main__":
+    unittest.main()
