@@ -31,7 +31,8 @@ SPOKEN = {"AgentError": (1, "message"), "Thought": (1, "description"), "Error": 
 def calls() -> Iterator[tuple[str, ast.Call, str]]:
     """Each call in the rooms: where it stands, itself, the name of what is called."""
     for room in ROOMS:
-        for path in sorted(glob.glob(os.path.join(ROOT, "companion", room, "*.py"))):
+        found = glob.glob(os.path.join(ROOT, "companion", room, "**", "*.py"), recursive=True)
+        for path in sorted(found):
             with open(path, encoding="utf-8") as file:
                 tree = ast.parse(file.read(), path)
             for node in ast.walk(tree):
