@@ -61,7 +61,8 @@ class Account:
         )
 
     async def configure(self, credentials: Credentials) -> None:
-        """Use these from now on, after a restart too. All conversations begin anew.
+        """Use these from now on, after a restart too. Every conversation gets a new session of the
+        CLI.
 
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """

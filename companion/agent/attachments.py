@@ -156,7 +156,7 @@ def _type_of(data: bytes) -> str:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     told = sentence(
-        "An attachment is one of {types}, by what it holds; this one is none.",
+        "Expected the content of an attachment to be one of {types}; this file has other content.",
         types=", ".join(MEDIA_TYPES),
     )
     raise AgentError(VALIDATION_ERROR, told)

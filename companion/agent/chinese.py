@@ -14,7 +14,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The turn is complete.": "对话完成",
     "The agent gave an answer that cannot be read.": "代理给出的回答无法读取",
     "The turn was cancelled.": "对话已取消",
-    "The most tokens that the model takes are reached.": "已达到最大令牌数",
+    "The conversation has reached the model's limit of tokens.": "已达到最大令牌数",
     "The turn had too many requests, or went in a loop.": "请求次数过多，或检测到循环",
     "The model said nothing; its answer may have been blocked.": "模型没有返回内容，可能已被拦截",
     "Read {subject}.": "已读取 {subject}",
@@ -143,7 +143,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     ),
     "The attachments of a message have at most {n} bytes.": "一条消息的附件总计不能超过 {n} 字节。",
     "The agent takes no {type}, which {name} is.": "代理不接受 {type} 类型的附件 {name}。",
-    "An attachment is one of {types}, by what it holds; this one is none.": (
+    "Expected the content of an attachment to be one of {types}; this file has other content.": (
         "附件的内容必须是以下类型之一：{types}。"
     ),
     "There is no attachment {id}.": "没有附件 {id}。",
@@ -151,7 +151,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
         "附件必须与所属会话的 sessionId 一起使用。"
     ),
     "Expected each tool server once; {name} stands there twice.": "工具服务器 {name} 重复。",
-    "The agent takes no tool server over HTTP, as {name}.": (
+    "This agent cannot use tool servers over HTTP, such as {name}.": (
         "代理不支持通过 HTTP 连接工具服务器 {name}。"
     ),
     "The tool servers of the conversation did not start within {seconds} seconds.": (

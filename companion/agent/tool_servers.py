@@ -40,11 +40,13 @@ def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
 
 
 def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
-    """Raises AgentError where an agent with these capabilities does not take one of them."""
+    """Raises AgentError if an agent with these capabilities cannot use one of the servers."""
     takes_http = capabilities.mcp_http
     refused = next((it for it in servers if it.kind == HTTP and not takes_http), None)
     if refused is not None:
-        told = sentence("The agent takes no tool server over HTTP, as {name}.", name=refused.name)
+        told = sentence(
+            "This agent cannot use tool servers over HTTP, such as {name}.", name=refused.name
+        )
         raise AgentError(VALIDATION_ERROR, told)
 
 

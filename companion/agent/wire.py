@@ -21,7 +21,7 @@ REJECTED = sentence("{tool} was not allowed to run")
 REASONS: Mapping[str, Sentence] = {
     events.END_TURN: sentence("The turn is complete."),
     events.CANCELLED: sentence("The turn was cancelled."),
-    events.MAX_TOKENS: sentence("The most tokens that the model takes are reached."),
+    events.MAX_TOKENS: sentence("The conversation has reached the model's limit of tokens."),
     events.MAX_TURN_REQUESTS: sentence("The turn had too many requests, or went in a loop."),
     events.EMPTY: sentence("The model said nothing; its answer may have been blocked."),
 }

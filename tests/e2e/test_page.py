@@ -293,7 +293,7 @@ class Sending(PageCase):
         await self.say(page, "look")
         await self.assert_waits(page, "as soon as its files are there", "look")
         opened.set()
-        await expect(page.locator(".trouble")).to_contain_text("this one is none")
+        await expect(page.locator(".trouble")).to_contain_text("this file has other content")
         await self.assert_kept(page, "look")
 
     @on_loop
@@ -1309,7 +1309,7 @@ class Attaching(PageCase):
         page = await self.page()
         await self.bring(page, "drop", "text.png", b"no picture")
         await self.bring(page, "drop", "picture.png")
-        await expect(page.locator(".trouble")).to_contain_text("this one is none")
+        await expect(page.locator(".trouble")).to_contain_text("this file has other content")
         await expect(page.locator("#attached span")).to_have_text(["picture.png"])
 
 

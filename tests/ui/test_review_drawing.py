@@ -320,7 +320,7 @@ class Heads(DrawingCase):
     def test_since_when_it_waits_and_release_are_always_there(self) -> Steps:
         right = yield from self.propose("a\n", "b\n")
         html = phantoms(right, head.PHANTOM)[0]
-        self.assertRegex(html, r"Gemini CLI waits since \d\d:\d\d")
+        self.assertRegex(html, r"Gemini CLI has been waiting since \d\d:\d\d")
         self.assertIn(">Release<", html)
 
     def test_a_released_proposal_has_nothing_of_ours_drawn(self) -> Steps:

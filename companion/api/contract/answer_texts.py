@@ -23,7 +23,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "auth_cleared": ("认证配置已清除", "The credentials are forgotten."),
     "chat_done": ("对话完成", "The turn is complete."),
     "chat_cancelled": ("对话已取消", "The turn was cancelled."),
-    "chat_max_tokens": ("已达到最大令牌数", "The most tokens that the model takes are reached."),
+    "chat_max_tokens": (
+        "已达到最大令牌数",
+        "The conversation has reached the model's limit of tokens.",
+    ),
     "chat_max_requests": (
         "请求次数过多，或检测到循环",
         "The turn had too many requests, or went in a loop.",
@@ -106,11 +109,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "body_no_json": (
         "请求参数错误：请求体不是有效的 JSON",
-        "Expected the body to be JSON; it is none.",
+        "Expected the body to be JSON.",
     ),
     "body_no_json_at": (
         "请求参数错误：请求体从第 {line} 行第 {column} 列起不是有效的 JSON",
-        "Expected the body to be JSON; it is none from line {line}, column {column} on.",
+        "Expected the body to be JSON; the first error is at line {line}, column {column}.",
     ),
     "body_no_utf8": (
         "请求参数错误：请求体不是有效的 UTF-8 文本",

@@ -63,7 +63,7 @@ def _boundary(content_type: str) -> bytes:
 
 
 def _file(body: bytes, boundary: bytes) -> Upload:
-    """Raises Refusal where the form is none, is too long, or has not one file of the right name."""
+    """Raises Refusal if the body is no form, has too many members, or lacks the one file."""
     # The first boundary may have no line before it. Of a form that is too long, the last part is
     # all that is left.
     parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)

@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 async def add(services: Services, inputs: Inputs) -> Answer:
     """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
-    form. What it is counts by what it holds. A message tells its id in `attachments`."""
+    form. The server finds the type by the content, not by the name. A message names the upload by
+    its id, in `attachments`."""
     attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
     upload = await uploads.read(inputs.request, inputs.memory)
     added = await _done(partial(attachments.add, upload.name, upload.data))

@@ -19,7 +19,7 @@ from .sight import caret_row, current, show_change
 ALL_DROPPED = "All changes are dropped: the proposal is the file as it is."
 FORGOTTEN = "The whole proposal was forgotten at the restart: no change of it can be dropped."
 NO_CHANGE = "The proposal has no such change any more."
-AGAIN = "That was the last change in this direction: they begin anew."
+AGAIN = "There are no more changes in this direction: continued at the other end."
 ONLY = "There is no other change."
 ABOVE = "Below, all changes are decided on: go on with those above."
 ALL_DECIDED = "All changes are decided on: accept the proposal now, or reject it."
@@ -44,8 +44,8 @@ class Changes:
 
     def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         """Go to the next change (`step` 1) or the previous one (-1) from the caret. Beyond the last
-        and the first, or where there are none, call `over`, which goes to another diff; False of it
-        says that there is none, and the changes begin anew."""
+        and the first, or where there are none, call `over`, which goes to another diff. If it
+        gives False, there is no other diff, and the search continues at the other end."""
         if self._reviews.is_compared(right) or not over():
             self._reviews.with_comparison(right, partial(self._go, right, step, over))
 

@@ -89,7 +89,7 @@ def _second(record: DiffRecord) -> list[Piece]:
     if record.is_orphaned:
         return [*_words(GONE), release]
     asks = record.client or GEMINI_CLI.name
-    since = f" waits since {_clock(record)}." if record.opened_at else " waits."
+    since = f" has been waiting since {_clock(record)}." if record.opened_at else " is waiting."
     return [*_words(asks + since), release, *_words("if interrupted.")]
 
 
