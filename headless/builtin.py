@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
-from . import completions, diff, windows
+from . import completions, diff, motions, windows
 
 COMMANDS: Dict[str, Dict[str, Callable[..., Any]]] = {"application": {}, "window": {}, "text": {}}
 # Commands that are no step of undo themselves.
@@ -84,6 +84,8 @@ def _put(editor: Any, view: Any, text: str) -> None:
 @_command("text")
 def insert_snippet(editor: Any, view: Any, contents: str = "", name: str = "") -> None:
     """Its lines begin as deep as the one at the caret; fields are not offered."""
+    if name:
+        raise NotImplementedError("insert_snippet from a file")
     text = re.sub(r"\$\{?\d+(?::([^}]*)\})?\}?", lambda match: match.group(1) or "", contents)
     deep = _indentation(view, min(view.selection[0])) if view.selection else ""
     _put(editor, view, text.replace("\n", "\n" + deep))
@@ -139,6 +141,69 @@ def select_all(editor: Any, view: Any) -> None:
 
 
 @_command("text")
+def move(
+    editor: Any,
+    view: Any,
+    by: str = "characters",
+    forward: bool = True,
+    extend: bool = False,
+    **_options: Any,
+) -> None:
+    """By characters, words, word_ends, lines or pages."""
+    motions.move(editor, view, by, forward, extend)
+
+
+@_command("text")
+def drag_select(
+    editor: Any,
+    view: Any,
+    event: Any = None,
+    by: str = "",
+    extend: bool = False,
+    additive: bool = False,
+    subtractive: bool = False,
+) -> None:
+    """At the place of the event in the window; without one nothing is pressed."""
+    if subtractive:
+        raise NotImplementedError("drag_select to take away")
+    if event and "x" in event:
+        point = editor.api.View(view.id).window_to_text((event["x"], event["y"]))
+        motions.drag_select(editor, view, int(point), by, extend, additive)
+
+
+@_command("text")
+def join_lines(editor: Any, view: Any) -> None:
+    for begin, end in motions.joined_rows(view):
+        at_the_edge = end == len(view.text) or view.text.line(begin)[0] == begin
+        editor.change(view, begin, end, "" if at_the_edge else " ")
+
+
+def _transform(change: Callable[[str], str]) -> Callable[[Any, Any], None]:
+    """Of what is selected; of the words at the carets where nothing is."""
+
+    def run(editor: Any, view: Any) -> None:
+        kept = list(view.selection)
+        for a, b in kept:
+            word = editor.api.View(view.id).word(b)
+            begin, end = (word.begin(), word.end()) if a == b else (min(a, b), max(a, b))
+            text = view.text.slice(begin, end)
+            if change(text) != text:
+                editor.change(view, begin, end, change(text))
+        view.select(kept)
+
+    return run
+
+
+for _name, _change in (
+    ("upper_case", str.upper),
+    ("lower_case", str.lower),
+    ("swap_case", str.swapcase),
+    ("title_case", str.title),
+):
+    COMMANDS["text"][_name] = _transform(_change)
+
+
+@_command("text")
 def move_to(editor: Any, view: Any, to: str = "eof", extend: bool = False) -> None:
     """To eof, bof, eol, hardeol, bol or hardbol."""
     view.select([_moved_to(view, a, b, to, extend) for a, b in view.selection])
@@ -154,7 +219,9 @@ def _moved_to(view: Any, a: int, b: int, to: str, extend: bool) -> Any:
         "hardeol": end,
         "bol": begin,
         "hardbol": begin,
-    }.get(to, b)
+    }.get(to)
+    if target is None:
+        raise NotImplementedError("move_to %s" % to)
     return (a if extend else target, target)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Type
 
@@ -40,6 +41,8 @@ class Commands:
         # Those of running commands; `View.begin_edit` takes no others.
         self.tokens: Set[int] = set()
         self.log = False
+        # What was asked for and cannot be had: said once each.
+        self._lacking: Set[str] = set()
 
     # Finding
 
@@ -134,7 +137,8 @@ class Commands:
         """Run any command as if it came from a window: text commands on the focused view.
 
         Without `hooks` no listener hears of it or rewrites it (on_window_command and its like).
-        Raises TypeError for arguments that are no JSON; unknown names do nothing.
+        Raises TypeError for arguments that are no JSON. A name that nobody has is told in the
+        console once, and does nothing.
         """
         args = _checked(name, args)
         kind, target = self.find(window, name)
@@ -156,7 +160,9 @@ class Commands:
         if command is not None:
             self._start(command, args, lambda: self._run(command, args))
         elif name in builtin.COMMANDS[APPLICATION]:
-            _guard(lambda: builtin.COMMANDS[APPLICATION][name](self.editor, **(args or {})))
+            self._native(lambda: builtin.COMMANDS[APPLICATION][name](self.editor, **(args or {})))
+        else:
+            self._lack('neither a package nor this editor has the command "%s"' % name)
 
     def run_window(self, window: Any, name: str, args: Any = None, hooks: bool = True) -> None:
         args = _checked(name, args)
@@ -167,9 +173,11 @@ class Commands:
         if command is not None:
             self._start(command, args, lambda: self._run(command, args))
         elif name in builtin.COMMANDS[WINDOW]:
-            _guard(lambda: builtin.COMMANDS[WINDOW][name](window, **(args or {})))
+            self._native(lambda: builtin.COMMANDS[WINDOW][name](window, **(args or {})))
         elif self.find(None, name)[0]:
             self.run_application(name, args)
+        else:
+            self._lack('neither a package nor this editor has the command "%s"' % name)
         if hooks:
             self.editor.events.after_window_command(window, name, args)
 
@@ -186,6 +194,7 @@ class Commands:
         elif name in builtin.COMMANDS[TEXT]:
             self._native_edit(view, name, args)
         else:
+            self._lack('neither a package nor this editor has the command "%s"' % name)
             return
         if hooks:
             self.editor.events.after_text_command(view, name, args)
@@ -209,13 +218,30 @@ class Commands:
     def _native_edit(self, view: Any, name: str, args: Any) -> None:
         native = builtin.COMMANDS[TEXT][name]
         if name in builtin.HISTORY:
-            _guard(lambda: native(self.editor, view, **(args or {})))
+            self._native(lambda: native(self.editor, view, **(args or {})))
             return
         token = self.editor.begin_edit(view, name, args)
         try:
-            _guard(lambda: native(self.editor, view, **(args or {})))
+            self._native(lambda: native(self.editor, view, **(args or {})))
         finally:
             self.editor.end_edit(view, token)
+
+    def _native(self, run: Callable[[], Any]) -> None:
+        """Run a command of the editor's own; what it does not offer is told."""
+
+        def guarded() -> None:
+            try:
+                run()
+            except NotImplementedError as error:
+                self._lack("this editor cannot %s" % error)
+
+        _guard(guarded)
+
+    def _lack(self, what: str) -> None:
+        """Never in silence: a test of a package would pass or fail for no reason to be seen."""
+        if what not in self._lacking:
+            self._lacking.add(what)
+            sys.stderr.write("Nothing is done: %s\n" % what)
 
     def _start(self, command: Any, args: Any, run: Callable[[], Any]) -> None:
         if self.editor.switches.disabled_commands_skip and not _asked(command, "is_enabled", args):

@@ -74,6 +74,8 @@ class View:
         self.inline_diff = False
         self.edit_tokens: List[int] = []
         self.selection_told = True
+        # By selected region, the left edge that carets come back to as they go up and down.
+        self.columns: Dict[Tuple[int, int], float] = {}
 
     @property
     def window(self) -> Any:
@@ -101,6 +103,7 @@ class View:
     # Following the text
 
     def shift(self, change: Change) -> None:
+        self.columns = {}
         self.selection = merged([_shifted(region, change, False) for region in self.selection])
         # Copied: regions are added from any thread.
         for key, marks in list(self.marks.items()):
@@ -117,6 +120,7 @@ class View:
         size = len(self.text)
         fresh = merged([(max(0, min(a, size)), max(0, min(b, size))) for a, b in regions])
         changed = fresh != self.selection
+        self.columns = {}
         self.selection = fresh
         return changed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+from typing import Any
 
 from headless.commands import command_name
 
@@ -127,12 +128,27 @@ class Commands(EngineTestCase):
             with self.assertRaises(TypeError):
                 self.window.run_command("toy_args", wrong)
 
-    def test_unknown_commands_do_nothing_silently(self) -> None:
+    def test_what_this_editor_cannot_do_is_said_once_each(self) -> None:
+        unknown: list[Any] = [
+            (it, "there_is_none", {}) for it in (self.window, self.view, self.sublime)
+        ]
+        lacking = [
+            (self.view, "move", {"by": "stops"}),
+            (self.view, "move_to", {"to": "brackets"}),
+            (self.view, "drag_select", {"by": "columns", "event": {"x": 0, "y": 0}}),
+            (self.view, "insert_snippet", {"name": "Packages/x.sublime-snippet"}),
+        ]
         output = io.StringIO()
         with contextlib.redirect_stderr(output):
-            for target in (self.window, self.view, self.sublime):
-                self.assertIsNone(target.run_command("there_is_none"))
-        self.assertEqual(output.getvalue(), "")
+            for target, name, args in (unknown + lacking) * 2:
+                self.assertIsNone(target.run_command(name, args))
+        said = output.getvalue().splitlines()
+        self.assertEqual(len(said), 1 + len(lacking), said)
+        for each, what in zip(
+            said, ('command "there_is_none"', "move by stops", "move_to brackets", "by columns")
+        ):
+            self.assertRegex(each, "^Nothing is done: .*" + what)
+        self.assertEqual(self.text(self.view), "base")
 
     def test_a_disabled_command_does_not_run(self) -> None:
         self.window.run_command("toy_disabled")
