@@ -17,7 +17,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache, partial
-from typing import Iterable, Iterator, NamedTuple, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Dict, Iterable, Iterator, NamedTuple, Sequence
 
 # As many blank lines in a row are not folded, and as many spaces or tabs: the width of a phone.
 MAX_BLANK_LINES, MAX_SPACES = 2, 40
@@ -56,29 +58,39 @@ _TWO_WAYS = "\u00a9\u00ae\u203c\u2049\u2122\u2139" + _PICTURE
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _WIDE = "\u2e80-\u2fff\u3001-\u33ff\uac00-\ud7a3\uff01-\uff60" + _HAN
 _MONGOLIAN = "\u1820-\u1878\u1880-\u18aa"
-# England, Scotland, Wales: a black flag, and letters that cannot be seen.
+_OF_HAN = "\ufe00-\ufe02\U000e0100-\U000e01ef"
+# England, Scotland, Wales: a black flag, and letters that cannot be seen, of which the first is G.
 _LANDS = "|".join(
-    "".join(chr(0xE0000 + ord(letter)) for letter in land) for land in ("gbeng", "gbsct", "gbwls")
+    "".join(chr(0xE0000 + ord(letter)) for letter in land) for land in ("beng", "bsct", "bwls")
 )
-# Invisible characters that belong where they stand, beside those which they do something to.
+# Invisible characters that belong where they stand, beside those which they do something to. Each
+# alternative begins with the character itself: for all others it is passed over at once.
 _IN_PLACE = re.compile(
     "|".join(
         (
-            f"(?<=\U0001f3f4)(?:{_LANDS})\U000e007f",
-            f"(?<=[{_TWO_WAYS}])[\ufe0e\ufe0f]",
+            f"\U000e0067(?<=\U0001f3f4\U000e0067)(?:{_LANDS})\U000e007f",
+            f"[\ufe0e\ufe0f](?<=[{_TWO_WAYS}][\ufe0e\ufe0f])",
             # A key, such as that of a telephone.
-            "(?<=[#*0-9])\ufe0f\u20e3",
+            "\ufe0f(?<=[#*0-9]\ufe0f)\u20e3",
             # A picture that is joined may have a selector.
-            f"(?:(?<=[{_PICTURE}])|(?<=[{_PICTURE}]\ufe0f))\u200d(?=[{_PICTURE}])",
-            f"(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e01ef]",
-            f"(?<=[{_MONGOLIAN}])[\u180b-\u180f]",
-            f"(?<=[{_WIDE}])\u3000{{1,4}}(?!\u3000)|(?<!\u3000)\u3000{{1,4}}(?=[{_WIDE}])",
+            f"\u200d(?=[{_PICTURE}])(?:(?<=[{_PICTURE}]\u200d)|(?<=[{_PICTURE}]\ufe0f\u200d))",
+            f"[{_OF_HAN}](?<=[{_HAN}][{_OF_HAN}])",
+            f"[\u180b-\u180f](?<=[{_MONGOLIAN}][\u180b-\u180f])",
+            f"\u3000(?<=[{_WIDE}]\u3000)\u3000{{0,3}}(?!\u3000)",
+            f"\u3000(?<!\u3000\u3000)\u3000{{0,3}}(?=[{_WIDE}])",
             # French, before and after these.
-            r"(?<=\w)[\u00a0\u202f](?=[:;!?»])|(?<=«)[\u00a0\u202f]",
+            r"[\u00a0\u202f](?<=\w[\u00a0\u202f])(?=[:;!?»])",
+            r"[\u00a0\u202f](?<=«[\u00a0\u202f])",
         )
     )
 )
+# The first characters of these, and joiners.
+_MAY_BE_IN_PLACE = (
+    "\u00a0\u180b-\u180f\u200c\u200d\u202f\u3000\ufe00-\ufe02\ufe0e\ufe0f\U000e0067"
+    "\U000e0100-\U000e01ef"
+)
 _APART, _TOGETHER = "\u200c", "\u200d"
+_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
 
 class Remarks(NamedTuple):
@@ -120,27 +132,43 @@ def spelled(text: str) -> str:
     return _without_hidden(text, "\n\t", _lookalike())
 
 
-def hidden_parts(text: str, more: str = "", kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:
-    """Where in the text characters are that nobody would see, from and to, and the same spelled
-    out; those in `kept` are let be. `more` is a pattern of others."""
-    letters = set(text)
-    hidden = "".join(sorted(it for it in letters.difference(kept) if is_hidden(it)))
-    pattern = _pattern(hidden, "".join(sorted(filter(_is_mark, letters.difference(hidden)))), more)
+def _without_hidden(text: str, kept: str, more: str) -> str:
+    """The text with what nobody would see spelled out, but for the characters in `kept`; `more` is
+    a pattern of what is spelled out besides."""
+    pieces, end, spelling = [], 0, _Spelling()
+    for start, after in _parts(text, kept, more):
+        pieces += [text[end:start], _each(text[start:after], spelling)]
+        end = after
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
+    """Where they are, from and to."""
+    letters = sorted(set(text))
+    hidden = [it not in kept and is_hidden(it) for it in letters]
+    marks = [not is_hid and _is_mark(it) for it, is_hid in zip(letters, hidden)]
+    pattern = _pattern(_letters_of_class(letters, hidden), _letters_of_class(letters, marks), more)
     at, found = 0, pattern.search(text)
     while found is not None:
-        at = _end_in_place(text, found.start()) if found.group("one") else found.start()
-        if at == found.start():
-            at = found.end()
-            yield found.start(), at, _each(found.group())
+        start, at = found.span()
+        end = _end_in_place(text, start) if found.lastgroup == "one" else start
+        if end == start:
+            yield start, at
+        else:
+            at = end
         found = pattern.search(text, at)
 
 
-def _without_hidden(text: str, kept: str, more: str) -> str:
-    pieces, end = [], 0
-    for start, after, told in hidden_parts(text, more, kept):
-        pieces += [text[end:start], told]
-        end = after
-    return "".join([*pieces, text[end:]]) if pieces else text
+def _letters_of_class(letters: Sequence[str], chosen: Sequence[bool]) -> str:
+    """What stands in the brackets of a pattern for those that are chosen, of letters in their
+    order. A range may go over what is not among the letters: an engine looks through a class of
+    very many single ones for each character."""
+    parts = []
+    for is_chosen, group in groupby(zip(chosen, letters), itemgetter(0)):
+        if is_chosen:
+            run = [letter for _, letter in group]
+            parts.append(f"\\U{ord(run[0]):08x}-\\U{ord(run[-1]):08x}")
+    return "".join(parts)
 
 
 @lru_cache(maxsize=4096)
@@ -166,11 +194,14 @@ def _is_mark(letter: str) -> bool:
 @lru_cache(maxsize=256)
 def _pattern(hidden: str, marks: str, more: str) -> re.Pattern[str]:
     """What is spelled out of a text that has these; the group `one` may be in its place."""
-    parts = [f"(?P<one>[{re.escape(hidden)}])(?P=one)*" if hidden else "(?P<one>(?!))"]
+    parts = []
+    if hidden:
+        parts.append(rf"(?:(?![{_MAY_BE_IN_PLACE}])[{hidden}])+")
+        parts.append(rf"(?P<one>[{hidden}])(?P=one)*")
     parts += [_ESCAPED_END, *([more] if more else [])]
     if marks:
         # With no letter below them, or more than a letter can bear.
-        parts.append(rf"(?:\A|(?<=[\s{re.escape(hidden)}]))[{marks}]+")
+        parts.append(rf"(?:\A|(?<=[\s{hidden}]))[{marks}]+")
         parts.append(f"(?<=[{marks}]{{{MAX_MARKS}}})[{marks}]+")
     return re.compile("|".join(parts), re.MULTILINE)
 
@@ -210,15 +241,25 @@ def _has_form(letter: str, form: str) -> bool:
     return True
 
 
-def _each(text: str) -> str:
+class _Spelling(Dict[int, str]):
+    """Characters spelled out, as a table of `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        told = self[code] = f"<U+{code:04X}>"
+        return told
+
+
+def _each(text: str, spelling: _Spelling) -> str:
     """Its characters spelled out, the same one in a row with their count."""
-    counted: list[tuple[str, int]] = []
-    for letter in text:
-        count = counted.pop()[1] if counted and counted[-1][0] == letter else 0
-        counted.append((letter, count + 1))
-    return "".join(
-        f"<U+{ord(letter):04X}{f' ×{count}' if count > 1 else ''}>" for letter, count in counted
-    )
+    if len(text) == 1:
+        return spelling[ord(text)]
+    pieces, end = [], 0
+    for found in _REPEATED.finditer(text):
+        start, after = found.span()
+        told = spelling[ord(text[start])][:-1]
+        pieces += [text[end:start].translate(spelling), f"{told} ×{after - start}>"]
+        end = after
+    return "".join([*pieces, text[end:].translate(spelling)])
 
 
 def _lookalike(remarks: Sequence[str] = ()) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 import unicodedata
 import unittest
 
@@ -168,6 +169,21 @@ class Attacks(unittest.TestCase):
         self.assertEqual(shown_line(""), "")
         self.assertEqual(shown_line("a" + 300_000 * " " + "b"), "a<300000 spaces>b")
         self.assertEqual(shown_line("src/файл 1.py"), "src/файл 1.py")
+
+
+class Effort(unittest.TestCase):
+    def effort(self, text: str) -> float:
+        def once() -> float:
+            begin = time.process_time()
+            spelled(text)
+            return time.process_time() - begin
+
+        return min(once() for _ in range(3))
+
+    def test_hidden_characters_in_a_row_are_not_looked_at_one_by_one(self) -> None:
+        in_a_row = self.effort("\u200b\u202e" * 20_000)
+        between_letters = self.effort("a\u200ba\u202e" * 20_000)
+        self.assertLess(3 * in_a_row, between_letters)
 
 
 class Prose(unittest.TestCase):
