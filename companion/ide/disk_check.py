@@ -82,8 +82,10 @@ class DiskCheck:
 
     async def look(self) -> None:
         """To be called now and then."""
+        looks = (self._look_at(it, it in self._overdue) for it in self._book.of(TOLD))
+        await asyncio.gather(*looks)
+        # Some were told meanwhile, and what was seen of them counts.
         numbers = self._book.of(TOLD)
-        await asyncio.gather(*(self._look_at(it, it in self._overdue) for it in numbers))
         for gone in set(self._seen) - set(numbers):
             del self._seen[gone]
         for gone in set(self._hour) - set(numbers):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Callable
 
@@ -59,6 +59,8 @@ class Saving:
         # Held by the thread that writes, to which the rest belongs: a slow disk may let the last
         # one begin before the one before it has ended.
         self._disk = threading.Lock()
+        # Held by the thread that lets go of a folder which came too late, or which nobody uses.
+        self._letting_go = threading.Lock()
         # What the file holds, as far as it could be written.
         self._written: list[SavedWorkspace] = []
 
@@ -114,7 +116,14 @@ class Saving:
             return False
         except (OSError, private_files.NotPrivate) as error:
             logger.warning("the folder of the saved state cannot be locked: %s", error)
-        return True
+        if self._is_ending:
+            self._let_go()
+        return not self._is_ending
+
+    def _let_go(self) -> None:
+        """In a thread."""
+        with self._letting_go:
+            self._lock.release()
 
     def soon(self) -> None:
         """Something has changed."""
@@ -133,7 +142,12 @@ class Saving:
         self._is_ending = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._path is None or not self.is_on:
+        if self._path is None:
+            return
+        if not self.is_on:
+            # It may just have been taken, and nobody has heard of it yet.
+            with suppress(asyncio.TimeoutError):
+                await in_thread(self._let_go, LAST)
             return
         last = partial(self._write_last, self._path, self._picture())
         try:

@@ -98,13 +98,17 @@ class Windows:
             self._refresh()
 
     async def _take_over(self) -> None:
-        """What another editor left, which had the saved state for itself until now."""
-        found = await self.saving.take_over()
-        for saved in found:
-            self._unclaimed.add(saved)
-        if found:
-            self._hand_over()
-            self._changed()
+        """What another editor left, which had the saved state for itself until now; the boundary of
+        tries: one that fails is not the last."""
+        try:
+            found = await self.saving.take_over()
+            for saved in found:
+                self._unclaimed.add(saved)
+            if found:
+                self._hand_over()
+                self._changed()
+        except Exception:
+            logger.exception("the saved state of another editor could not be taken over")
 
     async def _look_after(self, workspace: Workspace) -> None:
         """The boundary of looks: one that fails is not the last."""
@@ -116,13 +120,16 @@ class Windows:
     async def _end(self) -> None:
         """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
         self._is_ending = True
-        for workspace in self:
-            workspace.close(reject=not self.saving.is_on)
-        if self._tasks:
-            await asyncio.wait(list(self._tasks.values()))
-        for workspace in self:
-            workspace.delivery.hand_on()
-        await self.saving.finish()
+        try:
+            for workspace in self:
+                workspace.close(reject=not self.saving.is_on)
+            if self._tasks:
+                await asyncio.wait(list(self._tasks.values()))
+            for workspace in self:
+                workspace.delivery.hand_on()
+        finally:
+            # Else the next companion would find the folder in use.
+            await self.saving.finish()
         self._workspaces = {}
         self._on_environments({})
 

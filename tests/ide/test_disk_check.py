@@ -9,9 +9,11 @@ import os
 import threading
 import time
 import unittest
+from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
+from GeminiCompanion.companion.base.background import in_thread
 from GeminiCompanion.companion.ide import disk_check, file_content
 from GeminiCompanion.companion.ide.decisions import TOLD, Book, Entry
 from GeminiCompanion.companion.ide.delivery import PATIENCE, Delivery
@@ -69,6 +71,26 @@ class DiskCheckTestCase(unittest.TestCase):
 
 
 class WhatIsOnDisk(DiskCheckTestCase):
+    @in_loop
+    async def test_what_was_seen_of_a_text_stays_where_it_came_during_an_earlier_look(self) -> None:
+        first, goes_on, real = self.accept("first\n", self.long_ago), asyncio.Event(), in_thread
+
+        async def slow(work: Any, seconds: float) -> Any:
+            sight = await real(work, seconds)
+            if work.args[0] == self.book[first]:
+                await goes_on.wait()
+            return sight
+
+        with mock.patch.object(disk_check, "in_thread", slow):
+            looking = asyncio.ensure_future(self.check.look())
+            await asyncio.sleep(0)
+            second = self.accept("second\n", self.long_ago)
+            await self.check._look_at(second)
+            self.assertIn(second, self.check.missing)
+            goes_on.set()
+            await looking
+        self.assertEqual(self.check.missing, {first, second})
+
     @in_loop
     async def test_a_text_that_was_written_is_forgotten(self) -> None:
         for data in (b"new\n", b"new\r\n", b"\xef\xbb\xbfnew\n"):

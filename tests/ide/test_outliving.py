@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
-from GeminiCompanion.companion.base.folder_lock import FolderLock
+from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import saved_state
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
 from GeminiCompanion.companion.ide.events import DiffAccepted, SavingAwaited, UnwrittenAsked
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
-from GeminiCompanion.companion.ide.saving import TAKEN_OVER
+from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
@@ -43,6 +43,14 @@ def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     found: list[tuple[tuple[str, str], ...]] = []
     UnwrittenAsked(window_id, found.append).apply(windows)
     return found[0]
+
+
+def is_free(lock: FolderLock) -> bool:
+    try:
+        lock.acquire()
+    except FolderInUse:
+        return False
+    return True
 
 
 class OutlivingTestCase(unittest.TestCase):
@@ -321,6 +329,38 @@ class TwoEditors(OutlivingTestCase):
             async with self.running(self.editor, 1) as windows:
                 self.assertEqual(texts(windows, 1), (("/a/a", "typed\n"),))
         self.assertEqual(self.editor.told, [])
+
+    @in_loop
+    async def test_one_that_ends_while_it_takes_the_folder_lets_go_of_it(self) -> None:
+        tries, goes_on, real = threading.Event(), threading.Event(), FolderLock.acquire
+        self.addCleanup(goes_on.set)
+
+        def acquire(lock: FolderLock) -> None:
+            tries.set()
+            goes_on.wait(PATIENCE)
+            real(lock)
+            acquired.set()
+
+        acquired = threading.Event()
+        saving = Saving(self.path, list, self.editor.tell)
+        with mock.patch.object(FolderLock, "acquire", acquire):
+            taking = asyncio.ensure_future(saving.take_over())
+            await self.until(tries.is_set)
+            taking.cancel()
+            await saving.finish()
+            goes_on.set()
+            await self.until(acquired.is_set)
+        other = FolderLock(os.path.dirname(self.path))
+        self.addCleanup(other.release)
+        await self.until(lambda: is_free(other))
+
+    @in_loop
+    async def test_a_try_to_take_over_that_fails_is_not_the_last(self) -> None:
+        with self.assertLogs("GeminiCompanion", "ERROR") as said:
+            async with self.running(self.editor, 1) as windows:
+                with mock.patch.object(windows.saving, "take_over", side_effect=KeyError("fault")):
+                    await self.until(lambda: len(said.records) > 1)
+        self.assertIn("could not be taken over", said.output[0])
 
     @in_loop
     async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
