@@ -464,6 +464,8 @@ class InSight(PageCase):
         self.assertEqual(self.read("a.txt"), "old\n" * 300)
         await page.keyboard.press("Escape")
         await expect(page.locator("#decisions")).to_be_focused()
+        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
+        await expect(page.locator(".question .main")).to_be_enabled()
         await page.keyboard.press("1")
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), "new\n" * 300)
@@ -521,6 +523,57 @@ class Editing(PageCase):
         self.assertIn("the end", await self.text(page, ".diff"))
         self.assertEqual(await self.count(page, ".diff button"), 0)
         await self.assert_sound(page)
+
+    @on_loop
+    async def test_an_edit_is_allowed_once_it_is_unfolded_and_its_end_was_in_sight(self) -> None:
+        path = self.write("a.txt", "")
+        content = 1500 * "z" + "\n" + 2000 * "line\n" + "the end\n"
+        written = call("write_file", file_path=path, content=content)
+        self.model.will_play("yes", [written], ["Done."])
+        page = await self.page()
+        await self.say(page, "yes")
+        main = page.locator(".question .main")
+        await expect(page.locator(".question .rest")).to_contain_text("unfolded")
+        await expect(page.locator(".question .no")).to_be_enabled()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("1")
+        await self.settled(page)
+        await expect(main).to_be_disabled()
+        await self.assert_sound(page)
+        await page.get_by_role("button", name="500 more characters").click()
+        await self.settled(page)
+        await expect(main).to_be_disabled()
+        await page.locator(".diff .more").click()
+        await self.settled(page)
+        await expect(main).to_be_disabled()
+        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
+        await expect(main).to_be_enabled()
+        await expect(page.locator(".question .rest")).to_be_hidden()
+        await main.click()
+        await self.answered(page)
+        self.assertEqual(self.read("a.txt"), content)
+
+    @on_loop
+    async def test_an_edit_below_what_is_read_is_not_allowed_before_its_end_was_in_sight(
+        self,
+    ) -> None:
+        gate = Gate()
+        path = self.write("a.txt", "old\n" * 100)
+        written = call("write_file", file_path=path, content="new\n" * 100)
+        self.model.will_play("change it", [LONG, gate, written], ["Done."])
+        page = await self.page()
+        await self.say(page, "change it")
+        await expect(page.locator(".prose p").nth(58)).to_be_in_viewport()
+        await page.hover("#scroller")
+        await page.mouse.wheel(0, -600)
+        await expect(page.locator("#to-end")).to_be_visible()
+        gate.set()
+        main = page.locator(".question .main")
+        await expect(page.locator(".question .rest")).to_contain_text("in sight")
+        await expect(main).to_be_disabled()
+        await page.click("#to-end")
+        await page.locator(".diff").evaluate("it => it.scrollTop = it.scrollHeight")
+        await expect(main).to_be_enabled()
 
 
 class Commands(PageCase):

@@ -94,7 +94,10 @@ export class Call {
 
   aboutEdit() {
     const show = button(say("showCall"), () => this.box.scrollIntoView({ block: "nearest" }), "show");
-    return { about: make("span", {}, make("code", {}, this.asked.diff.shown.path), " ", show) };
+    return {
+      about: make("span", {}, make("code", {}, this.asked.diff.shown.path), " ", show),
+      change: this.shown.querySelector(".diff"),
+    };
   }
 
   /** All that there is to know stands in the question, and only there as long as it waits. */
@@ -124,7 +127,8 @@ export class Call {
     return all.sort(byReach).map(({ outcome, label, shown }) => ({
       label: shown.label || outcome,
       kind: { proceed_once: "main", [REJECT]: "no", [MODIFY]: "edit" }[outcome] || "",
-      allows: outcome !== REJECT,
+      // Who changes the text has all of it before them.
+      allows: outcome !== REJECT && outcome !== MODIFY,
       pressed: () => outcome === MODIFY ? this.edit()
         : this.decide({ callId, sessionId, outcome }),
     }));

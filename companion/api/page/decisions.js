@@ -35,20 +35,19 @@ export class Decisions {
   }
 }
 
-/** `title` says what is asked, `about` is an element with a few words on it; `text`, where there is
- * one, is a `pre` with all that is decided on: what allows it can be chosen once its end was in sight.
- * `choices` are `{label, kind, pressed, allows}`. */
+/** `title` says what is asked, `about` is an element with a few words on it; `text` is a `pre` with all
+ * that is decided on, to be shown here, or `change` one in the conversation: what allows it can be chosen
+ * once its end was in sight. `choices` are `{label, kind, pressed, allows}`. */
 class Question {
-  constructor({ title, about, text, choices }) {
-    this.isRead = !text;
+  constructor({ title, about, text, change, choices }) {
+    this.isRead = false;
     this.isBusy = false;
     this.buttons = make("div", { class: "choices" });
     this.box = make("div", { class: "question", role: "group", "aria-label": title },
       make("p", { class: "asked" }, make("strong", {}, title), " ", about));
-    if (text) {
-      this.reading = new Reading(text, () => this.read());
-      this.box.append(text, this.reading.box);
-    }
+    this.reading = new Reading(text ?? change, () => this.read());
+    if (text) this.box.append(text);
+    this.box.append(this.reading.box);
     this.box.append(this.buttons);
     this.setChoices(choices);
   }
@@ -80,7 +79,7 @@ class Question {
   }
 
   close() {
-    this.reading?.close();
+    this.reading.close();
     this.box.remove();
   }
 }

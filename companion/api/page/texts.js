@@ -30,7 +30,7 @@ const TEXTS = {
   lines: ["{0} lines", "{0} 行"],
   moreLines: ["{0} more lines ↓", "还有 {0} 行 ↓"],
   oneMoreLine: ["1 more line ↓", "还有 1 行 ↓"],
-  readFirst: ["Nothing can be allowed before its end was in sight.", "看到末尾之后才能允许。"],
+  readFirst: ["Nothing can be allowed before it is unfolded and its end was in sight.", "展开全部并看到末尾之后才能允许。"],
   more: ["{0} more", "还有 {0} 个"],
   edit: ["Edit", "编辑"],
   saveEdit: ["Write this text", "写入此文本"],
