@@ -6,20 +6,21 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from typing import Callable, Mapping, Sequence
 
 from ..base.background import in_thread
 from . import acp_messages as messages
-from . import events, slash_commands, tool_servers
+from . import events, slash_commands
 from .acp import Client, Session
 from .acp_messages import Models, Modes
 from .agent_session import AgentSession
 from .attachments import Attachments
 from .checkpoints import UNDONE, Checkpoints, FileChange
 from .cli import Cli
+from .conversation_state import ConversationState
 from .event_log import EventLog
 from .failure import GEMINI_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .past_turns import PastTurns, on_disk
@@ -79,9 +80,9 @@ class SessionInfo:
 
 
 class Conversation:
-    """`cli` is the one that it is held with, for good. `is_owned` says that somebody uses it by its
-    id; who uses none does not get into it. `has_begun` says that it had a session some time, from
-    which on it is on disk. `past` are its turns as they are on disk. `told` hears every event.
+    """`cli` is the one that it is held with, for good. `has_begun` says that it had a session some
+    time, from which on it is on disk. `past` are its turns as they are on disk. `told` hears every
+    event.
 
     It has more than twenty methods: whatever is asked of a conversation is asked here."""
 
@@ -95,8 +96,7 @@ class Conversation:
         self.id = summary.id
         self.workspace = summary.workspace
         self.turn: Turn | None = None
-        self.is_owned = "owned" in summary.changes
-        self.has_begun = "session" in summary.changes or summary.turns > 0
+        self.has_begun = bool(summary.state.session) or summary.turns > 0
         self.created, self.last_used = summary.created, summary.last_used
         self.past = PastTurns(transcript, summary)
         self.attachments = Attachments(transcript.folder)
@@ -108,11 +108,12 @@ class Conversation:
         self._models = Models()
         self._modes = Modes()
         self._title = summary.title
-        self._wanted = dict(summary.changes)
+        # What is so, and what of that is in the file.
+        self._state = self._written = summary.state
         self._usage = summary.usage
         self._turns = summary.turns
         self._opener = SessionOpener(cli, self.workspace)
-        self._opener.servers = tool_servers.from_text(summary.changes.get("servers", "[]"))
+        self._opener.servers = summary.state.servers
         # What the agent has to be reminded of with the next message.
         self._reminder = ""
         # What was chosen and is given up, in sentences.
@@ -159,11 +160,11 @@ class Conversation:
 
     @property
     def models(self) -> Models:
-        return Models(self._models.available, self._wanted.get("model") or self._models.current)
+        return Models(self._models.available, self._state.model or self._models.current)
 
     @property
     def modes(self) -> Modes:
-        return Modes(self._modes.available, self._wanted.get("mode") or self._modes.current)
+        return Modes(self._modes.available, self._state.mode or self._modes.current)
 
     def reserve(self) -> None:
         """Nobody else can begin a turn until `release`. Raises AgentError.
@@ -192,7 +193,7 @@ class Conversation:
             if self._session is not None and self._session.client is client:
                 return
             history = await self.past.history() if self._turns else None
-            last = self._wanted.get("session", "")
+            last = self._state.session
             loading = "" if history is None else await self._announce_recording()
             # A tool server that does not start would hold up all others.
             async with asyncio.Lock() if self._opener.servers else client.opening:
@@ -203,17 +204,13 @@ class Conversation:
             if not self.has_begun:
                 self._transcript.begin(self.workspace, self.created)
                 self.has_begun = True
-            self._change(**{**self._wanted, "session": session.id, "agent": self.cli.id})
+            self._change(replace(self._state, session=session.id, agent=self.cli.id))
             # What the CLI has of others is of no use any more.
             for each in {last, loading} - {"", session.id}:
                 await in_thread(partial(self.cli.remove_recordings, each))
             if loading:
-                self._change(loading="")
-            for what in (messages.MODEL, messages.MODE):
-                refusal = await _choose_again(session, what, self._wanted.get(what))
-                if refusal:
-                    del self._wanted[what]
-                    self._refused += (refusal,)
+                self._change(replace(self._state, loading=""))
+            await self._choose_again(session)
             # Not before: with another mode than is told nothing may be said in it.
             self._agent = AgentSession(session, self.cli)
 
@@ -221,10 +218,10 @@ class Conversation:
         """The id for a recording that the CLI is to load. It is on disk before the recording is, so
         that whoever deletes the conversation finds that, whatever happens to us. Raises
         AgentError."""
-        before, id = self._wanted.get("loading"), str(uuid.uuid4())
+        before, id = self._state.loading, str(uuid.uuid4())
         if before:
             await in_thread(partial(self.cli.remove_recordings, before))
-        self._change(loading=id)
+        self._change(replace(self._state, loading=id))
         await on_disk(self._transcript.write)
         return id
 
@@ -263,7 +260,7 @@ class Conversation:
         self._told(log.note(message))
         if self._is_cancelled:
             turn.cancel()
-        reminders = [it for it in (self._reminder, _undone(self._wanted)) if it]
+        reminders = [it for it in (self._reminder, _undone(self._state.undone)) if it]
         parts = [*as_resources(reminders), *said.parts]
         turn.start(parts, self._warnings())
         self.tell_unsaved()
@@ -271,7 +268,7 @@ class Conversation:
         if not turn.is_over and reminders:
             # One that was cancelled before has reminded nobody.
             self._reminder = ""
-            self._change(undone="")
+            self._change(replace(self._state, undone=()))
         return turn
 
     async def choose(self, wanted: Mapping[str, str]) -> None:
@@ -292,13 +289,13 @@ class Conversation:
                     raise
                 # It offers modes that it refuses in a folder that is not trusted.
                 raise AgentError(VALIDATION_ERROR, error.message, error.details) from error
-        self._change(**wanted)
+        self._change(self._state.choosing(wanted))
 
     def bring(self, servers: Sequence[ToolServer]) -> None:
         """Have these tool servers in all of its sessions; before the first one."""
         if servers:
             self._opener.servers = tuple(servers)
-            self._change(servers=tool_servers.as_text(servers))
+            self._change(replace(self._state, servers=tuple(servers)))
 
     async def commands(self) -> tuple[SlashCommand, ...]:
         """Those that the agent offers; `connect` came before. Raises AgentError."""
@@ -323,20 +320,23 @@ class Conversation:
         finally:
             self.release()
         undone = [it.path for it in files if it.state == UNDONE]
-        if undone:
-            known = self._wanted.get("undone", "").split("\n")
-            self._change(undone="\n".join(it for it in dict.fromkeys([*known, *undone]) if it))
+        known = dict.fromkeys([*self._state.undone, *undone])
+        self._change(replace(self._state, undone=tuple(known)))
         return files
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether somebody uses it by its id; who uses none does not get into it."""
+        return self._state.is_owned
 
     def own(self, is_temporary: bool = False) -> None:
         """Somebody uses it by its id, from now on; a temporary one does not outlive the server."""
         if not self.is_owned:
-            self.is_owned = True
-            self._change(owned="yes", **({"temporary": "yes"} if is_temporary else {}))
+            self._change(replace(self._state, is_owned=True, is_temporary=is_temporary))
 
     def set_title(self, title: str) -> None:
         self._title = title
-        self._change(title=title)
+        self._change(replace(self._state, title=title))
 
     async def remove(self) -> None:
         """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""
@@ -346,7 +346,7 @@ class Conversation:
             raise _busy()
         self._is_removed = True
         try:
-            await in_thread(partial(forget, self._transcript, self.cli, dict(self._wanted)))
+            await in_thread(partial(forget, self._transcript, self.cli, self._state))
         except OSError:
             self._is_removed = False
             raise
@@ -375,10 +375,26 @@ class Conversation:
         """The same, now; nobody will try again. Blocks."""
         self._transcript.write(is_last=True)
 
-    def _change(self, **changes: str) -> None:
-        self._wanted.update(changes)
-        if self.has_begun:
+    def _change(self, state: ConversationState) -> None:
+        self._state = state
+        changes = state.changes_since(self._written)
+        if self.has_begun and changes:
+            self._written = state
             self._transcript.change(**changes)
+
+    async def _choose_again(self, session: Session) -> None:
+        """What was chosen, in a new session; what the agent does not take any more, as a mode in a
+        folder that is not trusted now, is given up. Raises AgentError where the agent is gone."""
+        chosen = {messages.MODEL: self._state.model, messages.MODE: self._state.mode}
+        for what, name in chosen.items():
+            try:
+                if name:
+                    await session.choose(what, name, CHOOSING)
+            except AgentError as error:
+                if not session.client.is_running:
+                    raise
+                self._change(self._state.choosing({what: ""}))
+                self._refused += (NOT_AGAIN[what].filled(name=name, reason=error.message),)
 
     def _hear(self, event: events.Event) -> None:
         self._transcript.event(event)
@@ -392,32 +408,17 @@ class Conversation:
         return (*reminded, *refused)
 
 
-def forget(transcript: Transcript, cli: Cli, changes: Mapping[str, str]) -> None:
-    """Delete what is on disk of a conversation with these changes, and what the CLI has of its
+def forget(transcript: Transcript, cli: Cli, state: ConversationState) -> None:
+    """Delete what is on disk of a conversation with this state, and what the CLI has of its
     sessions. Blocks. Raises OSError."""
     transcript.remove()
-    for name in ("session", "loading"):
-        if changes.get(name):
-            cli.remove_recordings(changes[name])
+    for session in filter(None, (state.session, state.loading)):
+        cli.remove_recordings(session)
 
 
-def _undone(wanted: Mapping[str, str]) -> str:
+def _undone(paths: Sequence[str]) -> str:
     """What the agent is told of turns that were undone."""
-    paths = wanted.get("undone", "")
-    return UNDID.format(paths) if paths else ""
-
-
-async def _choose_again(session: Session, what: str, name: str | None) -> Words:
-    """A sentence where the agent does not take it any more, as a mode in a folder that is not
-    trusted now. Raises AgentError where the agent is gone."""
-    try:
-        if name:
-            await session.choose(what, name, CHOOSING)
-    except AgentError as error:
-        if not session.client.is_running:
-            raise
-        return NOT_AGAIN[what].filled(name=name, reason=error.message)
-    return ""
+    return UNDID.format("\n".join(paths)) if paths else ""
 
 
 def _busy() -> AgentError:

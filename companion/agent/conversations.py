@@ -233,9 +233,9 @@ def _summaries(
             if summary is None or _agent(summary) not in clis:
                 logger.warning("%s is no conversation that can be read here", transcript.path)
                 continue
-            if "temporary" in summary.changes:
+            if summary.state.is_temporary:
                 # Its server was killed before it could delete it.
-                forget(transcript, clis[_agent(summary)], summary.changes)
+                forget(transcript, clis[_agent(summary)], summary.state)
                 continue
         except OSError as error:
             logger.warning("a conversation cannot be read: %s", error)
@@ -244,7 +244,7 @@ def _summaries(
 
 
 def _agent(summary: Summary) -> str:
-    return summary.changes.get("agent", USUAL)
+    return summary.state.agent or USUAL
 
 
 def _call_id(event: events.Event) -> str:

@@ -37,6 +37,7 @@ from ..base.line_file import LineFile
 from ..base.log import logger
 from ..base.write_behind import WriteBehind
 from . import events
+from .conversation_state import ConversationState
 from .events import Attachment, Body, Event, Usage
 from .sentence import restored
 from .surrogates import clean
@@ -102,8 +103,8 @@ class PastTurn:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is to be known of a conversation without its turns; `changes` are the last of each kind,
-    `unfinished` are the ids of the turns without an end."""
+    """What is to be known of a conversation without its turns; `unfinished` are the ids of the
+    turns without an end."""
 
     id: str
     workspace: str
@@ -112,7 +113,7 @@ class Summary:
     title: str = ""
     turns: int = 0
     usage: Usage = Usage()
-    changes: Mapping[str, str] = field(default_factory=dict)
+    state: ConversationState = ConversationState()
     unfinished: frozenset[str] = frozenset()
 
 
@@ -152,7 +153,7 @@ class History:
             self.title,
             len(self.turns),
             self.usage,
-            self.changes,
+            ConversationState.of(self.changes),
             frozenset(turn.id for turn in self.turns if not turn.is_over),
         )
 

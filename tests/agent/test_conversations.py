@@ -371,7 +371,7 @@ class WithSessions(OnDisk):
         (name,) = os.listdir(chats)
         summary = self.transcripts.of(ID).summary()
         assert summary is not None
-        self.assertIn(summary.changes["loading"][:8], name)
+        self.assertIn(summary.state.loading[:8], name)
         loading.cancel()
         await asyncio.wait([loading])
         await agent.remove(ID)
@@ -402,6 +402,11 @@ class WithSessions(OnDisk):
         assert isinstance(first.body, events.Thought)
         self.assertEqual(first.body.subject, "Warning")
         self.assertIn("The mode yolo is not in use any more", str(first.body.description))
+        # Nor after a restart, of which they would be told again.
+        await agent.stop()
+        summary = self.transcripts.of(ID).summary()
+        assert summary is not None
+        self.assertEqual(summary.state.mode, "")
 
     async def test_where_the_agent_dies_before_it_has_its_mode_nothing_is_said_in_another(
         self,

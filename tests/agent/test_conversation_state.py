@@ -1,0 +1,55 @@
+"""What a conversation keeps beside its turns, as it stands in its file."""
+
+from __future__ import annotations
+
+import unittest
+from dataclasses import fields
+
+from GeminiCompanion.companion.agent import tool_servers
+from GeminiCompanion.companion.agent.conversation_state import ConversationState
+
+SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
+# As files of earlier releases have it.
+WRITTEN = {
+    "title": "A title",
+    "agent": "qwen",
+    "model": "a model",
+    "mode": "plan",
+    "session": "one",
+    "loading": "two",
+    "owned": "yes",
+    "temporary": "yes",
+    "servers": '[{"name": "sums", "command": "node", "args": ["sums.js"], "env": []}]',
+    "undone": "/a\n/b c",
+}
+FULL = ConversationState(
+    "A title", "qwen", "a model", "plan", "one", "two", True, True, SERVERS, ("/a", "/b c")
+)
+
+
+class State(unittest.TestCase):
+    def test_a_file_of_an_earlier_release_is_read_and_written_in_the_same_words(self) -> None:
+        self.assertEqual(ConversationState.of(WRITTEN), FULL)
+        self.assertEqual(FULL.changes_since(ConversationState()), WRITTEN)
+
+    def test_each_field_outlives_the_file(self) -> None:
+        for field in fields(ConversationState):
+            with self.subTest(field.name):
+                one = ConversationState(**{field.name: getattr(FULL, field.name)})
+                changes = one.changes_since(ConversationState())
+                self.assertEqual(len(changes), 1)
+                self.assertEqual(ConversationState.of(changes), one)
+
+    def test_only_what_is_new_is_written_and_what_is_gone_is_written_as_empty(self) -> None:
+        later = FULL.choosing({"mode": ""})
+        self.assertEqual(later.changes_since(FULL), {"mode": ""})
+        self.assertEqual(ConversationState.of({**WRITTEN, "mode": ""}), later)
+        self.assertEqual(FULL.changes_since(FULL), {})
+
+    def test_what_is_damaged_or_of_a_later_release_costs_itself_only(self) -> None:
+        told = ConversationState.of({"servers": "[{", "undone": "", "color": "red", "mode": "plan"})
+        self.assertEqual(told, ConversationState(mode="plan"))
+
+
+if __name__ == "__main__":
+    unittest.main()
