@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
+import importlib
+import json
 import os
 import shutil
 import sys
@@ -12,17 +14,23 @@ import tempfile
 import time
 from typing import Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from . import session
 from .options import Options
 
+private_files = importlib.import_module(".base.private_files", __package__)
 NAME = "gemini-companion-headless"
 TEMPORARY = "headless-"
 # In the folder, locked as long as the editor runs; the system unlocks that of one that was killed.
 LOCK = "lock"
-# Seconds after their last use when folders are removed: those that stay when the package would have
-# forgotten its texts; temporary ones once they surely are locked.
+# What the package has for its restart, texts of the user's among it, and what it could not read of
+# that; in the folder.
+STATE, UNREAD = os.path.join("Cache", "*", "state.json"), ".unread*"
+# Seconds after their last use when folders are removed: those that stay unless they have texts that
+# are nowhere else; temporary ones once they surely are locked.
 LONG, SHORT = 90 * 86400, 60
 IN_USE = "Another editor has this project open: what this one has is not kept when it ends."
 REFUSED = "What this editor has is not kept when it ends: %s."
+NOT_OURS = "%s is no folder of your own, or lies in none"
 
 
 class DataFolder(NamedTuple):
@@ -46,6 +54,8 @@ def taken(options: Options) -> Iterator[DataFolder]:
         try:
             yield DataFolder(kept, True)
         finally:
+            with contextlib.suppress(OSError):
+                os.utime(descriptor)
             os.close(descriptor)
         return
     folder = tempfile.mkdtemp(prefix=TEMPORARY)
@@ -72,18 +82,41 @@ def sweep() -> None:
     for place, prefix, seconds in places:
         for path in glob.glob(os.path.join(glob.escape(place), prefix + "*", LOCK)):
             with contextlib.suppress(OSError):
-                _remove(os.path.dirname(path), time.time() - seconds)
+                _remove(os.path.dirname(path), time.time() - seconds, is_temporary=bool(prefix))
 
 
-def _remove(folder: str, last_use: float) -> None:
+def _remove(folder: str, last_use: float, is_temporary: bool) -> None:
     """Where it is ours, was last used before, in seconds since the epoch, and is in nobody's use.
     Raises OSError."""
     is_ours = os.lstat(folder).st_uid == os.getuid() and not os.path.islink(folder)
     if is_ours and os.stat(os.path.join(folder, LOCK)).st_mtime < last_use:
         descriptor = _lock(folder)
         if descriptor is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            if is_temporary or not _has_texts(folder):
+                shutil.rmtree(folder, ignore_errors=True)
             os.close(descriptor)
+
+
+def _has_texts(folder: str) -> bool:
+    """Whether texts may be nowhere but there: of tabs that were never saved, or that a CLI has not
+    written. What cannot be read may be one."""
+    state = os.path.join(glob.escape(folder), STATE)
+    try:
+        return (
+            bool(glob.glob(state + UNREAD))
+            or session.has_unsaved_text(folder)
+            or any(_has_unwritten_text(path) for path in glob.glob(state))
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return True
+
+
+def _has_unwritten_text(state: str) -> bool:
+    """Raises what reading and parsing raise."""
+    with open(state, encoding="utf-8") as file:
+        windows = [json.loads(line) for line in file]
+    proposals = [it for window in windows for it in window.get("proposals", ())]
+    return any(it["text"] is not None for it in proposals)
 
 
 def _name(folders: Sequence[str]) -> str:
@@ -93,14 +126,15 @@ def _name(folders: Sequence[str]) -> str:
 def _take(folder: str) -> Tuple[Optional[int], str]:
     """What has its lock; or None and a sentence that says why it cannot be had."""
     try:
-        os.makedirs(os.path.dirname(os.path.dirname(folder)), exist_ok=True)
-        for path in (os.path.dirname(folder), folder):
-            # Texts and tokens are in there.
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, 0o700)
+        # Texts and tokens are in there.
+        private_files.make_parents(os.path.dirname(folder))
+        private_files.make_folder(os.path.dirname(folder))
+        private_files.make_folder(folder)
         return _lock(folder), IN_USE
     except OSError as error:
         return None, REFUSED % error
+    except private_files.NotPrivate:
+        return None, REFUSED % (NOT_OURS % folder)
 
 
 def _lock(folder: str) -> Optional[int]:

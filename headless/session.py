@@ -19,12 +19,24 @@ from . import files, syntaxes, windows
 from .queues import QueueClosed
 from .views import Marks
 
+FILE = os.path.join("Local", "Session.sublime_session")  # in <data>
 PERSISTENT = 16  # RegionFlags.PERSISTENT
 SECONDS = 2.0  # from one look at what has changed to the next
 
 
 def path(editor: Any) -> str:
-    return os.path.join(editor.data, "Local", "Session.sublime_session")
+    return os.path.join(editor.data, FILE)
+
+
+def has_unsaved_text(data: str) -> bool:
+    """Whether the session in a data folder has text that somebody would miss and that is in no
+    file. Raises what reading and parsing raise."""
+    try:
+        with open(os.path.join(data, FILE), encoding="utf-8") as file:
+            buffers = json.load(file)["buffers"]
+    except FileNotFoundError:
+        return False
+    return any(kept.get("contents") and not kept["scratch"] for kept in buffers)
 
 
 class Keeper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -10,7 +11,10 @@ import time
 import unittest
 from unittest import mock
 
-from headless import data_folders
+from GeminiCompanion.companion.ide import saved_state
+from GeminiCompanion.companion.ide.decisions import OPEN, TOLD, Entry
+
+from headless import data_folders, session
 from headless.options import Options
 
 DAY = 86400
@@ -65,10 +69,27 @@ class DataFolders(unittest.TestCase):
             self.assertFalse(data.stays)
             self.assertIn("not kept when it ends: ", data.problem)
 
-    def test_only_this_user_enters_what_is_kept(self) -> None:
+    def test_only_this_user_enters_what_is_kept_and_what_it_lies_in(self) -> None:
         with data_folders.taken(Options()) as data:
+            for path in (os.path.dirname(self.root), self.root, data.path):
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
+
+    def test_folders_that_others_may_enter_are_closed_to_them(self) -> None:
+        with data_folders.taken(Options()) as data:
+            pass
+        for path in (self.root, data.path):
+            os.chmod(path, 0o755)
+        with data_folders.taken(Options()):
             for path in (self.root, data.path):
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
+
+    def test_a_folder_of_another_user_is_replaced_and_that_is_said(self) -> None:
+        os.makedirs(self.root, 0o700)
+        another = mock.Mock(return_value=os.getuid() + 1)
+        with mock.patch.object(os, "getuid", another), data_folders.taken(Options()) as data:
+            self.assertFalse(data.stays)
+            self.assertIn("is no folder of your own", data.problem)
+        self.assertEqual(os.listdir(self.root), [])
 
     def test_what_killed_editors_left_is_removed_and_what_is_used_stays(self) -> None:
         killed = self.left(os.path.join(self.tmp, "headless-a"), 2 * 60)
@@ -85,6 +106,58 @@ class DataFolders(unittest.TestCase):
         self.assertEqual([it for it in (killed, forgotten) if os.path.exists(it)], [])
         for path in (starting, another, other, kept):
             self.assertTrue(os.path.isdir(path), path)
+
+    def test_the_days_are_counted_from_the_end_of_the_last_editor(self) -> None:
+        with data_folders.taken(Options()) as data:
+            began = time.time() - 91 * DAY
+            os.utime(os.path.join(data.path, data_folders.LOCK), (began, began))
+        data_folders.sweep()
+        self.assertTrue(os.path.isdir(data.path))
+
+    def old(self, name: str) -> str:
+        return self.left(os.path.join(self.root, name), 91 * DAY)
+
+    def with_session(self, name: str, content: str) -> str:
+        folder = self.old(name)
+        path = os.path.join(folder, session.FILE)
+        os.mkdir(os.path.dirname(path))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+        return folder
+
+    def test_a_folder_stays_whose_session_has_text_that_is_in_no_file(self) -> None:
+        buffers = {
+            "unsaved": {"contents": "mine", "scratch": False},
+            "scratch": {"contents": "a page", "scratch": True},
+            "empty": {"contents": "", "scratch": False},
+            "saved": {"scratch": False},
+        }
+        for name, buffer in buffers.items():
+            self.with_session(name, json.dumps({"buffers": [buffer], "windows": []}))
+        self.with_session("damaged", '{"buffers": [')
+        data_folders.sweep()
+        self.assertEqual(sorted(os.listdir(self.root)), ["damaged", "unsaved"])
+
+    def with_state(self, name: str, *entries: Entry) -> str:
+        """The file in an old folder that has what the package saves."""
+        state = os.path.join(self.old(name), "Cache", "GeminiCompanion", "state.json")
+        saved = saved_state.SavedWorkspace(("/a",), 1, "token", (), entries, time.time())
+        self.assertEqual(saved_state.save(state, [saved]), "")
+        return state
+
+    def test_a_folder_stays_that_has_texts_that_no_cli_has_written_or_that_were_not_read(
+        self,
+    ) -> None:
+        entry = Entry("", "/a/b.py", OPEN, time.time(), proposed="proposed")
+        self.with_state("open", entry)
+        self.with_state("typed", entry._replace(text="mine"))
+        self.with_state("told", entry._replace(state=TOLD, text="mine"))
+        unread = self.with_state("unread")
+        os.rename(unread, unread + saved_state.UNREAD + "-2")
+        with open(self.with_state("damaged"), "ab") as file:
+            file.write(b"{")
+        data_folders.sweep()
+        self.assertEqual(sorted(os.listdir(self.root)), ["damaged", "told", "typed", "unread"])
 
     def test_a_link_is_not_followed_to_what_it_leads_to(self) -> None:
         target = self.left(os.path.join(self.folder, "mine"), DAY)
