@@ -18,6 +18,9 @@ from ..ide.service import Companion
 from ..ide.status import Status
 from . import checkups
 
+# Looks (one a second) between examinations where a CLI is away and none was found to be lost: it
+# may have been too early, or have failed.
+LOOKS = 5
 LOST = "The connection to {} is lost. It does not come back by itself: type /ide enable there."
 
 
@@ -35,6 +38,7 @@ class LostClis:
         self._lost: dict[int, dict[int, str]] = {}
         self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._asked: dict[int, bool] = {}
+        self._looks = 0
         self._is_over = False
 
     def names(self, window: sublime.Window) -> tuple[str, ...]:
@@ -52,9 +56,15 @@ class LostClis:
                 self._look_for(window)
 
     def look(self) -> None:
-        """Forget those that have ended; to be called now and then."""
+        """Forget those that have ended, and look again for those that are away; to be called about
+        once a second."""
+        self._looks += 1
         for id, lost in list(self._lost.items()):
             self._have(id, {pid: lost[pid] for pid in lost if is_running(pid)})
+        for id, (_, away) in list(self._seen.items() if self._looks % LOOKS == 0 else ()):
+            window = sublime.Window(id)
+            if away and not self._lost.get(id) and window.is_valid():
+                self._look_for(window)
 
     def stop(self) -> None:
         """Nobody is told any more."""

@@ -59,6 +59,8 @@ class NextEditor(session.Session):
 
     def test_a_cli_that_does_not_come_back_is_named_until_it_is_enabled(self) -> None:
         words = "type /ide enable in Gemini CLI"
+        # The next editor knows of it only then.
+        self.editor.do("wait_until_saved", '"protocol_version"')
         # Else it may try its stream of before again just in time.
         os.killpg(self.cli.pid, signal.SIGSTOP)
         try:

@@ -82,6 +82,22 @@ class Lost(unittest.TestCase):
         self.asked.pop()(())
         self.assertEqual((self.names(), self.told), ((), []))
 
+    def test_one_that_is_away_is_looked_for_again_until_it_is_found_or_has_left(self) -> None:
+        self.away("Gemini CLI")
+        # It failed.
+        self.asked.pop()(())
+        self.look()
+        self.found()
+        self.look()
+        self.found(os.getpid())
+        self.assertEqual(self.names(), ("Gemini CLI",))
+        self.look()
+        self.assertEqual(self.asked, [])
+
+    def look(self) -> None:
+        for _ in range(lost_clis.LOOKS):
+            self.clis.look()
+
     def test_one_that_is_back_or_has_ended_is_forgotten(self) -> None:
         for end in (self.come_back, self.end):
             self.away("Gemini CLI")
