@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -11,6 +12,9 @@ from contextlib import suppress
 # each further one, in all 0.15.
 TRIES = 5
 PAUSE = 0.01
+# What file systems answer that have no such call: shares of virtual machines, FUSE. What was
+# written stands there all the same.
+NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
@@ -28,6 +32,16 @@ def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
                 raise
         time.sleep(pause)
     os.replace(unfinished, path)
+
+
+def sync_file(descriptor: int) -> None:
+    """Have it written through to the disk, where the file system can do that. Raises OSError, as
+    for a disk that is full. Blocks for as long as the disk takes."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise
 
 
 def sync_folder(folder: str) -> None:

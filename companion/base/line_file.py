@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from typing import BinaryIO
 
+from .file_replace import sync_file
+
 
 class LineFile:
     """Only one thread at a time, and nobody else, may append to it. `size` is that of the last
@@ -30,7 +32,7 @@ class LineFile:
             try:
                 _write(file, start + lines)
                 if is_lasting:
-                    os.fsync(descriptor)
+                    sync_file(descriptor)
             except OSError:
                 with suppress(OSError):
                     file.truncate(before)

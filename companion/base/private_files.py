@@ -9,7 +9,7 @@ import stat
 import sys
 from contextlib import suppress
 
-from .file_replace import replace, sync_folder
+from .file_replace import replace, sync_file, sync_folder
 
 # The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
 UNFINISHED = ".unfinished-"
@@ -61,7 +61,7 @@ def write(path: str, data: bytes, lasting: bool = False) -> None:
             file.write(data)
             if lasting:
                 file.flush()
-                os.fsync(descriptor)
+                sync_file(descriptor)
         replace(unfinished, path)
     except OSError:
         with suppress(OSError):

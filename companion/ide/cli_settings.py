@@ -185,7 +185,7 @@ def _write(path: str, data: bytes, mode: int) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            file_replace.sync_file(file.fileno())
         os.chmod(unfinished, mode)
         file_replace.replace(unfinished, path)
     except OSError:

@@ -169,7 +169,7 @@ def _replace(path: str, data: bytes) -> None:
         with open(unfinished, "xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            file_replace.sync_file(file.fileno())
         shutil.copymode(path, unfinished)
         file_replace.replace(unfinished, path)
         file_replace.sync_folder(os.path.dirname(path))

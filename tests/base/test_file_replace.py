@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import unittest
@@ -71,6 +72,16 @@ class Replace(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             self.replace("win32", 0)
         self.assertEqual(self.pauses, [])
+
+
+class Sync(unittest.TestCase):
+    def test_a_file_system_without_it_takes_what_is_written_and_a_full_disk_is_told(self) -> None:
+        for number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+            with mock.patch.object(os, "fsync", side_effect=OSError(number, "no")) as fsync:
+                file_replace.sync_file(7)
+            fsync.assert_called_once_with(7)
+        with mock.patch.object(os, "fsync", side_effect=OSError(errno.ENOSPC, "full")):
+            self.assertRaises(OSError, file_replace.sync_file, 7)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Iterator, Sequence
 
 from ...agent.failure import FILE_NOT_FOUND, VALIDATION_ERROR
+from ...base.file_replace import sync_file
 from ...base.large_json import PIECE
 from ..contract.refusal import FILE_ERROR, FILE_TOO_LARGE, FORBIDDEN, PATH_REFUSED, Refusal
 from ..contract.schemas import MAX_FILE
@@ -172,7 +173,7 @@ def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 file.writelines(_encoded(content))
                 file.flush()
-                os.fsync(descriptor)
+                sync_file(descriptor)
             if old is not None:
                 # Windows changes the mode of a path only.
                 target = descriptor if os.chmod in os.supports_fd else unfinished.path
