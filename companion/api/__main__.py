@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked.access = remote_options.access_of(parser, asked)
     _start_log(asked.log_format)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # The workspace's name may have letters that a terminal has not.
+        # The terminal may lack letters of the workspace's name.
         sys.stdout.reconfigure(errors="replace")
     try:
         return asyncio.run(_serve(asked))
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"The server cannot be started: {error}.", asked.log_format)
     except KeyboardInterrupt:
-        # Windows, where a loop hears of no signal.
+        # On Windows a loop gets no signals.
         return 0
 
 
@@ -81,7 +81,7 @@ def _start_log(format: str) -> None:
     logger.setLevel(logging.INFO)
     logger.propagate = False
     if format == JSON:
-        # What libraries say, too.
+        # Libraries log here as well.
         logging.getLogger().addHandler(handler)
 
 
@@ -90,17 +90,17 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
         how = "unencrypted" if asked.without_tls else "with TLS"
         logger.warning("others reach the server, %s: it listens at %s", how, asked.host)
     if asked.log_format == JSON:
-        # Such a log is kept and sent around, so it gets no token.
+        # People keep such a log and send it around, so no token goes into it.
         logger.info("the server listens at %s", server.url)
         return
     print(f"The Gemini CLI API listens at {server.url}, for {asked.workspace}.")
     print(f"Its token is in {server.token_file}.")
     page = _page_of(server, asked) + "/"
     if sys.stdout.isatty():
-        # Behind the "#", which no browser sends to a server.
+        # A browser does not send the part after the "#" to a server.
         print(f"Its page, for you alone: {page}#token={server.token}", flush=True)
     else:
-        # A file or a pipe may be kept and read by others.
+        # Others may read a file or a pipe later.
         print(f"Its page: {page}, which asks for that token.", flush=True)
     if asked.read_only_token:
         print(f"A token that only reads is in {server.read_only_file}.", flush=True)
@@ -109,7 +109,7 @@ def _greet(server: Server, asked: argparse.Namespace) -> None:
 
 
 def _page_of(server: Server, asked: argparse.Namespace) -> str:
-    """By a name that a certificate may have, where one was given."""
+    """The page's URL, with a name that the certificate covers if one was given."""
     names = asked.access.hosts(server.port)
     if not names or asked.access.is_on_loopback:
         return server.url
@@ -145,7 +145,7 @@ def _settings(asked: argparse.Namespace, folder: str) -> Settings:
 def _launch(asked: argparse.Namespace, id: str, is_first: bool) -> Launch:
     """Raises AgentError where the CLI is not found."""
     cli = CLIS[id]
-    # One program is one CLI's; a folder may have them all.
+    # A path to a program is for one CLI; a folder may contain all of them.
     path = asked.cli if is_first or os.path.isdir(asked.cli) else ""
     variables = cli.address(asked.gemini_url) if asked.gemini_url else {}
     return Launch(
@@ -159,19 +159,19 @@ def _launch(asked: argparse.Namespace, id: str, is_first: bool) -> Launch:
 
 
 class _Signals:
-    """The end as the system asks for it: `told` that it is to come, and that nothing is to be
-    waited for any more."""
+    """How the system asks the program to end. `told` is set by the first signal; `hurried` by a
+    second one, by Ctrl+C, or when the terminal is closed, and then nothing is waited for."""
 
     def __init__(self) -> None:
         self.told, self.hurried = asyncio.Event(), asyncio.Event()
         self._hear(signal.SIGTERM, self._ask)
         self._hear(signal.SIGINT, self._hurry)
-        # Its terminal is closed; nohup says that this is not to end it.
+        # SIGHUP says that the terminal was closed; under nohup the program must ignore it.
         if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             self._hear(signal.SIGHUP, self._hurry)
 
     def _hear(self, number: int, heard: Callable[[], None]) -> None:
-        # Windows has none; there Ctrl+C ends the loop.
+        # Windows has no such signals; there Ctrl+C ends the loop.
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, heard)
 
@@ -211,12 +211,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=__version__)
     add("--workspace", metavar="DIR", type=_folder, required=True, help="the folder to work in")
     add("--port", type=_port, default=PORT, help=f"default {PORT}; 0 takes any that is free")
-    state_help = "where token and credentials are kept; default: in your cache folder"
+    state_help = "the folder for token and credentials; default: in your cache folder"
     add("--state", metavar="DIR", default="", help=state_help)
-    new_help = "make the tokens anew; what knew the old ones has to be told these"
+    new_help = "make new tokens; clients with the old ones need the new ones"
     add("--new-token", action="store_true", help=new_help)
     languages = (CHINESE, ENGLISH)
-    language_help = "for clients that do not say theirs; default zh"
+    language_help = "the language for clients that do not ask for one; default zh"
     add("--language", choices=languages, default=CHINESE, help=language_help)
     _add_permissions(add)
     usual = Limits()
@@ -230,13 +230,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     turn_help = f"seconds for a whole turn; default {usual.turn:g}"
     add("--turn-time", metavar="N", type=_seconds, default=usual.turn, help=turn_help)
-    drain_help = f"seconds for running turns once SIGTERM came; default {DRAINING}"
+    drain_help = f"seconds that running turns get after SIGTERM; default {DRAINING}"
     add("--drain-time", metavar="N", type=_seconds, default=float(DRAINING), help=drain_help)
     formats = (TEXT, JSON)
-    format_help = "of the log on standard error: lines of text, or of JSON for programs"
+    format_help = "how the log on standard error is written: as text, or as lines of JSON"
     add("--log-format", choices=formats, default=TEXT, help=format_help)
     _add_agents(add)
-    url_help = "where the Gemini API is, for a gateway of your own; it gets the API key"
+    url_help = "the URL of your own gateway to the Gemini API; it receives the API key"
     add("--gemini-url", metavar="URL", default="", help=url_help)
     remote_options.add_to(parser)
     return parser
@@ -244,11 +244,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_agents(add: Callable[..., Any]) -> None:
     names = list(CLIS)
-    agent_help = f"the CLI; may be repeated, the first is the usual one; default {USUAL}"
+    agent_help = f"a CLI to offer; may be repeated, the first is the default; default {USUAL}"
     add("--agent", choices=names, action="append", default=[], help=agent_help)
-    count_help = "processes of each CLI among which conversations are spread; default 1"
+    count_help = "the number of processes of each CLI that share its conversations; default 1"
     add("--agents", metavar="N", type=_count, default=1, help=count_help)
-    cli_help = "the first CLI, or a folder with node_modules for all; default: those in PATH"
+    cli_help = "the first CLI's program, or a folder with node_modules for all; default: PATH"
     add("--cli", metavar="PATH", default="", help=cli_help)
     add("--model", metavar="NAME", default="", help="the model of the first CLI's conversations")
 
@@ -258,7 +258,7 @@ def _add_permissions(add: Callable[..., Any]) -> None:
     root_help = "another folder whose files may be read and written; may be repeated"
     add("--root", metavar="DIR", type=_folder, help=root_help, **more)
     add("--allow-commands", action="store_true", help="switch POST /execute-command on")
-    tools_help = "let clients of /v1, which cannot decide, run tools that want a decision"
+    tools_help = "run tools that need a decision for clients of /v1, which cannot decide"
     add("--allow-tools", action="store_true", help=tools_help)
     trust_help = "let Gemini CLI follow the settings that lie in the workspace"
     add("--trust", action="store_true", help=trust_help)
@@ -266,25 +266,25 @@ def _add_permissions(add: Callable[..., Any]) -> None:
 
 def _folder(text: str) -> str:
     if not os.path.isdir(text):
-        raise argparse.ArgumentTypeError(f"{text} is no folder")
+        raise argparse.ArgumentTypeError(f"expected a folder; got {text!r}")
     return os.path.realpath(text)
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
-        raise argparse.ArgumentTypeError(f"{text} is no port")
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535; got {text!r}")
     return int(text)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_PROCESSES):
-        raise argparse.ArgumentTypeError(f"{text} is no number from 1 to {MAX_PROCESSES}")
+        raise argparse.ArgumentTypeError(f"expected 1 to {MAX_PROCESSES}; got {text!r}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SECONDS):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds from 1 to {MAX_SECONDS}")
+        raise argparse.ArgumentTypeError(f"expected seconds from 1 to {MAX_SECONDS}; got {text!r}")
     return float(text)
 
 

@@ -29,27 +29,29 @@ from ..base.shown_text import spelled
 from . import state_folder
 
 URL = "http://127.0.0.1:8080"
-# Seconds of silence after which a server counts as gone; it writes a comment every ten.
+# After so many seconds of silence the server counts as gone; it writes a comment every ten.
 SILENCE = 60.0
-# The same for a whole answer, before which nothing is written: a server ends turns after an hour.
+# The same while waiting for a whole answer: nothing is written before it, and a turn may take an
+# hour.
 WHOLE = 3700.0
-# Where the server on this machine listens, whose token nobody else is to get.
+# The address of the server on this machine. Its token goes nowhere else.
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-# Times that a stream is asked for again where its connection broke, and the seconds before each:
-# the server waits five for a client to come back.
+# How often a broken stream is opened again, and the seconds before each attempt: the server waits
+# five seconds for a client to come back.
 RETURNS, PAUSE = 5, 0.5
-# Characters of an answer that say how the next ones are read: a mark needs its letter.
+# Characters at the end of a piece that can change how the next one is read: a combining mark needs
+# its letter.
 CONTEXT = 16
-# The outcome that needs a text besides.
+# The outcome that also needs a text.
 MODIFY = "modify_with_editor"
 JSON = "application/json"
-# Exit codes of the program: the turn went wrong, and it could not be asked for.
+# Exit codes: the turn failed, and the request could not be sent.
 UNSUCCESSFUL, FAILED = 1, 2
 
 
 class ApiError(Exception):
-    """The server refused, or broke off. `status` is that of HTTP, 0 where there was none; `code`
-    is the API's, "" where there was none."""
+    """The server refused the request, or the connection broke. `status` is the HTTP status, 0 if
+    there was no answer; `code` is the API's error code, "" if there was none."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -58,10 +60,10 @@ class ApiError(Exception):
 
 
 class Client:
-    """Each call has a connection of its own, so that one client serves several threads.
+    """Each call opens its own connection, so several threads can share one client.
 
-    `token` is read from the environment, or for a URL of this machine from the file of its server,
-    where it is not given; `language` is "en" or "zh". Every call raises ApiError, and OSError where
+    `token`, if it is not given, is read from the environment, or for a URL of this machine from the
+    server's token file; `language` is "en" or "zh". Every call raises ApiError, and OSError if
     nobody listens.
     """
 
@@ -85,7 +87,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
         seconds: float = SILENCE,
     ) -> Mapping[str, Any]:
-        """Any endpoint: what it answers within so many seconds."""
+        """Call any endpoint. Gives its answer, which must come within that many seconds."""
         connection, response = self._send(method, path, body, {"Accept": JSON}, seconds)
         try:
             return _object(response.read())
@@ -93,13 +95,13 @@ class Client:
             connection.close()
 
     def chat(self, message: str, **fields: Any) -> Mapping[str, Any]:
-        """Say something and wait for all of the answer; `fields` are those of the endpoint, as
-        `sessionId` or `workspacePath`. Tools that want a decision are rejected."""
+        """Send a message and wait for the whole answer. `fields` are more fields of the endpoint,
+        such as `sessionId` or `workspacePath`. Tool calls that need a decision are rejected."""
         return self.ask("POST", "/chat", {"message": message, **fields}, WHOLE)
 
     def stream(self, message: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
-        """Say something: the events as they come. A connection that breaks is made anew, and no
-        event is missed."""
+        """Send a message and give the events as they come. If the connection breaks, it is opened
+        again, and no event is missed."""
         body = {"message": message, **fields, "stream": True}
         last, left = "", RETURNS
         while True:
@@ -112,7 +114,7 @@ class Client:
                 raise ConnectionError("The stream ended before the turn did.")
             except (OSError, http.client.HTTPException) as error:
                 left -= 1
-                # Without an id the message would be said twice.
+                # Without an id the message would be sent twice.
                 if not last or left < 0:
                     raise ApiError(0, "", f"The connection broke off: {error}") from error
                 time.sleep(PAUSE)
@@ -120,8 +122,8 @@ class Client:
     def confirm(
         self, event: Mapping[str, Any], outcome: str, new_content: str | None = None
     ) -> Mapping[str, Any]:
-        """Decide on the call of a `tool_confirmation`; `new_content` is what is written instead,
-        with the outcome "modify_with_editor"."""
+        """Decide on the tool call of a `tool_confirmation`. `new_content` is written instead of the
+        agent's text, with the outcome "modify_with_editor"."""
         data = event["data"]
         body = {"callId": data["callId"], "sessionId": data["sessionId"], "outcome": outcome}
         if new_content is not None:
@@ -182,7 +184,7 @@ def _object(data: bytes) -> Mapping[str, Any]:
 
 
 def _known_token(host: str) -> str:
-    """The one in the environment, or of the server on this machine."""
+    """The token in the environment, or of the server on this machine."""
     given = os.environ.get("GEMINI_API_SERVER_TOKEN", "")
     if given:
         return given
@@ -197,8 +199,8 @@ def _known_token(host: str) -> str:
 
 
 class Terminal:
-    """Shows a turn to a person, who decides on tools where they can be asked; `outcome` decides
-    where it is given. Nothing in what is said or asked reaches the terminal itself."""
+    """Shows a turn to a person, and asks them to decide on tool calls if they can be asked. If
+    `outcome` is given, it decides instead. No control character of a text reaches the terminal."""
 
     def __init__(self, client: Client, outcome: str) -> None:
         self._client = client
@@ -240,11 +242,12 @@ class Terminal:
         return known[int(answer) - 1] if is_number else "cancel"
 
     def _note(self, text: str) -> None:
-        """What is not the answer, which another program may read; it is fit to be seen."""
+        """Print what is not part of the answer, with hidden characters shown. Another program may
+        read the answer."""
         print(text.strip(), file=sys.stderr, flush=True)
 
     def _say(self, text: str, end: str) -> None:
-        """A piece of the answer; as it was said where a program reads it."""
+        """Print a piece of the answer: unchanged if a program reads it."""
         if sys.stdout.isatty():
             before, self._end = self._end, (self._end + text)[-CONTEXT:]
             text = spelled(before + text)[len(spelled(before)) :]
@@ -252,7 +255,7 @@ class Terminal:
 
 
 def _shown(data: Mapping[str, Any], name: str) -> str:
-    """A long text as it is to be seen."""
+    """A long text with hidden characters shown."""
     return str(data["shown"].get(name, data[name]))
 
 

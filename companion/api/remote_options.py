@@ -1,5 +1,5 @@
-"""The program's options for being reached from elsewhere: read, and held against each other before
-anything is started."""
+"""The program's options for access from other machines: read, and checked against each other before
+anything starts."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from .serving.guard import ANY
 from .state_folder import is_within
 
 MAX_RATE = 1_000_000
-# A name or an address as a Host header has it; "_" is in names of containers.
+# A host name or address as in a Host header; names of containers may contain "_".
 NAME = re.compile(
     r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?"
 )
 UNENCRYPTED = (
-    "expected --certificate with --host {0}, which others reach; or --without-tls, where you know"
-    " that nobody reads along on the way: the token and all that is said go in the clear then."
+    "expected --certificate with --host {0}, which other machines can reach. Use --without-tls only"
+    " if nobody can read the network in between: the token and all texts are sent unencrypted."
     " Behind a proxy on this machine, leave --host out"
 )
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    add: Callable[..., Any] = parser.add_argument_group("being reached from elsewhere").add_argument
+    add: Callable[..., Any] = parser.add_argument_group("access from other machines").add_argument
     more: dict[str, Any] = {"action": "append", "default": []}
     host_help = f"the IP address to listen at; default {HOST}, this machine alone"
     add("--host", metavar="ADDRESS", type=_address, default=HOST, help=host_help)
-    name_help = "a name by which clients call the server beside its loopback ones; may be repeated"
+    name_help = "another host name under which clients reach the server; may be repeated"
     add("--allow-host", metavar="NAME[:PORT]", type=_name, help=name_help, **more)
-    origin_help = "a web page's origin that may use the API, with the token; may be repeated"
+    origin_help = "the origin of a web page that may use the API with a token; may be repeated"
     add("--allow-origin", metavar="URL", type=_origin, help=origin_help, **more)
-    certificate_help = "for TLS: the certificate and those that vouch for it, in PEM"
+    certificate_help = "for TLS: the certificate and its chain, in PEM"
     add("--certificate", metavar="FILE", default="", help=certificate_help)
     key_help = "the certificate's key, in PEM; default: in the same file"
     add("--key", metavar="FILE", default="", help=key_help)
     without_help = (
-        "listen outside of this machine unencrypted: whoever is on the way gets the token"
+        "listen for other machines without encryption: anybody in between can read the token"
     )
     add("--without-tls", action="store_true", help=without_help)
-    reads_help = "make a second token, with which conversations, events and status are read only"
+    reads_help = "make a second token that can only read conversations, events and status"
     add("--read-only-token", action="store_true", help=reads_help)
-    rate_help = "requests of each token, or of each address without one, in a minute"
+    rate_help = "the most requests in a minute for each token, or each address without one"
     add("--rate-limit", metavar="N", type=_rate, default=0, help=rate_help)
     audit_help = "append a line of JSON for each request: who did what, without texts"
     add("--audit-log", metavar="FILE", default="", help=audit_help)
-    proxy_help = "a proxy, or a network of them, whose X-Forwarded-For is believed; may be repeated"
+    proxy_help = "a proxy or network whose X-Forwarded-For header is trusted; may be repeated"
     add("--proxy", metavar="ADDRESS[/BITS]", type=_network, help=proxy_help, **more)
 
 
 def access_of(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> Access:
-    """What the options say together. Ends the program where they cannot be followed."""
+    """The options as one value. Ends the program if they contradict each other."""
     on_loopback = ipaddress.ip_address(asked.host).is_loopback
     if asked.key and not asked.certificate:
         parser.error("expected --certificate with --key")
@@ -105,7 +105,7 @@ def _audit_log(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> st
 def _check_apart(
     parser: argparse.ArgumentParser, asked: argparse.Namespace, option: str, path: str
 ) -> None:
-    # Where the way to it leads through a root, the model may lead it elsewhere.
+    # If a folder above the file lies in a root, the model may replace it by a link.
     way = [path, *map(str, pathlib.PurePath(path).parents)]
     for root in (asked.workspace, *asked.root):
         if any(is_within(step, root) for step in way):

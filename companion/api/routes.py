@@ -1,4 +1,4 @@
-"""Every route of the API in one table: path, handler, what it takes, what it answers."""
+"""All routes of the API in one table: path, handler, what it takes, what it answers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from .handlers import (
 )
 from .handlers.handler_types import Answer, Handler, Inputs, Services
 
-# What most of those may meet that talk with the agent.
+# Statuses of errors that endpoints with the agent may answer.
 AGENT = (400, 401, 403, 404, 409, 429, 500)
 DISK = (400, 403, 404, 413, 500)
 
 
 async def status(services: Services, inputs: Inputs) -> Answer:
-    """Tells everybody which versions run, and nothing of what is done with them; starts nothing."""
+    """Tells which versions run, also without a token. Tells nothing of conversations, and starts no
+    process."""
     info = services.agent.info()
     cli = {"version": info.version, "running": info.is_running, "pid": info.pid}
     return Answer("running", {"status": "ok", "version": __version__, "cli": cli})
@@ -51,99 +52,103 @@ TURN = {
     }
 }
 API: tuple[Route[Handler], ...] = (
-    Route("GET", "/status", status, NOTHING, schemas.STATUS, "Is the server there?", is_open=True),
+    Route("GET", "/status", status, NOTHING, schemas.STATUS,
+          "Check that the server answers.", is_open=True),
     Route("GET", "/healthz", operation_handlers.healthz, NOTHING, schemas.HEALTH,
-          "Does the server live?", is_open=True),
+          "Check that the server is alive.", is_open=True),
     Route("GET", "/readyz", operation_handlers.readyz, NOTHING, schemas.HEALTH,
-          "Does the server take messages?", is_open=True),
+          "Check that the server takes messages.", is_open=True),
     Route("GET", "/metrics", operation_handlers.metrics, NOTHING, {},
-          "Figures for Prometheus.", (404,), media_type="text/plain", only_reads=True),
+          "Metrics for Prometheus.", (404,), media_type="text/plain", only_reads=True),
     Route("POST", "/auth/config", auth_handlers.configure, Form(schemas.AUTH_CONFIG), schemas.DONE,
-          "Configure the credentials; they are kept.", (400, 404, 409, 500)),
+          "Set the credentials; they are saved.", (400, 404, 409, 500)),
     Route("POST", "/auth/google-login", auth_handlers.google_login, Form(schemas.GOOGLE_LOGIN),
-          schemas.LOGIN, "Log in with Google: without a code, where to get one.",
+          schemas.LOGIN, "Log in with Google; without a code, get the address that gives one.",
           (400, 401, 404, 409, 500)),
     Route("GET", "/auth/status", auth_handlers.status, Form(schemas.THE_AGENT),
-          schemas.AUTH_STATUS, "What is known of the login.", (400, 404), only_reads=True),
+          schemas.AUTH_STATUS, "Show the state of the login.", (400, 404), only_reads=True),
     Route("POST", "/auth/logout", auth_handlers.logout, Form(schemas.THE_AGENT), schemas.DONE,
-          "Forget who the user is.", (400, 404, 500)),
+          "Log out.", (400, 404, 500)),
     Route("POST", "/auth/clear", auth_handlers.clear, Form(schemas.THE_AGENT), schemas.DONE,
-          "Forget the credentials.", (400, 404, 500)),
+          "Delete the saved credentials.", (400, 404, 500)),
     Route("POST", "/chat", chat_handlers.chat, Form(schemas.CHAT), schemas.CHAT_DONE,
-          "Say something to Gemini.", AGENT, streams=True, links=TURN),
+          "Send a message.", AGENT, streams=True, links=TURN),
     Route("GET", "/chat/{turnId}/events", chat_handlers.turn_events, Form(schemas.EVENTS), {},
-          "The events of a turn, from the begin or after Last-Event-ID.", (400, 404), streams=True),
+          "Stream a turn's events, all of them or those after Last-Event-ID.", (400, 404),
+          streams=True),
     Route("POST", "/tool-confirmation", chat_handlers.confirm, Form(schemas.TOOL_CONFIRMATION),
           schemas.DONE, "Decide on a tool call.", (400, 404, 500)),
     Route("GET", "/tool-confirmations", chat_handlers.confirmations, NOTHING,
           record({"confirmations": many(reference("StreamingEvent"))}),
-          "The tool calls that wait for a decision.", only_reads=True),
+          "List the tool calls that wait for a decision.", only_reads=True),
     Route("POST", "/cancel", chat_handlers.cancel, Form(schemas.CANCEL),
           record({"message": schemas.STRING, "cancelled": schemas.INTEGER}),
           "End the turn of a conversation, or all turns.", (400, 404)),
     Route("GET", "/sessions", session_handlers.sessions, NOTHING,
-          record({"sessions": many(reference("SessionInfo"))}), "All conversations.",
+          record({"sessions": many(reference("SessionInfo"))}), "List all conversations.",
           only_reads=True),
     Route("POST", "/sessions", session_handlers.new_session, Form(schemas.NEW_SESSION),
-          schemas.SESSION_INFO, "Begin a conversation.", AGENT),
+          schemas.SESSION_INFO, "Start a conversation.", AGENT),
     Route("PATCH", "/sessions/{sessionId}", session_handlers.change, Form(schemas.SESSION_CHANGE),
           schemas.SESSION_INFO, "Change a conversation.", AGENT),
     Route("DELETE", "/sessions/{sessionId}", session_handlers.remove, Form(schemas.THE_SESSION),
           schemas.DONE, "Delete a conversation.", (400, 404, 409, 500)),
     Route("GET", "/sessions/{sessionId}/commands", session_handlers.commands,
           Form(schemas.THE_SESSION), record({"commands": many(reference("SlashCommand"))}),
-          "What the agent offers to be said as /name.", AGENT),
+          "List the slash commands of the agent.", AGENT),
     Route("GET", "/sessions/{sessionId}/attachments", attachment_handlers.listed,
           Form(schemas.THE_SESSION), record({"attachments": many(reference("Attachment"))}),
-          "The images and documents of a conversation.", (400, 404, 500), only_reads=True),
+          "List the attachments of a conversation.", (400, 404, 500), only_reads=True),
     Route("POST", "/sessions/{sessionId}/attachments", attachment_handlers.add,
           Form(schemas.THE_SESSION), schemas.ATTACHMENT,
           "Upload an image or a document.", (400, 404, 413, 500), uploads=True),
     Route("GET", "/sessions/{sessionId}/attachments/{attachmentId}", attachment_handlers.content,
-          Form(schemas.THE_ATTACHMENT), {}, "What an attachment holds.", (400, 404, 500),
+          Form(schemas.THE_ATTACHMENT), {}, "Download an attachment.", (400, 404, 500),
           media_type=schemas.BYTES, only_reads=True),
     Route("DELETE", "/sessions/{sessionId}/attachments/{attachmentId}", attachment_handlers.remove,
           Form(schemas.THE_ATTACHMENT), schemas.DONE, "Delete an attachment.", (400, 404, 500)),
     Route("GET", "/sessions/{sessionId}/messages", session_handlers.messages,
-          Form(schemas.MESSAGES), schemas.MESSAGES_TOLD, "What was said in a conversation.",
+          Form(schemas.MESSAGES), schemas.MESSAGES_TOLD, "Show the messages of a conversation.",
           (400, 404, 500), only_reads=True),
     Route("GET", "/sessions/{sessionId}/turns/{turnId}/files", checkpoint_handlers.files,
-          Form(schemas.THE_TURN), schemas.TURN_FILES, "What a turn made of files.",
+          Form(schemas.THE_TURN), schemas.TURN_FILES, "List the files that a turn changed.",
           (400, 404, 500), only_reads=True),
     Route("POST", "/sessions/{sessionId}/turns/{turnId}/undo", checkpoint_handlers.undo,
-          Form(schemas.THE_TURN), schemas.TURN_FILES, "Undo what a turn made of files.",
+          Form(schemas.THE_TURN), schemas.TURN_FILES, "Undo the file changes of a turn.",
           (400, 404, 409, 500)),
     Route("GET", "/sessions/{sessionId}/events", session_handlers.session_events,
-          Form(schemas.THE_SESSION), {}, "A conversation's events as they happen.",
+          Form(schemas.THE_SESSION), {}, "Stream the events of a conversation as they happen.",
           (400, 404, 500), streams=True, only_reads=True),
     Route("GET", "/events", session_handlers.all_events, NOTHING, {},
-          "All conversations' events as they happen.", (404,), streams=True, only_reads=True),
+          "Stream the events of all conversations as they happen.", (404,), streams=True,
+          only_reads=True),
     Route("GET", "/agents", agent_handlers.agents, NOTHING,
-          record({"agents": many(reference("AgentInfo"))}), "The CLIs that are offered.",
+          record({"agents": many(reference("AgentInfo"))}), "List the CLIs that the server offers.",
           only_reads=True),
     Route("GET", "/models", chat_handlers.models, Form(schemas.MODELS), schemas.MODELS_TOLD,
-          "The models, and the one in use.", AGENT),
+          "List the models, and show the one in use.", AGENT),
     Route("POST", "/model", chat_handlers.set_model, Form(schemas.MODEL), schemas.MODELS_TOLD,
           "Choose a model.", AGENT),
     Route("GET", "/list-directory", file_handlers.list_directory, Form(schemas.LIST_DIRECTORY),
-          schemas.DIRECTORY, "What a folder holds.", DISK),
+          schemas.DIRECTORY, "List the contents of a folder.", DISK),
     Route("POST", "/read-file", file_handlers.read_file, Form(schemas.READ_FILE),
-          schemas.FILE_CONTENT, "The text of a file.", DISK),
+          schemas.FILE_CONTENT, "Read a text file.", DISK),
     Route("POST", "/write-file", file_handlers.write_file, Form(schemas.WRITE_FILE),
           schemas.FILE_CONTENT, "Create or replace a file.", DISK),
     Route("POST", "/execute-command", file_handlers.execute_command, Form(schemas.EXECUTE_COMMAND),
-          schemas.COMMAND_DONE, "Run a command, where the operator allows it.", (400, 403, 404)),
+          schemas.COMMAND_DONE, "Run a command, if the operator allows it.", (400, 403, 404)),
     Route("GET", "/v1/models", openai_handlers.models, NOTHING, schemas.OPENAI_MODELS,
-          "The models, for clients of OpenAI's API.", AGENT, is_openai=True),
+          "List the models, for clients of OpenAI's API.", AGENT, is_openai=True),
     Route("POST", "/v1/chat/completions", openai_handlers.chat_completions,
           Form(schemas.OPENAI_CHAT), schemas.OPENAI_COMPLETION,
-          "Talk with Gemini, for clients of OpenAI's API.", AGENT, is_openai=True),
-    Route("GET", "/openapi.json", document, NOTHING, {}, "This description.", only_reads=True),
+          "Send messages, for clients of OpenAI's API.", AGENT, is_openai=True),
+    Route("GET", "/openapi.json", document, NOTHING, {}, "Download this description.",
+          only_reads=True),
 )  # fmt: skip
 
 
 def pages(names: Sequence[str]) -> tuple[Route[Handler], ...]:
-    """The routes of the web page's files, which are no part of the API."""
+    """The routes of the web page's files. They are not part of the API."""
     paths = ["/" + name for name in names] + ["/"] * (page_files.INDEX in names)
     return tuple(
         Route("GET", path, page_handlers.serve, NOTHING, {}, "The web page.", is_open=True)

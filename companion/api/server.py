@@ -1,7 +1,7 @@
-"""The server: the agent and one port before it, from start to stop; reads no request.
+"""The server: an agent and the port in front of it, from start to stop. It reads no request itself.
 
 server = Server(settings, folder)
-await server.start()            # on the loop that it is to run on
+await server.start()            # on the loop on which the server will run
 server.url, server.token
 await server.stop()
 """
@@ -36,23 +36,24 @@ from .serving.dispatch import Dispatcher
 from .serving.guard import Guard
 from .serving.routing import Table
 
-# Connections without the token at a time: as many as with it, for a program may open all of its
-# connections at the same moment.
+# Connections at a time that have not shown the token. As many as with it, because a program may
+# open all of its connections at the same moment.
 MAX_UNAUTHENTICATED = MAX_CONNECTIONS
-# Seconds between two comments of a silent stream, and those in which a client of SSE may come back
-# to its turn before that is cancelled.
+# Seconds between two comments in a silent stream, and seconds that a client of SSE has to come back
+# before its turn is cancelled.
 HEARTBEAT, GRACE = 10.0, 5.0
-# Seconds that connections get to finish when the server stops: the end of a turn is still told.
+# Seconds that connections get to finish when the server stops, so that clients hear how their turns
+# end.
 SHUTDOWN = 1.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the operator decides. `agent` is made by `options`. `roots` are existing folders, the
-    first of them the workspace. `port` 0 asks for any. `language` is for who does not say.
-    `origins` are those of web pages that may talk to the server. `page` are the files of its own
-    page by their names; None for those beside this module, which a packed package has not. With
-    `new_tokens` those that were kept open nothing any more."""
+    """What the operator decides. `agent` is made by `options`. `roots` are existing folders; the
+    first one is the workspace. `port` 0 means any free port. `language` is for clients that ask for
+    none. `origins` are those of web pages that may use the API. `page` has the files of the
+    server's own page by name; None reads them from the checkout, which a packed package lacks.
+    `new_tokens` replaces the saved tokens."""
 
     agent: Options
     roots: Sequence[str]
@@ -69,13 +70,13 @@ class Settings:
 
 
 def options(folder: str, launch: Launch, **others: Any) -> Options:
-    """Those of an agent whose state lies in the server's `folder`."""
+    """The options of an agent that keeps its state in the server's `folder`."""
     return Options(launch, os.path.join(folder, state_folder.AGENT_FOLDER), **others)
 
 
 class Server:
-    """Made anywhere; started, used and stopped on one loop, once. `folder` is where the token is
-    kept, and made where it is missing."""
+    """Can be created on any thread; is started, used and stopped on one loop, once. `folder` is
+    created if it is missing, and keeps the token."""
 
     def __init__(self, settings: Settings, folder: str) -> None:
         self.token = ""
@@ -88,13 +89,13 @@ class Server:
 
     @property
     def url(self) -> str:
-        """For this machine."""
+        """The server's URL for clients on this machine."""
         access = self._settings.access
         return f"{access.scheme}://{access.own_name()}:{self.port}"
 
     async def start(self) -> None:
-        """Listen; the agent is started when it is first needed. Raises OSError where the port or
-        the folder cannot be had, FolderInUse, and NotPrivate."""
+        """Listen. The agent starts when it is first needed. Raises OSError if the port or the
+        folder cannot be used, FolderInUse, and NotPrivate."""
         settings, access = self._settings, self._settings.access
         state_folder.check_apart(self._folder, settings.roots)
         state_folder.prepare(self._folder)
@@ -106,10 +107,10 @@ class Server:
         self._http = HttpServer(self._handle, not_http, MAX_UNAUTHENTICATED)
         await self.agent.load()
         async with AsyncExitStack() as failing:
-            # Also lets go of the folder.
+            # This also unlocks the folder.
             failing.push_async_callback(self.agent.stop)
             failing.callback(self._http.stop_accepting)
-            # Now that no other server has the folder.
+            # Only now is it certain that no other server uses the folder.
             self._tokens = self._kept_tokens()
             self.token = self._tokens[FULL]
             await self._listen()
@@ -118,7 +119,7 @@ class Server:
             self._counting = asyncio.ensure_future(self._metrics.follow())
 
     def _kept_tokens(self) -> dict[str, str]:
-        """By their names. Raises OSError."""
+        """The tokens by name. Raises OSError."""
         files = {FULL: state_folder.TOKEN_FILE}
         if self._settings.access.has_read_only_token:
             files[READ_ONLY] = state_folder.READ_ONLY_FILE
@@ -132,19 +133,19 @@ class Server:
         self._dispatcher = self._make_dispatcher()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        # A client that vanishes wants no answer, and what it asked for may be long.
+        # A client that has gone needs no answer, and its request may take long.
         end_with_client(request)
         return await self._dispatcher.handle(request)
 
     async def drain(self, seconds: float) -> None:
-        """Take no new turns from now on, and wait for the end of those that run, for so long at
-        most. All else goes on until `stop`."""
+        """Refuse new turns from now on, and wait at most that many seconds until the running ones
+        have ended. Everything else continues until `stop`."""
         self._admission.close()
         await self.agent.conversations.finish_turns(seconds)
 
     async def stop(self) -> None:
-        """Take nobody any more, end the turns, the agent and what still runs, within about eight
-        seconds."""
+        """Refuse new connections, and end the turns, the agent and all other requests within about
+        eight seconds."""
         self._http.stop_accepting()
         self._listeners.close()
         try:

@@ -1,7 +1,7 @@
-"""The API's server as an editor holds it, on a thread of its own; knows no editor.
+"""The API's server in an editor, on a thread of its own. Knows no editor.
 
-Every method of `Service` may be called from any thread and does not block (but for `quit`, for a
-moment). What is handed over is frozen.
+Every method of `Service` may be called from any thread and does not block (`quit` blocks for a
+moment). The values it gives are frozen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..base.private_files import NotPrivate
 if TYPE_CHECKING:
     from .server import Server
 
-# Seconds for which an editor that quits waits for the commands of a turn to be ended.
+# When the editor quits, it waits at most this many seconds until the commands of turns have ended.
 QUITTING = 1.0
 NO_NODE = (
     "Gemini CLI needs Node.js 20 or newer, which was not found. Install it, restart Sublime Text"
@@ -37,27 +37,27 @@ NO_CLI = (
     'Gemini CLI was not found as "{}". Install it with "npm install -g @google/gemini-cli", or'
     ' write its full path as "cli_command" in the settings.'
 )
-NO_FOLDER = "{} is no folder any more. Open the folder of your project and start the server again."
+NO_FOLDER = "{} no longer exists. Open the folder of your project and start the server again."
 NO_PORT = (
-    'Port {} cannot be had: {}. End the program that has it, or choose another as "api_port" in the'
+    'Port {} cannot be used: {}. End the program that uses it, or set another "api_port" in the'
     " settings."
 )
-NO_STATE = "{} cannot be used: {}. Set that right and start the server again."
+NO_STATE = "{} cannot be used: {}. Fix that and start the server again."
 STOPPED = (
     'The API server stopped working; run "Gemini Companion: Show Log" from the command palette to'
-    ' see why, and "Gemini Companion: Start API Server" to go on.'
+    ' see why, and "Gemini Companion: Start API Server" to start it again.'
 )
 
 
 class Refused(Exception):
-    """The server cannot be started as it was wanted; the text is a sentence for the user."""
+    """The server cannot start with these options; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """What is to be served. `folder` keeps token and credentials; `roots` are absolute paths, the
-    first of them the workspace; `port` 0 means any. `command` are the words that start the CLI in a
-    terminal. `page` gives the web page's files by name, on the service's thread."""
+    """What to serve. `folder` keeps token and credentials; `roots` are absolute paths, the first
+    one is the workspace; `port` 0 means any. `command` has the words that start the CLI in a
+    terminal. `page` is called on the service's thread, and gives the web page's files by name."""
 
     folder: str
     roots: Sequence[str]
@@ -68,7 +68,7 @@ class ServiceOptions:
 
 @dataclass(frozen=True)
 class Serving:
-    """A server that listens. Whoever has the token can use it: not for the log."""
+    """A server that listens. Whoever has the token can use the server, so never log it."""
 
     url: str
     token: str
@@ -77,19 +77,20 @@ class Serving:
 
 
 class Ending(Enum):
-    """How a server ends: STOP takes the time that it takes; before a QUIT of the whole process
-    turns get a moment, and the CLI none."""
+    """How a server ends: STOP waits until everything has ended. QUIT comes before the end of the
+    whole process: turns get a moment, and the CLI is killed."""
 
     STOP = "stop"
     QUIT = "quit"
 
 
 class Service:
-    """One server, started once. `serving` is what it listens at, None before and after; `problem`
-    why it ended by itself, a sentence for the user. Both are replaced and never changed."""
+    """One server, started once. `serving` says where it listens, None before and after; `problem`
+    says why it ended by itself, as a sentence for the user. Both are replaced, never changed."""
 
     def __init__(self, options: ServiceOptions, told: Callable[[], None]) -> None:
-        """`told` is called on the thread of the service, once it listens and once it has ended."""
+        """`told` is called on the service's thread when the server listens, and when it has
+        ended."""
         self.serving: Serving | None = None
         self._options = options
         self._told = told
@@ -108,7 +109,7 @@ class Service:
 
     @property
     def is_running(self) -> bool:
-        """From the start until everything has ended."""
+        """True from the start until everything has ended."""
         return State.RUNNING <= self._thread.state < State.OVER
 
     @property
@@ -120,8 +121,8 @@ class Service:
         self._end(Ending.STOP)
 
     def quit(self) -> None:
-        """The same where the process is about to end, and nobody can be told any more: turns get a
-        moment, and the CLI none."""
+        """The same before the end of the process, when nobody can be told any more: turns get a
+        moment, and the CLI is killed."""
         server = self._server
         pids = _pids(server) if server is not None else []
         self._told = _nobody
@@ -162,8 +163,8 @@ class Service:
 
     async def _started(self) -> Server:
         """Raises Refused, NotPrivate, FolderInUse, ImportError."""
-        # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
-        # thread for as long as some keystrokes take.
+        # Imported here because aiohttp's import would block the editor's thread for as long as some
+        # keystrokes take.
         from .files.page_files import TYPES
         from .server import Server, Settings, options
 
@@ -180,7 +181,7 @@ class Service:
         try:
             await server.start()
         except OSError as error:
-            # What a socket cannot do has no file's name with it.
+            # An error of a socket names no file.
             if error.filename is None:
                 raise Refused(NO_PORT.format(wanted.port, error.strerror)) from error
             raise Refused(NO_STATE.format(error.filename, error.strerror)) from error
@@ -188,13 +189,13 @@ class Service:
 
 
 def find(command: Sequence[str]) -> tuple[str, ...]:
-    """Node and the CLI's program, by the words that start it in a terminal; its options do not
-    count. Raises Refused."""
+    """The paths of Node and of the CLI's program, found by the words that start it in a terminal;
+    options among the words are ignored. Raises Refused."""
     if shutil.which("node") is None:
         raise Refused(NO_NODE)
     for word in command:
         path = shutil.which(word) or word
-        # Anything else would be looked for in a current directory that is nobody's.
+        # A relative path would be looked up in the current directory, which nobody chose.
         if os.path.isabs(path):
             with suppress(AgentError):
                 return GeminiCli.program.find(path)
@@ -206,11 +207,11 @@ def _pids(server: Server) -> list[int]:
 
 
 def _kill(pids: Sequence[int]) -> None:
-    """End the CLI at once, with the commands of its turns. On Windows it ends with its input, and
-    so with us; one that hangs stays there."""
+    """Kill the CLI and the commands of its turns. On Windows the CLI ends when its input closes, as
+    this process ends; a CLI that hangs stays."""
     if sys.platform != "win32":
         end_tree(*pids)
 
 
 def _nobody() -> None:
-    """Is told when the editor is gone."""
+    """Takes the place of `told` when the editor is gone."""

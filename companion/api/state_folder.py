@@ -1,4 +1,4 @@
-"""The folder in which a server keeps what outlives it, and the token in it; serves nothing."""
+"""The server's state folder and the tokens in it. They survive a restart."""
 
 from __future__ import annotations
 
@@ -20,46 +20,47 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def default_folder(environment: Mapping[str, str], platform: str = sys.platform) -> str:
-    """In the user's cache folder, by the rules of the platform (as `sys.platform` names it)."""
+    """A folder in the user's cache folder, as the platform (named as in `sys.platform`) defines
+    it."""
     home = os.path.expanduser("~")
     if platform == "win32":
         cache = environment.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
     elif platform == "darwin":
         cache = os.path.join(home, "Library", "Caches")
     else:
-        # A relative path is to be passed over, says the specification of the variable.
+        # The XDG specification says to ignore relative paths.
         given = environment.get("XDG_CACHE_HOME", "")
         cache = given if os.path.isabs(given) else os.path.join(home, ".cache")
     return os.path.join(cache, NAME)
 
 
 def prepare(folder: str) -> None:
-    """Make the folder, for this user alone, and those above it. One that is there is taken where it
-    is empty or was made here. Raises OSError, NotPrivate."""
+    """Create the folder and those above it, readable by this user alone. An existing folder is
+    accepted if it is empty or was created here. Raises OSError, NotPrivate."""
     private_files.make_parents(folder)
     if os.path.isdir(folder) and not _is_ours(folder):
         raise private_files.NotPrivate(
-            f"{folder} is to be closed to everybody else, and has other things in it. Name an empty"
-            " folder with --state, or one that is still to be made."
+            f"{folder} already contains other files, and only you may have access to the state"
+            " folder. Use --state to name an empty folder, or one that does not exist yet."
         )
     private_files.make_folder(folder)
 
 
 def check_apart(folder: str, roots: Sequence[str]) -> None:
-    """Raises NotPrivate where the folder lies within one of the roots, or one of them within it:
-    what is there can be read over the API, and by the model without asking. Raises OSError."""
+    """Raises NotPrivate if the folder lies within one of the roots, or a root within the folder:
+    the API and the model can read everything in a root. Raises OSError."""
     for root in roots:
         if is_within(folder, root) or is_within(root, folder):
             raise private_files.NotPrivate(
-                f"{folder} keeps token and keys, and the model may read all that is in {root}; so"
-                " neither may lie within the other. Serve a smaller folder, or name another one for"
-                " the keys with --state."
+                f"{folder} keeps token and keys, and the model may read everything in {root}, so"
+                " neither may lie within the other. Serve a smaller folder, or use --state to name"
+                " another folder for the keys."
             )
 
 
 def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
-    """The token that the folder keeps in the file; a new one where it is to be new, where there is
-    none, or where others could have read it. Raises OSError."""
+    """The token in the folder's file. It is replaced if `is_new`, if the file is missing, or if
+    others could have read it. Raises OSError."""
     path = os.path.join(folder, name)
     kept = _kept(path)
     if kept and not is_new:
@@ -70,7 +71,7 @@ def token_of(folder: str, name: str = TOKEN_FILE, is_new: bool = False) -> str:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """By the folders themselves, for some systems write the name of one in several ways."""
+    """Compares the folders themselves, because some systems have several spellings of a name."""
     path = os.path.realpath(path)
     while not (os.path.isdir(path) and os.path.isdir(folder) and os.path.samefile(path, folder)):
         path, below = os.path.dirname(path), path
@@ -80,7 +81,8 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def _is_ours(folder: str) -> bool:
-    """Whether nothing else is in it; or else the token, as closed as it is only here."""
+    """Whether the folder has no other files, or else has a token with the permissions that only
+    this module sets."""
     names = os.listdir(folder)
     strange = [it for it in names if it not in OURS and not it.startswith(private_files.UNFINISHED)]
     return not strange or _kept(os.path.join(folder, TOKEN_FILE)) != ""

@@ -64,7 +64,7 @@ class Health(ApiTest):
         with mock.patch.object(Refusals, "are_there", refused):
             reply = self.ask("GET", "/readyz", headers={"Authorization": ""})
         self.refused(reply, 503, "NOT_READY")
-        self.assertIn("The disk does not take what is said", reply["message"])
+        self.assertIn("Messages cannot be saved to disk", reply["message"])
 
     def test_one_that_drains_takes_no_messages_and_goes_on_with_all_else(self) -> None:
         server = self.another_server()

@@ -636,7 +636,7 @@ class Options(unittest.TestCase):
 
     def test_another_address_without_tls_has_to_be_said_twice(self) -> None:
         told = self.fails("--host", "0.0.0.0")
-        for part in ("0.0.0.0", "--certificate", "--without-tls", "in the clear"):
+        for part in ("0.0.0.0", "--certificate", "--without-tls", "unencrypted"):
             self.assertIn(part, told)
 
     @unittest.skipIf(os.name == "nt", "links need rights there")
@@ -651,14 +651,14 @@ class Options(unittest.TestCase):
         inside = os.path.join(self.workspace, "key.pem")
         shutil.copy(FIRST, inside)
         for arguments, parts in (
-            (("--workspace", os.path.join(self.root, "nowhere")), ("--workspace", "no folder")),
-            (("--port", "70000"), ("--port", "no port")),
+            (("--workspace", os.path.join(self.root, "nowhere")), ("--workspace", "a folder")),
+            (("--port", "70000"), ("--port", "a port")),
             (("--language", "fr"), ("--language", "invalid choice: 'fr'")),
-            (("--turn-time", "0"), ("--turn-time", "no number of seconds")),
-            (("--decision-time", "soon"), ("--decision-time", "no number of seconds")),
+            (("--turn-time", "0"), ("--turn-time", "seconds from 1")),
+            (("--decision-time", "soon"), ("--decision-time", "seconds from 1")),
             (("--agent", "claude"), ("--agent", "invalid choice: 'claude'")),
-            (("--agents", "0"), ("--agents", "no number from 1")),
-            (("--agents", "many"), ("--agents", "no number from 1")),
+            (("--agents", "0"), ("--agents", "expected 1 to")),
+            (("--agents", "many"), ("--agents", "expected 1 to")),
             (("--allow-origin", "https://a.test/page"), ("--allow-origin", "no origin")),
             (("--host", "localhost"), ("--host", "an IP address", "'localhost'")),
             (("--host", "192.0.2.1"), ("--host", "of this machine", "192.0.2.1")),

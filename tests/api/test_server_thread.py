@@ -225,7 +225,7 @@ class Refusing(ServiceTest):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             problem = self.problem(port=port)
-        self.assertRegex(problem, f'^Port {port} cannot be had: .*"api_port"')
+        self.assertRegex(problem, f'^Port {port} cannot be used: .*"api_port"')
 
     def test_without_node_the_user_is_told_to_install_it(self) -> None:
         os.unlink(os.path.join(self.bin, "node"))

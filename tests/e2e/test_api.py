@@ -805,7 +805,7 @@ class GoogleLogin(ApiCase):
         self.assertTrue(begun["data"]["authUrl"].startswith("https://accounts.google.com/"))
         self.assertFalse((await ask("GET", "/auth/status"))["data"]["isAuthenticated"])
         done = await ask("POST", "/auth/google-login", {"code": "4/right", "state": "any"})
-        self.assertEqual((done.status, done["message"]), (200, "The login with Google went well."))
+        self.assertEqual((done.status, done["message"]), (200, "You are logged in with Google."))
         told = (await ask("GET", "/auth/status"))["data"]
         self.assertEqual((told["isAuthenticated"], told["account"]), (True, EMAIL))
         body = {"message": "hello", "workspacePath": self.workspace}

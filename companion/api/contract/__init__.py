@@ -1,1 +1,1 @@
-"""What may be asked and what is answered: fields, checks, texts, refusals, and openapi.json."""
+"""What requests and answers look like: fields, checks, texts, errors, and openapi.json."""

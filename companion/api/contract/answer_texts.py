@@ -1,5 +1,5 @@
-"""All that the API says to people, in Chinese as its specification does and in English; decides
-nothing."""
+"""All texts that the API says to people, in Chinese, as its specification has them, and in
+English."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Mapping
 
 from ...agent.sentence import CHINESE, ENGLISH
 
-# By key, first in Chinese, then in English; {names} are filled in.
+# By key: the Chinese text, then the English one. {names} are filled in.
 TEXTS: Mapping[str, tuple[str, str]] = {
-    # What went well.
+    # Successes.
     "running": ("服务器运行正常", "The server is running."),
     "ready": ("服务器已就绪", "The server is ready."),
     "auth_configured": ("认证配置已设置", "The credentials are set."),
@@ -18,9 +18,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "请在浏览器中打开 authUrl 完成登录，然后提交授权码",
         "Open authUrl in a browser, log in, and send the code that is shown there.",
     ),
-    "logged_in": ("Google 登录成功", "The login with Google went well."),
+    "logged_in": ("Google 登录成功", "You are logged in with Google."),
     "logged_out": ("登出成功", "You are logged out."),
-    "auth_cleared": ("认证配置已清除", "The credentials are forgotten."),
+    "auth_cleared": ("认证配置已清除", "The credentials are deleted."),
     "chat_done": ("对话完成", "The turn is complete."),
     "chat_cancelled": ("对话已取消", "The turn was cancelled."),
     "chat_max_tokens": (
@@ -29,7 +29,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "chat_max_requests": (
         "请求次数过多，或检测到循环",
-        "The turn had too many requests, or went in a loop.",
+        "The turn made too many requests, or repeated itself.",
     ),
     "chat_empty": (
         "模型没有返回内容，可能已被拦截",
@@ -37,34 +37,37 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "tools_rejected": (
         "需要确认的工具调用已被拒绝；请使用 stream 或 confirm",
-        "Tool calls that want to be confirmed were rejected; ask with stream or confirm.",
+        "Tool calls that needed a decision were rejected; set stream or confirm to decide.",
     ),
     "tool_confirmed": ("工具调用已确认", "The tool call is confirmed."),
     "tool_rejected": ("工具调用已取消", "The tool call is rejected."),
     "confirmations_told": ("待确认工具调用查询成功", "These tool calls wait for a decision."),
     "cancelled": ("已取消 {count} 个对话", "Turns cancelled: {count}."),
     "sessions_told": ("会话列表查询成功", "These are the conversations."),
-    "session_made": ("新会话已创建", "A new conversation is begun."),
+    "session_made": ("新会话已创建", "The conversation is created."),
     "session_changed": ("会话已更新", "The conversation is changed."),
     "session_removed": ("会话已删除", "The conversation is deleted."),
-    "messages_told": ("会话记录查询成功", "This is what was said."),
+    "messages_told": ("会话记录查询成功", "These are the messages of the conversation."),
     "agents_told": ("代理列表查询成功", "These are the agents."),
     "commands_told": ("命令列表查询成功", "These are the commands that the agent offers."),
     "attachment_added": ("附件已上传", "The attachment is stored."),
     "attachments_told": ("附件列表查询成功", "These are the attachments of the conversation."),
     "attachment_removed": ("附件已删除", "The attachment is deleted."),
     "turn_files_told": ("文件变更查询成功", "These are the files that the turn changed."),
-    "turn_undone": ("该轮对话的文件变更已撤销", "The files are as they were before the turn."),
+    "turn_undone": (
+        "该轮对话的文件变更已撤销",
+        "The files are restored to what they were before the turn.",
+    ),
     "turn_undone_partly": (
         "部分文件未撤销，请查看 state",
-        "Some files are not as they were before the turn; their state says why.",
+        "Some files were not restored; the state of each says why.",
     ),
     "models_told": ("模型列表查询成功", "These are the models."),
-    "model_chosen": ("模型已切换为 {model}", "The model is {model} from now on."),
-    "directory_listed": ("目录列表查询成功", "This is what the folder holds."),
+    "model_chosen": ("模型已切换为 {model}", "The model is now {model}."),
+    "directory_listed": ("目录列表查询成功", "These are the contents of the folder."),
     "directory_cut": (
         "目录项过多，仅返回前 {count} 项",
-        "The folder holds more; these are {count} of it.",
+        "The folder has more than these {count} entries.",
     ),
     "file_read": ("文件读取成功", "The file is read."),
     "file_written": ("文件写入成功", "The file is written."),
@@ -73,8 +76,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "命令超过 {seconds} 秒，已被终止",
         "The command took longer than {seconds} seconds and was ended.",
     ),
-    "command_cut": ("命令输出过长，已被截断", "The command wrote more than is told here."),
-    # What did not, by the code of the refusal.
+    "command_cut": ("命令输出过长，已被截断", "The command wrote more than this answer contains."),
+    # Errors, by the code of the refusal.
     "VALIDATION_ERROR": ("请求参数错误：{reason}", "{reason}"),
     "field_missing": ("请求参数错误：缺少字段 {field}", "The field {field} is missing."),
     "field_type": (
@@ -100,9 +103,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "field_letters": (
         "请求参数错误：字段 {field} 含有不允许的字符",
-        "The field {field} has characters that are not allowed in it.",
+        "The field {field} contains characters that are not allowed.",
     ),
-    "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} stands there twice."),
+    "field_twice": ("请求参数错误：字段 {field} 重复", "The field {field} was given twice."),
     "body_no_object": (
         "请求参数错误：请求体必须是 JSON 对象",
         "Expected the body to be a JSON object.",
@@ -121,7 +124,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "body_deep": (
         "请求参数错误：请求体的 JSON 嵌套过深",
-        "Expected JSON that is nested less deeply.",
+        "Expected JSON with fewer nested levels.",
     ),
     "no_multipart": (
         "请求的 Content-Type 必须是 multipart/form-data",
@@ -129,7 +132,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "upload_no_form": (
         "请求体不是有效的 multipart/form-data",
-        "What came is no form of multipart/form-data with its boundary.",
+        "Expected a valid form (multipart/form-data) with a boundary.",
     ),
     "upload_long_head": (
         "表单中每个成员的头部最多 {limit} 字节，收到 {size} 字节",
@@ -137,17 +140,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "upload_no_file": (
         "表单必须恰好包含一个名为 {field} 的文件",
-        "A form with one file is needed, in the member {field}.",
+        "Expected a form with exactly one file, in the member {field}.",
     ),
-    "upload_empty": ("文件为空", "There is nothing in the file."),
+    "upload_empty": ("文件为空", "The file is empty."),
     "no_http": ("请求不是有效的 HTTP/1.1", "Expected a request of HTTP/1.1."),
     "UNAUTHORIZED": (
         "缺少或无效的访问令牌",
-        "Expected the server's token: Authorization: Bearer, and what its token file holds.",
+        "Expected Authorization: Bearer and the token from the server's token file.",
     ),
     "READ_ONLY": (
         "此令牌只能读取会话、消息、事件和状态",
-        "Expected the server's own token: this one reads conversations, events and status only.",
+        "This token can only read conversations, events and status. Use the server's full token.",
     ),
     "RATE_LIMITED": (
         "请求过于频繁：每分钟最多 {limit} 次，请在 {seconds} 秒后重试",
@@ -155,17 +158,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "host_refused": (
         "不允许的 Host",
-        "Expected a Host header that names this server by its loopback name, or by one that it was"
-        " started with.",
+        "Expected a Host header with this server's loopback name, or with a name that the server"
+        " was started with.",
     ),
     "origin_refused": (
         "不允许的 Origin",
-        "Expected no Origin header, or one that this server was started with.",
+        "Expected no Origin header, or an origin that this server was started with.",
     ),
     "NOT_FOUND": ("资源不存在：{path}", "There is nothing at {path}."),
     "metrics_missing": (
         "未安装 prometheus_client，因此没有指标",
-        "There are no figures: the server's Python lacks the library prometheus_client.",
+        "There are no metrics: the server's Python lacks the library prometheus_client.",
     ),
     "METHOD_NOT_ALLOWED": (
         "不支持的请求方法，允许的方法：{allowed}",
@@ -183,7 +186,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "many_values": (
         "请求体中的值过多",
-        "Expected a body with fewer values beside its long texts.",
+        "Expected a body with fewer separate values.",
     ),
     "small_chunks": (
         "请求体的分块过小或尾部字段过多",
@@ -191,22 +194,22 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "busy": (
         "正在处理的大型请求过多，请稍后重试",
-        "Too many large requests are under way; try again later.",
+        "The server is busy with large requests; try again later.",
     ),
     "TOO_MANY": ("连接过多", "Too many connections are open; close some."),
     "DRAINING": (
         "服务器正在关闭，不再接受新的消息",
-        "The server is about to end and takes no new messages.",
+        "The server is shutting down and takes no new messages.",
     ),
     "NOT_READY": (
         "无法启动 CLI：找不到其程序",
-        "A CLI cannot be started: its program or Node.js is not there any more.",
+        "A CLI cannot be started: its program or Node.js is missing.",
     ),
     "disk_refuses": (
         "磁盘无法写入会话内容，请查看服务器日志",
-        "The disk does not take what is said; the server's log tells why.",
+        "Messages cannot be saved to disk; the server's log says why.",
     ),
-    "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log tells more."),
+    "INTERNAL_ERROR": ("服务器内部错误", "The server failed; its log says why."),
     "AUTH_NOT_SET": ("尚未设置认证配置", "No credentials are configured: POST /auth/config."),
     "AUTH_REQUIRED": ("认证失败：{reason}", "{reason}"),
     "AUTH_CONFIG_FAILED": ("认证配置失败：{reason}", "{reason}"),
@@ -225,53 +228,53 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "TOOL_SERVERS_DISABLED": ("工具服务器已禁用：{reason}", "{reason}"),
     "TURN_NOT_FOUND": (
         "对话 {turn} 不存在或已被新的对话取代",
-        "There is no turn {turn}, or a later one took its place.",
+        "There is no turn {turn}, or a later turn has replaced it.",
     ),
     "FILE_NOT_FOUND": ("文件或目录不存在：{reason}", "{reason}"),
     "file_missing": ("文件不存在：{path}", "There is no {path}."),
     "parent_missing": ("父目录不存在：{path}", "There is no folder {path} to write into."),
     "PATH_REFUSED": (
         "路径不在允许的目录内：{path}",
-        "{path} is outside of the folders that this server was started with.",
+        "{path} is outside the folders that this server was started with.",
     ),
-    "path_forbidden": ("没有访问权限：{path}", "The system does not allow that with {path}."),
-    "path_bad": ("无效的路径：{path}", "{path} is no path."),
-    "path_no_folder": ("不是目录：{path}", "{path} is no folder."),
-    "path_no_file": ("不是普通文件：{path}", "{path} is no ordinary file."),
+    "path_forbidden": ("没有访问权限：{path}", "The operating system denies access to {path}."),
+    "path_bad": ("无效的路径：{path}", "{path} is not a valid path."),
+    "path_no_folder": ("不是目录：{path}", "{path} is not a folder."),
+    "path_no_file": ("不是普通文件：{path}", "{path} is not a regular file."),
     "MODEL_NOT_FOUND": ("没有模型 {model}", "There is no model {model}."),
     "openai_tools": (
         "不支持 tools：工具由 Gemini CLI 自己运行",
-        "Expected no tools of your own: Gemini CLI runs its own.",
+        "Expected no tools: Gemini CLI uses its own.",
     ),
-    "openai_choices": ("只支持 n=1", "Expected 1 as n, for there is one answer."),
+    "openai_choices": ("只支持 n=1", "Expected n to be 1: there is only one answer."),
     "openai_last": (
         "最后一条消息的角色必须是 user",
-        "Expected the last message to be the user's.",
+        "Expected the last message to have the role user.",
     ),
-    "openai_parts": ("只支持文本内容", "Expected texts alone in the messages' contents."),
-    "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} holds no text in UTF-8."),
+    "openai_parts": ("只支持文本内容", "Expected only text in the messages' contents."),
+    "file_no_text": ("不是 UTF-8 文本文件：{path}", "{path} is not a text file in UTF-8."),
     "FILE_TOO_LARGE": (
         "文件超过 {limit} 字节：{path}",
-        "{path} would have or has more than {limit} bytes.",
+        "{path} is larger than {limit} bytes.",
     ),
-    "FILE_ERROR": ("文件操作失败：{path}（{reason}）", "It did not work with {path}: {reason}."),
+    "FILE_ERROR": ("文件操作失败：{path}（{reason}）", "The operation on {path} failed: {reason}."),
     "COMMANDS_DISABLED": (
         "命令执行已禁用；启动服务器时使用 --allow-commands 启用",
         "Commands are switched off; start the server with --allow-commands to switch them on.",
     ),
-    "command_blank": ("请求参数错误：命令为空白", "There is nothing in the command but blanks."),
+    "command_blank": ("请求参数错误：命令为空白", "The command is blank."),
     "command_bad": ("无效的命令：{reason}", "The command cannot be started: {reason}."),
 }
 
 
 def say(key: str, language: str = CHINESE, **values: object) -> str:
-    """The text in the language. Raises KeyError for a key or a value that there is not."""
+    """The text in the language. Raises KeyError for an unknown key or a missing value."""
     chinese, english = TEXTS[key]
     return (english if language == ENGLISH else chinese).format(**values)
 
 
 def language_of(accepted: str, otherwise: str = CHINESE) -> str:
-    """What an Accept-Language header prefers of the two.
+    """The language that an Accept-Language header prefers.
 
     en-US,en;q=0.9,zh;q=0.8     en
     zh-CN                       zh

@@ -1,4 +1,4 @@
-"""The description of the API in OpenAPI 3.1, made of its table of routes and of what they take."""
+"""The description of the API in OpenAPI 3.1, made from the table of routes and the schemas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .schemas import (
     reference,
 )
 
-# What every route may answer, whatever it is asked.
+# Statuses that every route may answer.
 ALWAYS = (400, 403, 429, 500, 503)
 WITH_TOKEN = (401,)
 FOR_BODIES = (408, 413, 415)
@@ -41,10 +41,10 @@ LAST_SEEN = {
     "name": "Last-Event-ID",
     "in": "header",
     "required": False,
-    "description": "The id of the last event that was seen; those after it are sent.",
+    "description": "The id of the last event that the client has; the events after it are sent.",
     "schema": {"type": "string"},
 }
-# OpenAPI 3.1 has no word for streams; its tools take such a schema for that of each event.
+# OpenAPI 3.1 cannot describe streams; its tools take such a schema as that of each event.
 SSE_EVENT = {
     "description": "Each event of the stream.",
     "type": "object",
@@ -59,7 +59,7 @@ SSE_EVENT = {
     "required": ["id", "data"],
 }
 RETRY_AFTER = {
-    "description": "Seconds until the same may go well; not where Google's quota is used up.",
+    "description": "Seconds until a new attempt may succeed; absent if Google's quota is used up.",
     "schema": {"type": "integer"},
 }
 LINE = {"type": "string", "description": "Each line is a StreamingEvent as JSON."}
@@ -70,7 +70,7 @@ def encoded(routes: Sequence[Route[Any]]) -> bytes:
 
 
 def document(routes: Sequence[Route[Any]]) -> dict[str, Any]:
-    """Every body has a name of its own, which generators of clients give to a class or a type."""
+    """Every body gets a name: generators of clients use it for a class or a type."""
     paths: dict[str, dict[str, Any]] = {}
     bodies: dict[str, Schema] = {}
     for route in routes:
@@ -142,14 +142,14 @@ def _capital(word: str) -> str:
 
 
 def _tag(route: Route[Any]) -> str:
-    """By the module of the handler: chat_handlers is "chat"."""
+    """The tag is the name of the handler's module: chat_handlers gives "chat"."""
     module = route.handler.__module__.rpartition(".")[2]
     return module[: -len("_handlers")] if module.endswith("_handlers") else "server"
 
 
 def _whole(answer: Schema) -> dict[str, Any]:
-    """An answer with the members that all of them have, as one object: generators cannot merge
-    several."""
+    """An answer as one object, with the members that all answers have: generators cannot merge
+    several schemas."""
     required = [*ENVELOPE, *answer.get("required", ())]
     return {
         **answer,
@@ -181,7 +181,7 @@ def _in_path(route: Route[Any]) -> list[str]:
 
 
 def _body(route: Route[Any]) -> Schema:
-    """What stands in the body, and not in the path."""
+    """The fields that come in the body, not in the path."""
     schema, in_path = route.form.schema, _in_path(route)
     if not in_path:
         return schema
@@ -195,7 +195,7 @@ def _body(route: Route[Any]) -> Schema:
 
 
 def _in_query(schema: Schema) -> dict[str, Any]:
-    """There is no null in a query."""
+    """A query cannot contain null."""
     type = schema["type"]
     choices = {"enum": [it for it in schema["enum"] if it is not None]} if "enum" in schema else {}
     return {**schema, "type": type if isinstance(type, str) else type[0], **choices}

@@ -1,4 +1,4 @@
-"""A request that gets no further: its status, its code and what to say; knows no HTTP library."""
+"""Errors that end a request: status, code and text of each. Knows no HTTP library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...base.jsonrpc import TOO_DEEP
 from ...base.shown_text import spelled
 from .answer_texts import say
 
-# Beyond the codes of the agent.
+# Codes that only the API has, beside those of the agent.
 UNAUTHORIZED = "UNAUTHORIZED"
 FORBIDDEN = "FORBIDDEN"
 READ_ONLY = "READ_ONLY"
@@ -33,7 +33,7 @@ COMMANDS_DISABLED = "COMMANDS_DISABLED"
 DRAINING = "DRAINING"
 NOT_READY = "NOT_READY"
 
-# What each code is in HTTP, and in the member `error`.
+# For each code: the HTTP status, and the member `error` of the answer.
 KINDS: Mapping[str, tuple[int, str]] = {
     failure.VALIDATION_ERROR: (400, "Invalid request"),
     failure.TOOL_INVALID_OUTCOME: (400, "Invalid outcome"),
@@ -76,14 +76,14 @@ KINDS: Mapping[str, tuple[int, str]] = {
 }
 
 
-# Where a parser of JSON says that it could not go on.
+# The place of the error in the message of a JSON parser.
 PLACE = re.compile(r"line (\d+) column (\d+)")
 
 
 class Refusal(Exception):
-    """`code` is a key of KINDS, `key` one of the texts (the code's own where it is empty), `more`
-    the members that the answer has beside those of every error; `values` go into the text.
-    `retry_after` are the seconds after which the same may go well, 0 where nobody knows."""
+    """`code` is a key of KINDS. `key` names a text, the code's own if it is empty; `values` fill it
+    in. `more` are further members of the answer. `retry_after` is the number of seconds after which
+    a new attempt may succeed, 0 if that is unknown."""
 
     retry_after = 0
 
@@ -99,20 +99,20 @@ class Refusal(Exception):
 
     def sentence(self, language: str) -> str:
         reason = self._values.get("reason")
-        # The CLI's own words are introduced in the client's language.
+        # The CLI's words follow an introduction in the client's language.
         if isinstance(reason, Sentence):
             return said(reason, language)
         return say(self._key, language, **self._values)
 
 
 def of_agent(error: AgentError) -> Refusal:
-    """What the agent's error is to a client; what the agent said in `details` goes along."""
+    """An agent's error as an answer; the agent's `details` go into it."""
     more = {"details": spelled(error.details)} if error.details else {}
     return Refusal(error.code, more=more, reason=error.message)
 
 
 def no_json(why: str) -> Refusal:
-    """A body that is none; `why` is the parser's sentence, which is in English."""
+    """A body that is not JSON. `why` is the parser's sentence, which is in English."""
     found = PLACE.search(why)
     if found:
         line, column = found.groups()
@@ -125,7 +125,7 @@ NOT_HTTP = Refusal(failure.VALIDATION_ERROR, "no_http")
 
 
 def of_server(refused: http_server.Refused, max_body: int) -> Refusal:
-    """What the server's refusal is to a client; `max_body` are the bytes that a body may have."""
+    """The HTTP server's refusal as an answer. `max_body` is the limit of a body in bytes."""
     reason = refused.reason
     if reason == http_server.LARGE_BODY:
         return Refusal(TOO_LARGE, limit=max_body)

@@ -1,4 +1,4 @@
-"""One route of the API: what may be asked, what is answered, and the handler that does it."""
+"""One route of the API: what a request and its answer look like, and the handler."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Generic, Mapping, TypeVar
 from .schemas import Schema
 from .validation import Form
 
-# The type of a handler. The contract calls none, and knows neither their arguments nor the server.
+# The type of a handler: the contract never calls one, so it needs no more.
 H = TypeVar("H")
 
 
 @dataclass(frozen=True)
 class Route(Generic[H]):
-    """`path` may have {names} of fields in it. `answer` is the schema of what goes well, beside
-    the envelope; `refusals` are the statuses that it may have instead, beside those of all.
-    `is_openai` says that errors are those of OpenAI's API, and nothing has an envelope. `links`
-    are OpenAPI's links from the answer to what can be asked next, by their names. `media_type` is
-    that of an answer which is no JSON. `uploads` says that the body is a form with a file,
-    `only_reads` that the read-only token will do."""
+    """`path` may contain {names} of fields. `answer` is the schema of a success, without the
+    members that all answers have. `refusals` are the error statuses beside those that every route
+    may have. `is_open` allows requests without a token. `is_openai` says that errors look like
+    OpenAI's, and answers have no common members. `links` are OpenAPI's links from the answer to
+    further requests, by name. `media_type` is that of an answer that is not JSON. `uploads` says
+    that the body is a form with a file. `only_reads` allows the read-only token."""
 
     method: str
     path: str

@@ -1,8 +1,8 @@
-"""What requests and answers are made of, as JSON Schema: the one table of fields, types and
-lengths, by which requests are checked and of which openapi.json is made.
+"""The fields of requests and answers as JSON Schema, with their types and lengths. Requests are
+checked by these schemas, and openapi.json contains them.
 
-Optional fields of requests may be null, which then counts as their absence: several languages write
-what they have not that way.
+Optional fields of requests may be null, which counts as missing: several languages write missing
+values that way.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ...agent.tool_servers import HTTP, STDIO
 
 Schema = Mapping[str, Any]
 
-# Characters of a message, a path, and of an id or a name.
+# The most characters of a message, of a path, and of an id or a name.
 MAX_MESSAGE, MAX_PATH, MAX_NAME = 2_000_000, 4096, 512
-# Characters of a call's id, of which the CLI makes some of a file's path, and takes others from the
-# model's API.
+# The most characters of a call's id: the CLI makes some ids from a file's path, and takes others
+# from the model's API.
 MAX_CALL = 2 * MAX_PATH
-# Characters of a key, of a code, and of a command.
+# The most characters of a key, of a login code, and of a command.
 MAX_KEY, MAX_CODE, MAX_COMMAND = 4096, 2000, 100_000
-# Bytes of a file that is read or written, as UTF-8.
+# The most bytes of a file that is read or written, as UTF-8.
 MAX_FILE = 10 << 20
-# The media types of bodies that are not JSON: a form with a file, whose member has this name, and
-# bytes, which a browser takes for nothing that it could show or run.
+# Media types of bodies that are not JSON: a form with a file in the member UPLOAD_FIELD, and plain
+# bytes, which a browser neither shows nor runs.
 MULTIPART, BYTES = "multipart/form-data", "application/octet-stream"
 UPLOAD_FIELD = "file"
-# Files that may be attached to a message, and uploaded ones.
+# The most files attached to a message by path, and the most uploads.
 MAX_FILES, MAX_ATTACHED = 100, 10
-# Tool servers of a conversation, and arguments, variables or headers of each.
+# The most tool servers of a conversation, and the most arguments, variables or headers of each.
 MAX_SERVERS, MAX_PAIRS = 20, 100
-# Seconds that a command may ask for.
+# The most seconds that a command may ask for.
 MAX_SECONDS = 3600
 
 
@@ -51,7 +51,7 @@ def optional(schema: Schema) -> dict[str, Any]:
 
 
 def record(required: Schema, others: Schema = {}) -> dict[str, Any]:  # noqa: B006 (never changed)
-    """An object; members that are not named are allowed, and passed over."""
+    """An object. Members that are not named are allowed, and ignored."""
     result: dict[str, Any] = {"type": "object", "properties": {**required, **others}}
     return {**result, "required": list(required)} if required else result
 
@@ -75,18 +75,18 @@ ANYTHING = {"type": "object", "additionalProperties": True}
 EXECUTION = {"type": "string", "enum": ["pending", "executing", "completed", "failed"]}
 NOTHING: Schema = form({})
 
-# No system takes a NUL in a path.
+# No operating system accepts a NUL in a path.
 PATH, NAME, ID = text(MAX_PATH, 1, pattern=r"^[^\x00]*$"), text(MAX_NAME, 1), text(64, 1)
-# What is handed to a process, or becomes a header of HTTP.
+# For texts that become arguments of a process, or HTTP headers.
 LINE = text(MAX_PATH, pattern=r"^[^\x00\r\n]*$")
-# A key goes out as a header of HTTP; what stands around it is passed over. Project and location
-# become variables of a process. The pattern is such that no text takes long to be matched.
+# A key becomes an HTTP header; white space around it is ignored. Project and location become
+# environment variables of a process. The pattern never takes long, whatever the text.
 KEY = text(MAX_KEY, pattern=r"^[\t\n\r ]*([!-~]+( +[!-~]+)*)?[\t\n\r ]*$")
 CLOUD_NAME = text(MAX_NAME, pattern=r"^[ -~]*$")
 WORKSPACE = {"workspacePath": PATH}
 SESSION = {"sessionId": NAME}
 AGENT = {"agent": {"type": "string", "enum": list(CLIS)}}
-# What white space is in it would be an error of the client's.
+# White space in it can only be a mistake of the client.
 URL = text(MAX_PATH, pattern=r"^https?://[!-~]+$")
 
 # Requests.
@@ -96,12 +96,12 @@ _SOME_NAME = {"type": "string", "minLength": 1}
 
 
 def _credentials(kind: str, needed: Schema) -> dict[str, Any]:
-    """Of this kind, for an agent that takes it."""
+    """Credentials of this kind, for an agent that accepts them."""
     agents = [id for id, cli in CLIS.items() if kind in cli.kinds]
     return record({"authType": {"const": kind}, **needed}, {"agent": {"enum": [*agents, None]}})
 
 
-# `anyOf` is what the fields need of each other; the agent checks that, and says what is missing.
+# `anyOf` says which fields go together; the agent checks that, and says what is missing.
 AUTH_CONFIG = {
     **form(
         {"authType": {"type": "string", "enum": list(AUTH_TYPES)}},
@@ -146,7 +146,7 @@ TOOL_CONFIRMATION = form(
     {**SESSION, "newContent": text(MAX_FILE)},
 )
 CANCEL = form({}, SESSION)
-# The form of ACP's session/new; there lists that are empty have to be written, too.
+# As in ACP's session/new, where empty lists must be written.
 _PAIR = record({"name": text(MAX_NAME, 1, pattern=r"^[^\x00-\x20=:]+$"), "value": LINE})
 _PAIRS = {"type": "array", "items": _PAIR, "maxItems": MAX_PAIRS}
 MCP_SERVER = {
@@ -248,9 +248,9 @@ EXECUTE_COMMAND = form(
     },
 )
 
-# Answers: each is the members beside those of `BaseResponse`.
+# Answers: the members beside those of `BaseResponse`.
 
-# The members of all of them; an answer that went well has no `error`, but a turn that did not.
+# The members of all answers. A success has no `error`, but a failed turn has one.
 ENVELOPE: Mapping[str, Schema] = {"success": BOOLEAN, "message": STRING, "timestamp": TIME}
 ERROR = {
     "description": "What went wrong: `code` is for programs, `message` for people.",
@@ -426,7 +426,7 @@ COMMAND_DONE = record(
     }
 )
 
-# Events of a stream: `data` of each type, beside the ids that all of them have.
+# Events of a stream: the `data` of each type, beside the ids that all events have.
 
 IDS = {"sessionId": STRING, "turnId": STRING}
 SHOWN = {
@@ -545,7 +545,7 @@ def event_name(type: str) -> str:
 
 
 def _events() -> dict[str, Schema]:
-    """Each event and its data by their names, and one name for all of them."""
+    """The schemas of each event and its data by their names, and one name for any event."""
     found: dict[str, Schema] = {}
     for type, data in EVENT_DATA.items():
         name = event_name(type)
@@ -572,7 +572,7 @@ def _events() -> dict[str, Schema]:
     return found
 
 
-# What answers refer to by name.
+# Schemas that answers refer to by name.
 COMPONENTS: Mapping[str, Schema] = {
     "ErrorResponse": ERROR,
     "OpenAiErrorResponse": record(

@@ -1,6 +1,5 @@
-"""What a request brings, checked against its schema; the refusals tell the field and what was
-expected, never the value. Imports jsonschema, as
-`ide/schema_check` does."""
+"""Checks the fields of a request against their schema. An error names the field and what was
+expected, never the value. Imports jsonschema, as `ide/schema_check` does."""
 
 from __future__ import annotations
 
@@ -12,19 +11,19 @@ from ...agent.failure import VALIDATION_ERROR
 from .refusal import Refusal
 from .schemas import Schema
 
-# Digits of a number in a query.
+# The most digits of a number in a query.
 MAX_DIGITS = 15
 
 
 class Form:
-    """What one route takes."""
+    """The fields that one route takes."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self._validator = Draft7Validator(schema)
 
     def check(self, value: Any) -> dict[str, Any]:
-        """The fields that are given. Raises Refusal."""
+        """The fields that were given. Raises Refusal."""
         if not isinstance(value, dict):
             raise Refusal(VALIDATION_ERROR, "body_no_object")
         problem = next(self._validator.iter_errors(value), None)
@@ -33,7 +32,7 @@ class Form:
         return {name: value[name] for name in value if value[name] is not None}
 
     def of_query(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """The fields of a query, which come as texts. Raises Refusal."""
+        """The fields of a query, whose values are texts. Raises Refusal."""
         value = {name: self._number(name, text) for name, text in pairs}
         known = [name for name, _text in pairs if name in self.schema["properties"]]
         twice = next((name for name in known if known.count(name) > 1), None)
@@ -42,7 +41,7 @@ class Form:
         return self.check(value)
 
     def _number(self, name: str, text: str) -> Any:
-        """The number that the field wants, where this is one."""
+        """The text as a number, if the field takes one and it is one."""
         wants = "integer" in self.schema["properties"].get(name, {}).get("type", ())
         is_one = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         return int(text) if wants and is_one else text
@@ -78,8 +77,8 @@ def _refusal(problem: ValidationError) -> Refusal:
 
 
 def _of_chosen(problem: ValidationError) -> ValidationError:
-    """What is wrong by the first alternative that has the constants and choices which were given,
-    or else the constants."""
+    """The error by the alternative that the client meant: the first one whose constants and choices
+    match the given ones, or else whose constants do."""
     alternatives: dict[Any, list[ValidationError]] = {}
     for each in problem.context:
         alternatives.setdefault(each.relative_schema_path[0], []).append(each)

@@ -1,1 +1,1 @@
-"""Files and commands of the machine, files that are uploaded, and those of the web page."""
+"""Files and commands on this machine, uploaded files, and the files of the web page."""

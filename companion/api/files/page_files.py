@@ -15,7 +15,7 @@ TYPES = {
 
 
 def read() -> dict[str, bytes]:
-    """The page's files in the checkout, by their paths with "/". Raises OSError."""
+    """The page's files in the checkout, by paths with "/". Raises OSError."""
     found = {}
     for folder, _, names in os.walk(FOLDER):
         for name in sorted(names):

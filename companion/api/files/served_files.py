@@ -1,8 +1,7 @@
-"""Files and folders within the roots that the operator named; blocks, and knows no HTTP.
+"""Files and folders within the roots that the operator named. Blocks, and knows no HTTP.
 
-Every path is resolved with all its links before anything is touched, and has to be within a root
-then. What is opened is reached from the root without following links (`symlink_safe`), so that none
-can be slipped in meanwhile.
+Every path is resolved with all its links first, and must lie within a root then. It is opened from
+the root without following links (`symlink_safe`), so that nobody can slip in a link meanwhile.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from ..contract.schemas import MAX_FILE
 from . import symlink_safe
 from .symlink_safe import Entry, OpenFolder, Swapped
 
-# Entries of a folder that are told of.
+# The most entries of a folder in one answer.
 MAX_ITEMS = 10_000
-# How often a path is resolved anew where folders on it are swapped for links.
+# How often a path is resolved again if folders on it are swapped for links.
 TRIES = 8
 _BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -35,7 +34,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @dataclass(frozen=True)
 class Item:
-    """`path` is absolute. Bytes of a name that are no UTF-8 are replaced."""
+    """`path` is absolute. Bytes of a name that are not UTF-8 are replaced."""
 
     name: str
     is_folder: bool
@@ -43,14 +42,14 @@ class Item:
 
 
 class Roots:
-    """`folders` are absolute and exist; relative paths begin at the first."""
+    """`folders` are absolute and exist. Relative paths start at the first one."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.first = os.path.realpath(folders[0])
         self._folders = [os.path.realpath(folder) for folder in folders]
 
     def resolve(self, path: str) -> str:
-        """The absolute path without links. Raises Refusal outside of the roots."""
+        """The absolute path without links. Raises Refusal outside the roots."""
         if "\0" in path:
             raise Refusal(VALIDATION_ERROR, "path_bad", path=path.replace("\0", "\\0"))
         with _refusals(path):
@@ -60,7 +59,7 @@ class Roots:
         return real
 
     def folder(self, path: str) -> str:
-        """As `resolve`, for a folder that is there. Raises Refusal."""
+        """As `resolve`, for an existing folder. Raises Refusal."""
         real = self.resolve(path)
         with _refusals(path):
             if not stat.S_ISDIR(os.stat(real).st_mode):
@@ -69,7 +68,7 @@ class Roots:
 
     @contextmanager
     def entry(self, path: str) -> Iterator[Entry]:
-        """Where the path leads. Raises Refusal, also for an OSError of what is done with it."""
+        """The entry that the path leads to. Turns every OSError within the block into Refusal."""
         with _refusals(path), ExitStack() as stack:
             yield self._entered(path, stack)
 
@@ -83,8 +82,8 @@ class Roots:
 
 
 def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
-    """The folder's path, what it holds in the order of names, and whether it holds more. A link
-    counts as what it leads to. Raises Refusal."""
+    """The folder's path, its entries in the order of names, and whether it has more. A link counts
+    as what it leads to. Raises Refusal."""
     with roots.entry(path) as folder:
         _check_folder(folder, path)
         with folder.listed() as entries:
@@ -95,8 +94,8 @@ def listing(roots: Roots, path: str) -> tuple[str, list[Item], bool]:
 
 
 def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes | None]:
-    """The file's path and its text in UTF-8, with BOM and line ends as they are; None where it has
-    more than `at_most` bytes. Raises Refusal."""
+    """The file's path and its text in UTF-8, with BOM and line ends unchanged; None instead of the
+    text if the file has more than `at_most` bytes. Raises Refusal."""
     with roots.entry(path) as entry:
         with entry.opened(os.O_RDONLY) as descriptor:
             _check_kind(os.fstat(descriptor), path)
@@ -111,13 +110,13 @@ def read(roots: Roots, path: str, at_most: int = MAX_FILE) -> tuple[str, bytes |
 
 
 def _contents(descriptor: int, at_most: int) -> bytes:
-    """One byte more than `at_most` where there are more."""
+    """At most `at_most` + 1 bytes, so that the caller sees if there are more."""
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read(at_most + 1)
 
 
 def _is_text(data: bytes) -> bool:
-    """Decoded piece by piece: one call would hold up all other threads."""
+    """Decodes in pieces: a single call would block all other threads."""
     utf8 = codecs.getincrementaldecoder("utf-8")()
     try:
         for at in range(0, len(data), PIECE):
@@ -129,9 +128,9 @@ def _is_text(data: bytes) -> bool:
 
 
 def write(roots: Roots, path: str, content: str) -> str:
-    """Create or replace a file in one step, keeping its mode, owner and group; the path of what was
-    written. A link stays, and what it leads to is replaced. Raises Refusal, and the file then is as
-    it was."""
+    """Create or replace a file in one step, and keep its mode, owner and group. Gives the path that
+    was written. A link stays, and its target is replaced. Raises Refusal, and the file is unchanged
+    then."""
     if sum(map(len, _encoded(content))) > MAX_FILE:
         raise Refusal(FILE_TOO_LARGE, path=path, limit=MAX_FILE)
     if path.endswith(("/", os.sep)):
@@ -148,7 +147,7 @@ def write(roots: Roots, path: str, content: str) -> str:
 
 
 def _encoded(text: str) -> Iterator[bytes]:
-    """The text in UTF-8, piece by piece for the same reason."""
+    """The text in UTF-8, in pieces for the same reason."""
     return (text[at : at + PIECE].encode("utf-8") for at in range(0, len(text), PIECE))
 
 
@@ -158,7 +157,7 @@ def _status_to_keep(entry: Entry, path: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     _check_kind(status, path)
-    # A new file in its place would need no permission to write the old one.
+    # Replacing a file needs no permission to write it, so that is checked here.
     if not entry.is_writable():
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return status
@@ -168,14 +167,15 @@ def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
     unfinished = entry.beside(f".{secrets.token_hex(8)}.unfinished")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        # A new file gets what the user's umask leaves; of an old one not even a moment is readable.
+        # The umask decides on the mode of a new file. A replacement must not be readable by others
+        # for even a moment.
         with unfinished.opened(flags, 0o666 if old is None else 0o600) as descriptor:
             with os.fdopen(descriptor, "wb", closefd=False) as file:
                 file.writelines(_encoded(content))
                 file.flush()
                 sync_file(descriptor)
             if old is not None:
-                # Windows changes the mode of a path only.
+                # Windows can change the mode of a path only, not of a descriptor.
                 target = descriptor if os.chmod in os.supports_fd else unfinished.path
                 os.chmod(target, _own(descriptor, old))
         entry.replace(unfinished)
@@ -186,8 +186,8 @@ def _replace(entry: Entry, content: str, old: os.stat_result | None) -> None:
 
 
 def _own(descriptor: int, old: os.stat_result) -> int:
-    """Give a file of ours the owner and the group of the old one, as far as the system allows that;
-    the mode that it may have then. What the old group could do, no other group may."""
+    """Give our file the owner and the group of the old one, as far as the system allows. Gives the
+    mode that is safe then: no other group may get what the old group could do."""
     mode = stat.S_IMODE(old.st_mode)
     if sys.platform == "win32":
         return mode
@@ -224,7 +224,7 @@ def _item(folder: str, entry: os.DirEntry[str]) -> Item:
 
 
 def readable(name: str) -> str:
-    """A name or a path as a text; bytes that are no UTF-8 are replaced."""
+    """A name or a path as a text. Bytes that are not UTF-8 are replaced."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
@@ -238,7 +238,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 @contextmanager
 def _refusals(path: str) -> Iterator[None]:
-    """What the system says against it, as Refusal."""
+    """Turns OSError into Refusal."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):

@@ -1,5 +1,5 @@
-"""One command of the system's shell, with an end to its time, its output and its children; knows no
-HTTP."""
+"""Runs one command in the system's shell, and limits its time, its output and its children. Knows
+no HTTP."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from ...agent.cli_home import INHERITED
 from ...base.child_processes import NO_WINDOW, end_group, end_tree
 
-# Seconds for a command that asks for none of its own.
+# Seconds for a command that asks for no other time.
 SECONDS = 120.0
 PROXY = "_PROXY"
-# The two outputs, as their descriptors.
+# The descriptors of stdout and stderr.
 OUTPUTS = (1, 2)
-# Bytes that are kept of each of the two outputs; the rest is read and dropped.
+# Bytes of each output that are kept; the rest is read and dropped.
 MAX_OUTPUT = 1 << 20
-# Seconds for what children of an ended command still write.
+# Seconds for children of an ended command to write the rest.
 DRAINING = 0.5
-# The exit code of one that was ended by a signal.
+# The exit code of a command that a signal ended.
 KILLED = -1
 
 
 @dataclass(frozen=True)
 class Result:
-    """`output` and `errors` are what was written to the two outputs; bytes that are no UTF-8 are
-    replaced. `was_cut` says whether there was more, `was_late` whether its time ran out."""
+    """`output` and `errors` are the texts of stdout and stderr; bytes that are not UTF-8 are
+    replaced. `was_cut` says that there was more, `was_late` that the time ran out."""
 
     output: str
     errors: str
@@ -38,9 +38,9 @@ class Result:
 
 
 async def run(command: str, folder: str, seconds: float = SECONDS) -> Result:
-    """Run it, with nothing to read. Whatever it started ends with it, also where the caller is
-    cancelled, save what left its process group; of that nothing is heard any more. Raises OSError
-    and ValueError where it cannot be started."""
+    """Run the command without input. Its process group ends with it, also if the caller is
+    cancelled; a process that left the group lives on, and its output is ignored. Raises OSError and
+    ValueError if the command cannot be started."""
     transport, process = await _started(command, folder)
     try:
         was_late = not await _comes(process.ended, seconds)
@@ -60,10 +60,10 @@ async def run(command: str, folder: str, seconds: float = SECONDS) -> Result:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """Reads on to the end, whatever the size, so that the command is never held up.
+    """Reads all output, whatever its size, so that the command never blocks.
 
-    `ended` comes with the process, `silent` with the end of both its outputs: those a child may
-    hold open for as long as it likes.
+    `ended` is set when the process ends, `silent` when both outputs are closed: a child may hold
+    those open for as long as it likes.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,8 @@ class _Process(asyncio.SubprocessProtocol):
         self.ended.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # Not before the process ended: closing one that runs would reap it behind the loop's back.
+        # Only after the process has ended: closing the transport earlier would reap the process
+        # without asyncio's knowledge.
         if self._transport is not None:
             self._transport.close()
 
@@ -115,14 +116,14 @@ async def _started(command: str, folder: str) -> tuple[asyncio.SubprocessTranspo
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # It may run already, and asyncio would end its first process only.
+        # The command may be running already, and asyncio would kill its first process only.
         _end((await starting)[0])
         raise
 
 
 def _environment() -> dict[str, str]:
     known = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    # Before the "@" of a proxy's address there is a password.
+    # A proxy's address may contain a password before the "@".
     return {
         name: it for name, it in known.items() if "@" not in it or not name.upper().endswith(PROXY)
     }
@@ -144,7 +145,7 @@ async def _comes(event: asyncio.Event, seconds: float) -> bool:
 
 
 def _kill(process: asyncio.SubprocessTransport) -> None:
-    """The whole group, which may outlive its first process."""
+    """Kill the whole group, which may outlive its first process."""
     if sys.platform == "win32" and process.get_returncode() is None:
         end_tree(process.get_pid())
     end_group(process.get_pid())

@@ -1,9 +1,9 @@
-"""A file or a folder below a root, reached through opened folders: a folder that is swapped for a
-link meanwhile leads nobody out of the root. Blocks; knows no HTTP.
+"""Opens a file or a folder below a root so that nobody can lead it out of the root by swapping a
+folder for a link meanwhile. Blocks; knows no HTTP.
 
 A path is resolved with its links first, so that links within the root work. Then each folder on the
-way is opened in the one before it, without following links (openat). Windows opens nothing that
-way; there the resolved path is opened, as it is.
+way is opened inside the one before it, without following links (openat). Windows cannot open files
+that way; there the resolved path is opened.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Iterator
 
 from ...base import file_replace
 
-# Windows has none of these, and no pipes with names among its files.
+# Windows has none of these flags, and no named pipes among its files.
 SAFELY = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -27,19 +27,19 @@ CAN_WALK = {os.open, os.stat, os.unlink, os.rename, os.access} <= os.supports_di
     hasattr(os, "O_NOFOLLOW") and os.scandir in os.supports_fd
 )
 FOLDER = getattr(os, "O_DIRECTORY", 0)
-# To go through a folder it need not be readable, where the system can tell the two apart.
+# To pass through a folder, it need not be readable, if the system knows that difference.
 _THROUGH = SAFELY | FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
-# Where Linux shows the descriptors of the process that looks: a path that stays with its folder.
+# Linux lists a process's own descriptors here: such a path stays with its folder.
 _DESCRIPTORS = "/proc/self/fd"
 
 
 class Swapped(Exception):
-    """What was a folder when its path was resolved is a link now; resolve the path anew."""
+    """A folder became a link after its path was resolved. Resolve the path again."""
 
 
 class Entry:
-    """One name in an opened folder; what is there, may be anything or nothing. `path` is absolute
-    and was without links when it was resolved. All methods raise OSError."""
+    """One name in an opened folder, with anything or nothing behind it. `path` is absolute, and had
+    no links when it was resolved. All methods raise OSError."""
 
     def __init__(self, path: str, folder: int | None, name: str) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class Entry:
         self._name = path if folder is None else name
 
     def status(self) -> os.stat_result:
-        """Of itself, where it is a link."""
+        """The status of the link itself, if it is one."""
         return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
 
     def is_writable(self) -> bool:
@@ -55,7 +55,7 @@ class Entry:
 
     @contextmanager
     def opened(self, flags: int, mode: int = 0o600) -> Iterator[int]:
-        """Its descriptor, closed at the end whatever happens. A link is an error."""
+        """Its descriptor, which is always closed at the end. A link is an error."""
         descriptor = os.open(self._name, flags | SAFELY, mode, dir_fd=self._folder)
         try:
             yield descriptor
@@ -64,7 +64,7 @@ class Entry:
 
     @contextmanager
     def listed(self) -> Iterator[Iterator[os.DirEntry[str]]]:
-        """What it holds, where it is a folder. Of each, only the name is to be relied on."""
+        """The entries of a folder. Only their names are reliable."""
         if self._folder is None:
             with os.scandir(self.path) as entries:
                 yield entries
@@ -79,7 +79,7 @@ class Entry:
         return Entry(path, self._folder, name)
 
     def replace(self, other: Entry) -> None:
-        """Become what `other` names, a name in the same folder."""
+        """Take the file of `other`, a name in the same folder."""
         if self._folder is None:
             file_replace.replace(other._name, self._name)
         else:
@@ -91,8 +91,8 @@ class Entry:
 
 @contextmanager
 def entry(root: str, path: str) -> Iterator[Entry]:
-    """The entry at an absolute `path` without links, which is `root` or below it. Raises OSError
-    where a folder on the way cannot be opened, and Swapped."""
+    """The entry at an absolute `path` without links, which is `root` or lies below it. Raises
+    OSError if a folder on the way cannot be opened, and Swapped."""
     parts = [] if path == root else os.path.relpath(path, root).split(os.sep)
     if not CAN_WALK:
         yield Entry(path, None, "")
@@ -120,7 +120,7 @@ def _inner(folder: int, name: str) -> int:
 
 
 class OpenFolder:
-    """A folder that a program can be started in, open until `close` or until nobody has it."""
+    """A folder to start a program in. It stays open until `close`, or until it is garbage."""
 
     def __init__(self, found: Entry) -> None:
         """Raises OSError."""
@@ -132,7 +132,7 @@ class OpenFolder:
 
     @property
     def path(self) -> str:
-        """Good until `close`."""
+        """Valid until `close`."""
         return self._path if self._descriptor is None else f"{_DESCRIPTORS}/{self._descriptor}"
 
     def close(self) -> None:

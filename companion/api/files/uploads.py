@@ -1,8 +1,8 @@
-"""A file within a form (multipart/form-data), as pages and programs upload one; stores nothing.
+"""Reads an uploaded file from a form (multipart/form-data). Stores nothing.
 
-Source: RFC 7578 and 2046. The HTTP library's own reader of forms, in the releases for Python 3.8,
-never ends with some forms where assertions are off (CVE-2025-69227), as in the editor, and limits
-no heads (CVE-2026-34516).
+Source: RFC 7578 and 2046. The HTTP library has a reader of its own. In its releases for Python 3.8
+that reader never ends with some forms if assertions are off (CVE-2025-69227), as in the editor, and
+does not limit headers (CVE-2026-34516).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..contract.schemas import UPLOAD_FIELD
 
 # Bytes that a form may have beside the file.
 BESIDE = 64 * 1024
-# Members of a form, and bytes of the head of each: it is parsed as that of an e-mail, in a time
-# that grows with the square of its length.
+# The most members of a form, and bytes of the head of each. A head is parsed like that of an
+# e-mail, which takes time quadratic in its length.
 MAX_PARTS, MAX_HEAD = 20, 4096
-# Characters of a boundary, says RFC 2046.
+# The most characters of a boundary, by RFC 2046.
 MAX_BOUNDARY = 70
 
 
 @dataclass(frozen=True)
 class Upload:
-    """`name` is as the client wrote it, and may be empty."""
+    """`name` is what the client wrote, and may be empty."""
 
     name: str
     data: bytes
@@ -64,8 +64,8 @@ def _boundary(content_type: str) -> bytes:
 
 def _file(body: bytes, boundary: bytes) -> Upload:
     """Raises Refusal if the body is no form, has too many members, or lacks the one file."""
-    # The first boundary may have no line before it. Of a form that is too long, the last part is
-    # all that is left.
+    # No line need stand before the first boundary. If there are too many members, the rest stays in
+    # the last part.
     parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
     if not 3 <= len(parts) <= MAX_PARTS + 2 or not parts[-1].startswith(b"--"):
         raise Refusal(VALIDATION_ERROR, "upload_no_form")
@@ -76,7 +76,7 @@ def _file(body: bytes, boundary: bytes) -> Upload:
 
 
 def _part(part: bytes) -> Upload | None:
-    """The part as a file; None where it is another member of the form."""
+    """The part as a file; None if it is another member of the form."""
     line_end, _blank, rest = part.partition(b"\r\n")
     head, end, data = rest.partition(b"\r\n\r\n")
     if line_end.strip() or not end:
@@ -88,5 +88,5 @@ def _part(part: bytes) -> Upload | None:
         raise Refusal(VALIDATION_ERROR, "upload_no_form")
     if headers.get_param("name", header="content-disposition") != UPLOAD_FIELD:
         return None
-    # Some write in their own way what a quoted text may not have.
+    # Some clients percent-encode characters that a quoted string may not contain.
     return Upload(unquote(headers.get_filename() or ""), data)

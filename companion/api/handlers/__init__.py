@@ -1,1 +1,1 @@
-"""What is done for a request: one module for each subject, and what they share."""
+"""The handlers of requests, one module for each subject, and what they share."""

@@ -1,4 +1,4 @@
-"""Which CLIs the server offers: the handlers of agents."""
+"""The handler that lists the CLIs that the server offers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from .handler_types import Answer, Inputs, Services
 
 
 async def agents(services: Services, inputs: Inputs) -> Answer:
-    """The CLIs that conversations can be held with, what they can do, and the processes of each
-    that run. Starts none."""
+    """The CLIs for conversations: what each can do, and its running processes. Starts none."""
     return Answer(
         "agents_told", {"agents": [_as_json(it) for it in services.agent.backends.infos()]}
     )

@@ -1,4 +1,4 @@
-"""Images and documents of conversations: the handlers that take, list, give and delete them."""
+"""Handlers of attachments: upload, list, download and delete images and documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..contract.schemas import BYTES
 from ..files import uploads
 from .handler_types import Answer, Inputs, Services
 
-# Seconds for a disk to take a file, or to give it.
+# Seconds for the disk to write or read an attachment.
 SECONDS = 30.0
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ async def add(services: Services, inputs: Inputs) -> Answer:
 
 
 async def listed(services: Services, inputs: Inputs) -> Answer:
-    """All that was uploaded to the conversation, in the order of names."""
+    """All attachments of the conversation, in the order of names."""
     found = await _done(services.agent.conversation(inputs.fields["sessionId"]).attachments.all)
     return Answer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
 
@@ -50,7 +50,7 @@ async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
-    """Delete an attachment; messages that had it go on telling its name."""
+    """Delete an attachment. Messages that used it keep its name."""
     attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
     await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
     return Answer("attachment_removed")

@@ -1,6 +1,6 @@
-"""Who the user is to a model's API: the handlers of /auth.
+"""Handlers of /auth: credentials and logins for a model's API.
 
-What changes credentials goes on to its end also where the client leaves.
+A change of credentials is completed even if the client leaves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from .handler_types import Answer, Inputs, Services
 
 
 async def configure(services: Services, inputs: Inputs) -> Answer:
-    """Without `agent` they are for the first agent that takes such."""
+    """Set and save the credentials. Without `agent`, they are for the first agent that accepts
+    them."""
     fields = inputs.fields
     credentials = Credentials(
         fields["authType"],
@@ -33,8 +34,8 @@ async def configure(services: Services, inputs: Inputs) -> Answer:
 
 
 async def google_login(services: Services, inputs: Inputs) -> Answer:
-    """Without a code: where to get one. With it: the login. `state` is taken and not looked at:
-    the flow by code has none."""
+    """Log in with Google. Without `code`, the answer has the address that gives one; with it, the
+    login is completed. `state` is accepted and ignored, because this flow has none."""
     code = inputs.fields.get("code")
     if code is None:
         login = await _account(services, inputs).begin_login()
@@ -48,7 +49,7 @@ async def google_login(services: Services, inputs: Inputs) -> Answer:
     except AgentError as error:
         if error.code != AUTH_REQUIRED or not error.details.startswith("https://"):
             raise
-        # Another code may be tried, from another place.
+        # The client may try another code, for which it needs the address.
         more = {"data": {"authUrl": error.details}}
         raise Refusal(AUTH_REQUIRED, more=more, reason=error.message) from None
     return Answer("logged_in")

@@ -1,4 +1,4 @@
-"""Talking with the agent: the handlers of messages, decisions and models."""
+"""Handlers of messages, decisions and models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from . import event_stream
 from .handler_types import Answer, Inputs, Services
 
 LAST_SEEN = "Last-Event-ID"
-# Seconds for a disk to say what there is.
+# Seconds for the disk to find the files.
 LOOKING = 20.0
 NEEDS_SESSION = sentence("Expected attachments together with the sessionId of their conversation.")
 REASONS = {
@@ -41,12 +41,12 @@ REASONS = {
 
 
 async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamResponse:
-    """A message, answered as a stream of events or as one object.
+    """Send a message. The answer is a stream of events, or one object.
 
-    With the header Last-Event-ID nothing is said: the turn that the id names is streamed on. A
-    client that vanishes cancels the turn; one that reads SSE has some seconds to come back.
-    Without a stream nobody could be asked, so calls that want to be confirmed are rejected, unless
-    `confirm` promises that somebody looks at /tool-confirmations.
+    The header Last-Event-ID sends no message: it continues the stream of the turn that the id
+    names. If the client disconnects, the turn is cancelled; a client that reads SSE has some
+    seconds to come back. Without a stream, tool calls that need a decision are rejected, unless
+    `confirm` promises that somebody answers /tool-confirmations.
     """
     seen = inputs.request.headers.get(LAST_SEEN)
     if seen is not None:
@@ -76,7 +76,7 @@ async def chat(services: Services, inputs: Inputs) -> Answer | web.StreamRespons
 
 
 async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """A turn's events from the first one on, or after Last-Event-ID."""
+    """The events of a turn, all of them or those after Last-Event-ID."""
     id = inputs.fields["turnId"]
     seen = inputs.request.headers.get(LAST_SEEN, "")
     number = seen[len(id) + 1 :] if seen.startswith(id + ".") else "0"
@@ -94,7 +94,7 @@ async def confirm(services: Services, inputs: Inputs) -> Answer:
 
 
 def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
-    """Of the call that waits, what the audit log is told."""
+    """What the audit log says of the waiting call."""
     for event in services.agent.confirmations():
         body, session = event.body, fields.get("sessionId", event.session_id)
         if isinstance(body, events.ToolConfirmation) and body.call_id == fields["callId"]:
@@ -132,7 +132,7 @@ def _workspace(services: Services, inputs: Inputs) -> str:
 
 
 def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str:
-    """The folder where relative paths of a message begin."""
+    """The folder at which relative paths of a message start."""
     id = None if fields.get("newSession") else fields.get("sessionId")
     with suppress(AgentError):
         return workspace if id is None else services.agent.conversations.known(id).workspace
@@ -141,7 +141,7 @@ def _start(services: Services, fields: Mapping[str, Any], workspace: str) -> str
 
 async def _read_along(services: Services, fields: Mapping[str, Any], workspace: str) -> list[str]:
     if not fields.get("filePaths") and "@" not in fields["message"]:
-        # A thread for nothing would hold up the message.
+        # Without files, a thread would only delay the message.
         return []
     start = _start(services, fields, workspace)
     try:
@@ -152,10 +152,10 @@ async def _read_along(services: Services, fields: Mapping[str, Any], workspace: 
 
 
 def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
-    """The files to be read along, as absolute paths: those of filePaths, and those that the message
-    names as `@path`. Raises Refusal outside of the roots: the CLI takes in what lies within the
-    workspace without asking, links included. A mention that leads nowhere there is but words, as
-    many texts have them. Blocks."""
+    """The files that go with a message, as absolute paths: those of filePaths, and those that the
+    message mentions as `@path`. A path of filePaths outside the roots raises Refusal, because the
+    CLI reads files within the workspace without asking, links included. A mention that leads to no
+    such file stays plain text. Blocks."""
 
     def find(path: str) -> str | None:
         try:
@@ -170,7 +170,7 @@ def _files(roots: Roots, start: str, fields: Mapping[str, Any]) -> list[str]:
 
 
 async def _whole(turn: Turn, language: str) -> Answer:
-    """All that comes of a turn in one answer. Raises Refusal where it breaks off."""
+    """The whole turn in one answer. Raises Refusal if the turn fails."""
     told: list[str] = []
     calls: list[dict[str, Any]] = []
     warnings: list[str] = []
@@ -193,8 +193,8 @@ async def _whole(turn: Turn, language: str) -> Answer:
 
 
 def _note(calls: list[dict[str, Any]], body: events.Body, language: str) -> None:
-    """What an event tells of a call of a tool. The model's API may give a later call the id of an
-    earlier one."""
+    """Add what an event says of a tool call. The model's API may use the id of an earlier call
+    again."""
     if isinstance(body, events.ToolCall):
         calls.append(
             {

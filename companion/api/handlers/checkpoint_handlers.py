@@ -1,4 +1,4 @@
-"""What turns made of files: the handlers that tell it, and undo it."""
+"""Handlers of the files that a turn changed: list and undo."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .handler_types import Answer, Inputs, Services
 
 
 async def files(services: Services, inputs: Inputs) -> Answer:
-    """The files that a turn created or changed, and whether they are still as it left
-    them. What commands of the shell and tool servers did is not among them."""
+    """The files that a turn created or changed, and whether they are still as the turn left them.
+    Changes by shell commands and tool servers are not included."""
     fields = inputs.fields
     found = await services.agent.changed_files(fields["sessionId"], fields["turnId"])
     return Answer("turn_files_told", {"files": _told(found, fields["turnId"])})
 
 
 async def undo(services: Services, inputs: Inputs) -> Answer:
-    """Put the files of a turn back as they were before it: a changed one gets its content, a
-    created one is removed. What somebody has changed since is left alone, and its `state` says so.
-    A file outside of the workspace that Gemini created stays, empty. Gemini is told with the next
-    message."""
+    """Restore the files of a turn to what they were before it: a changed file gets its old content,
+    a created one is removed. A file that somebody has changed since is left alone, and its `state`
+    says so. A file outside the workspace that Gemini created stays, empty. The next message tells
+    Gemini about it."""
     fields = inputs.fields
     outlive_client(inputs.request)
     told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])
@@ -33,7 +33,7 @@ async def undo(services: Services, inputs: Inputs) -> Answer:
 
 
 def _told(found: Sequence[FileChange] | None, turn: str) -> list[dict[str, Any]]:
-    """Raises Refusal where there is no such turn."""
+    """Raises Refusal if there is no such turn."""
     if found is None:
         raise Refusal(TURN_NOT_FOUND, turn=turn[:100])
     return [

@@ -1,9 +1,9 @@
-"""A turn's events as they go to a client: Server-Sent Events, or bare lines of JSON.
+"""Streams events to a client, as Server-Sent Events or as lines of JSON.
 
-Each event of SSE has the id "<turn>.<number>". Whoever brings the last one that they saw as
-Last-Event-ID gets what came after it, within the grace of its listeners and also once the turn is
-over, as long as it is the newest of its conversation. Who reads lines has no ids, and ends the turn
-by leaving.
+Each event of SSE has the id "<turn>.<number>". A client that sends the last id it saw as
+Last-Event-ID gets the events after it: within the grace period of its listeners, and also after the
+end of the turn, as long as that is the newest of its conversation. Lines have no ids: a client that
+reads lines and leaves cancels the turn.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from .handler_types import Inputs, Services, encoded
 
 SSE, LINES, JSON = "text/event-stream", "application/x-ndjson", "application/json"
-# Seconds for a reader to take one event before they count as gone.
+# Seconds for a client to read one event before it counts as gone.
 STALLED = 30.0
 # Milliseconds after which a client that lost its stream comes back.
 RETRY = 500
-# Digits of an event's number in an id.
+# The most digits of an event's number in an id.
 MAX_DIGITS = 9
 
 
 def kind_of(accept: str) -> str:
-    """The media type of a stream for an Accept header: lines for those who name them, or JSON and
-    nothing else. Many clients name JSON first and then everything."""
+    """The media type of a stream for an Accept header: lines for clients that name lines, or that
+    name JSON and not */*. Many clients name JSON first and then */*."""
     accept = accept.lower()
     if SSE in accept:
         return SSE
@@ -50,7 +50,7 @@ def place_of(services: Services, id: str) -> tuple[Turn, int]:
 
 
 def parts_of(id: str) -> tuple[str, int]:
-    """The turn's id and the event's number. Raises Refusal where it is no id of an event."""
+    """The turn's id and the event's number. Raises Refusal if it is not an event's id."""
     turn_id, _dot, number = id.partition(".")
     if not (number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS):
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
@@ -60,8 +60,8 @@ def parts_of(id: str) -> tuple[str, int]:
 async def send(
     services: Services, inputs: Inputs, turn: Turn, after: int = 0
 ) -> web.StreamResponse:
-    """Send the events with a number above `after` until the turn or the client ends; 204, which
-    tells an EventSource not to come back, where the last one was seen."""
+    """Send the events with a number above `after`, until the turn ends or the client leaves. If the
+    client has seen the last one, answer 204, which tells an EventSource not to come back."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
     if kind == SSE and turn.is_over and after >= turn.last_number:
         return web.Response(status=204, headers=inputs.headers)
@@ -72,7 +72,7 @@ async def send(
 async def follow(
     services: Services, inputs: Inputs, events: AsyncIterator[Event]
 ) -> web.StreamResponse:
-    """Send events until the client ends; nobody's turn ends with it."""
+    """Send events until the client leaves. No turn is cancelled then."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
     return await _send(services, inputs, kind, events)
 
@@ -90,7 +90,7 @@ async def _send(
 async def send_data(
     services: Services, inputs: Inputs, data: AsyncIterator[bytes]
 ) -> web.StreamResponse:
-    """Send what is neither an event of ours nor can be asked for again, each in a block of SSE."""
+    """Send data that cannot be asked for again, each item as a block of SSE."""
     blocks = (b"data: %b\n\n" % each async for each in data)
     return await _send_blocks(services, inputs, SSE, blocks)
 
@@ -102,7 +102,7 @@ async def _send_blocks(
         headers={
             **inputs.headers,
             "Content-Type": kind + "; charset=utf-8",
-            # What stands between may neither keep nor hold back nor compress it.
+            # Proxies must not store, hold back or compress the stream.
             "Cache-Control": "no-store, no-transform",
             "X-Accel-Buffering": "no",
         }
@@ -125,7 +125,7 @@ async def _send_blocks(
 
 
 async def _blocks(events: AsyncIterator[Event], language: str) -> AsyncIterator[bytes]:
-    # With the first event: many clients take a block without data for an event without any.
+    # Sent with the first event: many clients take a block without data for an empty event.
     retry = b"retry: %d\n" % RETRY
     async for event in events:
         id = f"{event.turn_id}.{event.number}".encode("ascii")
@@ -134,7 +134,7 @@ async def _blocks(events: AsyncIterator[Event], language: str) -> AsyncIterator[
 
 
 async def _beat(response: web.StreamResponse, seconds: float) -> None:
-    """A comment from time to time, so that nobody between takes silence for the end."""
+    """Send a comment from time to time, so that no proxy takes silence for the end."""
     with suppress(ConnectionError):
         while True:
             await asyncio.sleep(seconds)
@@ -142,10 +142,10 @@ async def _beat(response: web.StreamResponse, seconds: float) -> None:
 
 
 async def _write(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> None:
-    """The connection of one that reads nothing is ended. Raises ConnectionError."""
+    """Write, and close the connection of a client that reads nothing. Raises ConnectionError."""
     if request.transport is None:
         raise ConnectionResetError("The client has left.")
-    # Not `wait_for`, whose task would be later than the event.
+    # Not `wait_for`: its task would delay the event.
     timer = asyncio.get_running_loop().call_later(STALLED, request.transport.abort)
     try:
         await response.write(data)

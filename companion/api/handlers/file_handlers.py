@@ -1,5 +1,5 @@
-"""Files, folders and commands: the handlers of what needs no agent. Each piece of work that waits
-for a disk has a thread of its own, for some disks never answer."""
+"""Handlers of files, folders and commands, which need no agent. Work that waits for a disk runs in
+a thread of its own, because some disks never answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..contract.schemas import MAX_FILE
 from ..files import served_files, shell_command
 from .handler_types import Answer, Inputs, Services
 
-# Seconds for a disk to tell what is on it.
+# Seconds for the disk to read or list.
 READING = 20.0
-# Bytes of a file that is read at once; a larger one first waits for memory.
+# Bytes of a file that is read at once; a larger one waits for memory first.
 SMALL = 64 * 1024
-# Bytes that a folder of MAX_ITEMS takes in memory, more or less.
+# Bytes of memory for a list of MAX_ITEMS entries, approximately.
 LISTING = 8 << 20
 
 T = TypeVar("T")
@@ -62,7 +62,8 @@ async def write_file(services: Services, inputs: Inputs) -> Answer:
 
 
 async def execute_command(services: Services, inputs: Inputs) -> Answer:
-    """Any exit code is a success: the command ran, and what it says of itself is told."""
+    """Run a command. Any exit code is a success of the request: the command ran, and the answer has
+    its exit code and output."""
     if not services.allows_commands:
         raise Refusal(COMMANDS_DISABLED)
     command = inputs.fields["command"]
@@ -90,7 +91,7 @@ async def execute_command(services: Services, inputs: Inputs) -> Answer:
 
 
 async def _told(path: str, work: Callable[[], T]) -> T:
-    """What work that changes nothing gives. Raises Refusal where it takes too long."""
+    """The result of work that changes nothing. Raises Refusal if it takes too long."""
     try:
         return await in_thread(work, READING)
     except asyncio.TimeoutError:

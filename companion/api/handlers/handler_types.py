@@ -1,5 +1,5 @@
-"""What handlers get and give: the services of the server, the inputs of one request, and its
-answer; knows aiohttp by the type of a request only."""
+"""The types of handlers: the server's services, the inputs of one request, and its answer. Of
+aiohttp it uses the type of a request only."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from .listeners import Listeners
 
 @dataclass(frozen=True)
 class Services:
-    """`page` are the files of the web page by name. `heartbeat` is in seconds of a stream.
-    `allows_commands` and `allows_tools` (those that want a decision, for clients that cannot
-    decide) are the operator's word. `metrics` are None where their library is not installed."""
+    """`page` has the files of the web page by name. `heartbeat` is the time between two comments
+    of a stream, in seconds. The operator sets `allows_commands`, and `allows_tools`: tools that
+    need a decision run for clients that cannot decide. `metrics` is None if the library is not
+    installed."""
 
     agent: Agent
     roots: Roots
@@ -40,8 +41,8 @@ class Services:
 
 @dataclass(frozen=True)
 class Inputs:
-    """`fields` were checked; those that are missing or null are not in it. `headers` are those
-    that the answer has to have. What is large is taken from `memory` first."""
+    """`fields` were checked; fields that are missing or null are left out. `headers` go into every
+    answer. Large data is charged to `memory` before it is read."""
 
     fields: Mapping[str, Any]
     language: str
@@ -52,8 +53,8 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Answer:
-    """`key` is one of the texts, into which `values` go, and becomes the answer's message. Bytes in
-    `body` stand for a text in UTF-8."""
+    """`key` names one of the texts, which `values` fill in; it becomes the answer's message. Bytes
+    in `body` stand for a text in UTF-8."""
 
     key: str
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -73,7 +74,7 @@ Handler = Callable[[Services, Inputs], Awaitable[Union[Answer, web.StreamRespons
 
 
 def refused(refusal: Refusal, language: str) -> dict[str, Any]:
-    """The envelope of a refusal."""
+    """The answer of an error."""
     return {
         **refusal.more,
         "success": False,
@@ -85,14 +86,14 @@ def refused(refusal: Refusal, language: str) -> dict[str, Any]:
 
 
 def refused_as_openai(refusal: Refusal, language: str) -> dict[str, Any]:
-    """The same as OpenAI's API says it."""
+    """The same in the form of OpenAI's API."""
     kind = "invalid_request_error" if refusal.status < 500 else "server_error"
     message = refusal.sentence(language)
     return {"error": {"message": message, "type": kind, "param": None, "code": refusal.code}}
 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
-    """As JSON, whatever texts are in it: half a surrogate pair becomes "?"."""
+    """The value as JSON. Half a surrogate pair becomes "?"."""
     return b"".join(pieces(value))
 
 

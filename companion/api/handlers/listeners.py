@@ -1,5 +1,5 @@
-"""Who listens to which turn: a turn that nobody listens to any more is cancelled, at once or after
-a moment in which its client may come back; writes nothing."""
+"""Counts who listens to which turn. A turn without listeners is cancelled, at once or after a grace
+period in which its client may come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Listeners:
     """All methods are called on one loop. `grace` is in seconds."""
 
     def __init__(self, grace: float) -> None:
-        # Event streams that are open.
+        # The number of open event streams.
         self.streams = 0
         self._grace = grace
         self._listeners: dict[str, int] = {}
@@ -22,7 +22,8 @@ class Listeners:
 
     @contextmanager
     def listening(self, turn: Turn, may_return: bool) -> Iterator[None]:
-        """For as long as somebody reads the turn; `may_return` says whether they can come back."""
+        """Count a listener of the turn within the block; `may_return` says that the client can come
+        back."""
         self._listeners[turn.id] = self._listeners.get(turn.id, 0) + 1
         self._stay(turn.id)
         try:
@@ -35,7 +36,7 @@ class Listeners:
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
-        """For as long as a stream is open."""
+        """Count an open stream within the block."""
         self.streams += 1
         try:
             yield
@@ -43,7 +44,7 @@ class Listeners:
             self.streams -= 1
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Stop waiting for clients to come back."""
         for id in list(self._leaving):
             self._stay(id)
 

@@ -1,7 +1,7 @@
-"""The door for clients of OpenAI's API: the handlers of /v1.
+"""Handlers of /v1, for clients of OpenAI's API.
 
-Such a client sends the whole conversation with each message, so each gets a conversation of the
-agent that is deleted afterwards. The agent runs its own tools; those that want a decision are
+Such a client sends the whole conversation with each message, so each request gets a conversation of
+its own, which is deleted afterwards. The agent uses its own tools; calls that need a decision are
 rejected, unless the operator allowed them.
 
 Source: OpenAI's API reference, Chat Completions and Models.
@@ -26,7 +26,7 @@ from ..operations import audit_log
 from . import event_stream
 from .handler_types import Inputs, Services, encoded
 
-# Names of a model that leave the choice to the server.
+# Names that let the server choose the model.
 ANY_MODEL = ("gemini", "auto", "default")
 REASONS = {
     events.END_TURN: "stop",
@@ -49,8 +49,8 @@ async def models(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 
 async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """An answer to the last message, whole or as chunks. What sets the model's mind, as
-    `temperature`, is passed over, for the agent takes none of it."""
+    """An answer to the last message, whole or in chunks. Parameters for the model, such as
+    `temperature`, are ignored: the agent takes none."""
     services.admission.check()
     fields = inputs.fields
     if fields.get("tools") or fields.get("functions"):
@@ -58,7 +58,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
     if fields.get("n", 1) != 1:
         raise Refusal(VALIDATION_ERROR, "openai_choices")
     text = _text(fields["messages"])
-    # The name of a CLI is that of a model, which leaves the choice to it.
+    # The name of a CLI counts as a model, and lets that CLI choose.
     agents = [each.id for each in services.agent.backends.infos()]
     agent = fields["model"] if fields["model"] in agents else None
     folder = services.roots.folder("")
@@ -75,7 +75,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
                 return await _chunks(services, inputs, turn)
             return await _whole(services, inputs, turn)
     finally:
-        # Many clients leave as soon as they have the last word.
+        # Many clients disconnect as soon as they have the last piece.
         outlive_client(inputs.request)
         with suppress(AgentError):
             services.agent.cancel(info.id)
@@ -92,7 +92,7 @@ async def _choose(services: Services, id: str, model: str) -> None:
 
 
 def _text(messages: Sequence[Mapping[str, Any]]) -> str:
-    """All messages as one. Raises Refusal."""
+    """All messages as one text. Raises Refusal."""
     if messages[-1]["role"] != "user":
         raise Refusal(VALIDATION_ERROR, "openai_last")
     told = [(ROLES.get(it["role"], "You"), _content(it.get("content"))) for it in messages]
@@ -102,7 +102,7 @@ def _text(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _content(content: Any) -> str:
-    """Raises Refusal where it is no text."""
+    """Raises Refusal if the content is not text."""
     if content is None or isinstance(content, str):
         return content or ""
     parts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -112,10 +112,10 @@ def _content(content: Any) -> str:
 
 
 async def _pieces(services: Services, turn: Turn) -> AsyncIterator[events.Body]:
-    """The turn's bodies; what wants a decision gets one, where it waits for it at all."""
+    """The events of the turn. A call that waits for a decision gets one."""
     async for event in turn.events():
         if isinstance(event.body, events.ToolConfirmation):
-            # Somebody else may have decided, or the turn have ended.
+            # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
                 services.agent.confirm(event.body.call_id, ONCE, turn.session_id)
         yield event.body

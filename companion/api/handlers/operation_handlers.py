@@ -1,4 +1,4 @@
-"""For whoever operates the server: the handlers that tell whether it lives and is of use."""
+"""Handlers for operators: whether the server is alive and ready, and its metrics."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .handler_types import Answer, Inputs, Services
 
 
 async def healthz(services: Services, inputs: Inputs) -> Answer:
-    """Whether the server answers at all; tells nothing else, and starts nothing."""
+    """Answers if the server is alive. Says nothing else, and starts nothing."""
     return Answer("running", {"status": "ok"})
 
 
 async def readyz(services: Services, inputs: Inputs) -> Answer:
-    """Whether a message would be taken: not while the server is about to end, nor where one of
-    its CLIs cannot be started, or the disk refuses what is said. Starts nothing."""
+    """Says whether the server takes messages: not while it shuts down, if one of its CLIs cannot be
+    started, or if messages cannot be saved to disk. Starts nothing."""
     services.admission.check()
     if not services.agent.backends.can_start:
         raise Refusal(NOT_READY)
@@ -25,8 +25,8 @@ async def readyz(services: Services, inputs: Inputs) -> Answer:
 
 
 async def metrics(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """Figures in the text format of Prometheus, where its library is installed: requests, turns,
-    tokens, open streams, decisions that wait, and the starts and memory of each CLI."""
+    """Metrics in Prometheus' text format, if its library is installed: requests, turns, tokens,
+    open streams, waiting decisions, and the starts and memory of each CLI."""
     if services.metrics is None:
         raise Refusal(NOT_FOUND, "metrics_missing")
     headers = {**inputs.headers, "Content-Type": services.metrics.content_type}

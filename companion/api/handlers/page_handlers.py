@@ -1,4 +1,4 @@
-"""The web page: the handler of its files, and what a browser may do with them."""
+"""The handler of the web page's files, and what a browser may do with them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from aiohttp import web
 from ..files.page_files import INDEX, TYPES
 from .handler_types import Inputs, Services
 
-# What a browser may load and do: this server's own files, and requests to it. No script stands in
-# the page itself, so none can be slipped into it by what a model says.
+# A browser may load this server's own files and send requests to it. Scripts in the page itself are
+# forbidden, so a model's text cannot bring one in.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -22,11 +22,11 @@ POLICY = "; ".join(
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        # The one way from a text to markup, through which all of it is cleaned.
+        # The only way from text to markup: everything goes through this sanitizer.
         "trusted-types dompurify",
     )
 )
-# What a page could ask the user for, and this one never does.
+# Permissions that this page never needs.
 REFUSED = ", ".join(
     f"{feature}=()"
     for feature in (

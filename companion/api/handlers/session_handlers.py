@@ -1,4 +1,4 @@
-"""Conversations: the handlers that list, show, follow, change and delete them."""
+"""Handlers of conversations: list, show, follow, change and delete."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ USUAL = 20
 
 
 async def sessions(services: Services, inputs: Inputs) -> Answer:
-    """All conversations, the last used one last. They outlive the server."""
+    """All conversations, the last used one last. They survive a restart of the server."""
     return Answer("sessions_told", {"sessions": [as_json(it) for it in services.agent.sessions()]})
 
 
 async def new_session(services: Services, inputs: Inputs) -> Answer:
-    """Begin a conversation, which is used by its id alone. `mcpServers` are tool servers that it
-    has for itself, in the form that ACP's session/new takes; they need --trust."""
+    """Start a conversation. Only requests with its id use it. `mcpServers` are tool servers for
+    this conversation alone, in the form of ACP's session/new; they need --trust."""
     workspace = services.roots.folder(inputs.fields.get("workspacePath", ""))
     servers = tool_servers.read(inputs.fields.get("mcpServers", ()))
     info = await services.agent.new_session(workspace, inputs.fields.get("agent"), servers=servers)
@@ -41,8 +41,8 @@ async def new_session(services: Services, inputs: Inputs) -> Answer:
 
 
 async def commands(services: Services, inputs: Inputs) -> Answer:
-    """What the agent offers to be said as `/name`, as a message. Those that are not `allowed` are
-    refused, for they would run without asking."""
+    """The commands that a message can begin with as `/name`. Those that are not `allowed` are
+    refused, because they would run without asking."""
     found = await services.agent.commands(inputs.fields["sessionId"])
     told = [
         {"name": it.name, "description": it.description, "hint": it.hint, "allowed": it.is_allowed}
@@ -52,7 +52,8 @@ async def commands(services: Services, inputs: Inputs) -> Answer:
 
 
 async def change(services: Services, inputs: Inputs) -> Answer:
-    """Set title, model or mode; what is not given stays. A mode says what the agent asks about."""
+    """Set title, model or mode; fields that are missing stay as they are. The mode says what the
+    agent asks about."""
     fields = inputs.fields
     outlive_client(inputs.request)
     info = await services.agent.change(
@@ -69,8 +70,8 @@ async def remove(services: Services, inputs: Inputs) -> Answer:
 
 
 async def messages(services: Services, inputs: Inputs) -> Answer:
-    """What was said, by turns, in the order in which it was; the newest ones where `before`, the id
-    of a turn, is not given. The pieces of an answer are joined."""
+    """The messages by turns, oldest first: the last page, or the one before the turn `before`. The
+    pieces of an answer are joined."""
     fields = inputs.fields
     before = fields.get("before")
     past = services.agent.conversation(fields["sessionId"]).past
@@ -83,10 +84,11 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
 
 
 async def session_events(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """The events of a conversation from now on, over all its turns, for other devices; with
-    Last-Event-ID those after it, also from before a restart. What the user says is one, too."""
+    """The events of a conversation from now on, over all its turns, such as for another device.
+    With Last-Event-ID, the events after that one, also from before a restart. The user's messages
+    are events, too."""
     id = inputs.fields["sessionId"]
-    # Before the transcript is read, so that nothing falls between.
+    # Before the transcript is read, so that no event is missed in between.
     coming = services.agent.feed.follow(id, None)
     seen = inputs.request.headers.get(LAST_SEEN)
     past = services.agent.conversation(id).past
@@ -102,7 +104,7 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
 
 
 async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
-    """The same for all conversations; the last ten thousand events can be had by Last-Event-ID."""
+    """The events of all conversations. Last-Event-ID reaches back over the last ten thousand."""
     seen = inputs.request.headers.get(LAST_SEEN)
     try:
         after = None if seen is None else event_stream.parts_of(seen)
@@ -123,8 +125,8 @@ def _after(place: tuple[str, int], told: Sequence[Event]) -> deque[Event]:
 async def _joined(
     missed: deque[Event], known: Mapping[str, int], coming: AsyncIterator[Event]
 ) -> AsyncIterator[Event]:
-    """Each event once, though the feed may have some of those that the transcript had: `known` are
-    the last numbers of its turns. What was sent is let go, for the stream has no end."""
+    """Each event once, although the feed may repeat some of the transcript's: `known` has the last
+    numbers of its turns. Events that were sent are dropped, because the stream has no end."""
     while missed:
         yield missed.popleft()
     async for event in coming:
@@ -151,7 +153,7 @@ def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
 
 
 def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
-    """The events with each run of pieces as one; the last may miss its end, after a crash."""
+    """The events with each run of pieces joined. After a crash, the last run may lack its end."""
     run: list[Event] = []
     for event in story:
         if isinstance(event.body, events.Content):

@@ -1,1 +1,1 @@
-"""What the operator of a server sees and limits: logs, metrics, callers, their rate."""
+"""For the operator of a server: logs, metrics, who calls, and how often they may."""

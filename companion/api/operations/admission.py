@@ -1,4 +1,4 @@
-"""Whether the server takes new turns: not any more once it is about to end."""
+"""Whether the server takes new turns; it does not while it shuts down."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ class Admission:
         self.is_closed = True
 
     def check(self) -> None:
-        """Raises Refusal where no turn may begin."""
+        """Raises Refusal if no new turn may start."""
         if self.is_closed:
             raise Refusal(DRAINING)

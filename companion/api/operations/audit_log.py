@@ -25,34 +25,34 @@ from ...base.background import in_thread
 from ...base.log import logger
 from ...base.write_behind import WriteBehind
 
-# Lines that wait for a disk that does not answer; beyond them, the oldest are lost.
+# The most lines that wait for a slow disk; beyond them, the oldest are lost.
 MAX_WAITING = 10000
-# Seconds for what waits at the end.
+# Seconds for the waiting lines when the server ends.
 WRITING = 5.0
-# Characters of what came from outside; ids of ours are shorter.
+# The most characters of a value from outside; our own ids are shorter.
 MAX_LENGTH = 200
 
 _entry: ContextVar[dict[str, Any] | None] = ContextVar("audit entry", default=None)
 
 
 def note(**members: Any) -> None:
-    """What is known of the request that is handled; nothing where no log is kept."""
+    """Add members to the line of the current request, if a log is kept."""
     entry = _entry.get()
     if entry is not None:
         entry.update(members)
 
 
 def leave_out() -> None:
-    """The request that is handled gets no line."""
+    """Write no line for the current request."""
     _entry.set(None)
 
 
 class AuditLog:
-    """Lines are written by a thread soon after they are told. The file is opened each time, so that
-    it may be moved away and a new one begins."""
+    """A thread writes the lines soon after they are added. It opens the file each time, so that the
+    file may be moved away and a new one started."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError where nothing can be written there."""
+        """Raises OSError if the file cannot be written."""
         self._path = path
         self._is_failing = False
         self._lines: deque[bytes] = deque(maxlen=MAX_WAITING)
@@ -61,7 +61,7 @@ class AuditLog:
 
     @contextmanager
     def entry(self, request_id: str) -> Iterator[None]:
-        """The line of the request that is handled within; `note` says what is in it."""
+        """Write a line for the request that is handled within the block; `note` adds to it."""
         begun = time.monotonic()
         moment = wire.timestamp(datetime.now(timezone.utc))
         known = {"token": None, "address": "", "method": "", "route": "", "status": None}
@@ -78,12 +78,12 @@ class AuditLog:
                 self._writer.soon(self._write)
 
     async def write(self) -> None:
-        """All lines that were told so far; within a time, for some disks never answer."""
+        """Write all lines so far, within a time limit, because some disks never answer."""
         with suppress(asyncio.TimeoutError):
             await in_thread(self._writer.finish, WRITING)
 
     def _write(self) -> None:
-        # Others add lines meanwhile, and have this done once more.
+        # Lines that are added meanwhile start another write.
         count = len(self._lines)
         if count == MAX_WAITING:
             logger.error("The audit log's disk did not answer for long, and lines may be lost.")
@@ -91,7 +91,7 @@ class AuditLog:
         try:
             descriptor = self._open()
             try:
-                # In one call, so that no line stands within another one.
+                # One call for all, so that no line is written into another one.
                 os.write(descriptor, lines)
             finally:
                 os.close(descriptor)
@@ -102,7 +102,7 @@ class AuditLog:
             self._is_failing = True
 
     def _open(self) -> int:
-        # A pipe that nobody reads is an error at once, and holds up no request.
+        # A pipe without a reader fails at once instead of blocking requests.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         return os.open(self._path, flags, 0o600)

@@ -1,5 +1,5 @@
-"""Who makes a request: the name of its token, or else the address that it comes from; counted where
-the operator wants it."""
+"""Who makes a request: the name of its token, or else its address. Requests are counted if the
+operator limits them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .rate_limit import RateLimit, RateLimited
 
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 FORWARDED = "X-Forwarded-For"
-# What one network of a home or a company has of addresses of IPv6.
+# The prefix of an IPv6 network as a home or a company gets it.
 PREFIX = 64
 
 
 class Callers:
-    """`proxies` are those whose word counts for whom they speak for. `rate_limit` is in requests a
-    minute of each caller, 0 for any number. `is_logged` says that an audit log is kept."""
+    """`proxies` are trusted to say for which client they ask. `rate_limit` is the most requests of
+    each caller in a minute, 0 for no limit. `is_logged` says that an audit log is kept."""
 
     def __init__(self, proxies: Iterable[Network], rate_limit: int, is_logged: bool) -> None:
         self._proxies = tuple(proxies)
@@ -25,8 +25,7 @@ class Callers:
         self._must_know = bool(rate_limit or is_logged)
 
     def count(self, token: str, request: Any) -> None:
-        """A request of the HTTP library's, of whoever has the token of this name, "" for none.
-        Raises RateLimited."""
+        """Count an HTTP request by the name of its token, "" if it has none. Raises RateLimited."""
         if not self._must_know:
             return
         address = self._address(request.headers, request.get_extra_info("peername"))
@@ -36,25 +35,25 @@ class Callers:
         try:
             self._limit.check(token or _network(address))
         except RateLimited as refusal:
-            # Nobody fills the disk by being refused.
+            # Refused requests must not fill the disk with log lines.
             if not refusal.is_first:
                 audit_log.leave_out()
             raise
 
     def _address(self, headers: Any, peer: Any) -> str:
-        """`headers` are the HTTP library's, with all lines of a name; `peer` is what a socket says,
-        or None where the client has left already."""
+        """The client's address. `headers` keep all lines of a name; `peer` is the socket's address,
+        None if the client has left."""
         address = str(peer[0]) if peer else ""
         if address and self._is_proxy(address):
-            # The last one is the proxy's own word, those before it are the client's.
-            # Some proxies add it to the client's line, and some write one of their own below.
+            # The proxy wrote the last address; the client may have made up the others. Some
+            # proxies append theirs to the client's line, others add a line of their own.
             told = ",".join(headers.getall(FORWARDED, ())).rpartition(",")[2].strip()
             if _is_address(told):
                 return told
         return address
 
     def _is_proxy(self, address: str) -> bool:
-        # With a zone, an address is of this link alone; a proxy there can be named without.
+        # An address with a zone belongs to one link; the operator names proxies without it.
         plain = address.partition("%")[0]
         return any(ipaddress.ip_address(plain) in network for network in self._proxies)
 

@@ -1,4 +1,4 @@
-"""The log for programs that read it: one JSON object a line, with the request that led to it."""
+"""The log for programs: one JSON object a line, with the id of the request that led to it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from datetime import datetime, timezone
 from ...agent import wire
 
 HEADER = "X-Request-Id"
-# One that a client or a proxy may choose.
+# A request id that a client or a proxy may choose.
 ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 _request: ContextVar[str] = ContextVar("request", default="")
 
 
 def begin(given: str) -> str:
-    """The id of the request that is handled from here on, with all that it starts: the one that
-    came with it where that is one, or else a new one."""
+    """Set the id of the current request and all that it starts: the given one if it is valid, or
+    else a new one."""
     id = given if ID.fullmatch(given) else secrets.token_hex(8)
     _request.set(id)
     return id

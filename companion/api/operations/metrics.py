@@ -1,4 +1,4 @@
-"""What the server does, counted for Prometheus by its own library, where that is installed."""
+"""Metrics for Prometheus, by its own library, if that is installed."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ try:
 except ImportError:
     IS_THERE = False
 
-# Upper bounds in seconds: a turn may take as little as a request, or an hour.
+# Upper bounds of the histogram in seconds: a turn may take as little as a request, or an hour.
 SECONDS = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
-# What is no route of the API; nobody can make up labels.
+# The label of paths that are not routes, so that clients cannot create labels.
 OTHER = "other"
 
 
 class _Present:
-    """What is asked for only when somebody looks, as the library wants it."""
+    """Metrics whose values are read when Prometheus asks, in the form that the library wants."""
 
     def __init__(self, collect: Callable[[], Iterator[core.Metric]]) -> None:
         self.collect = collect
 
 
 class Metrics:
-    """Only to be made where IS_THERE. `open_streams` tells how many there are now."""
+    """Create it only if IS_THERE. `open_streams` gives the number of open streams."""
 
     def __init__(self, agent: Agent, open_streams: Callable[[], int]) -> None:
         self._agent = agent
         self._open_streams = open_streams
-        # When each turn that runs began, by its id.
+        # When each running turn began, by its id.
         self._begun: dict[str, datetime] = {}
         self._registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=self._registry)
@@ -68,7 +68,8 @@ class Metrics:
     async def follow(self) -> None:
         """Count the turns of all conversations, until cancelled."""
         while True:
-            # It ends where an event came that is too large to be remembered for us.
+            # The feed ends if it cannot remember an event that is too large; then a new one is
+            # started.
             coming = self._agent.feed.follow(None, None)
             try:
                 async for event in coming:
@@ -77,7 +78,7 @@ class Metrics:
                 await coming.aclose()
 
     def answered(self, method: str, route: str, status: int) -> None:
-        """A request had its answer; `route` is the path as the table has it."""
+        """Count an answered request. `route` is the path as in the table of routes."""
         self._requests.labels(method, route, str(status)).inc()
 
     def text(self) -> bytes:

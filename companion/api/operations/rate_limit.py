@@ -1,4 +1,4 @@
-"""How many requests each caller may make in a minute; knows no request."""
+"""Limits the requests of each caller in a minute. Knows no requests, only callers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import OrderedDict
 
 from ..contract.refusal import RATE_LIMITED, Refusal
 
-# Callers that are remembered; those that were silent longest are forgotten first.
+# The most callers that are remembered; the ones silent for longest are forgotten first.
 MAX_CALLERS = 4096
 
 
 class RateLimited(Refusal):
-    """`is_first` says whether the caller's last request was let through."""
+    """`is_first` says that the caller's previous request was allowed."""
 
     def __init__(self, limit: int, seconds: int, is_first: bool) -> None:
         super().__init__(RATE_LIMITED, limit=limit, seconds=seconds)
@@ -26,12 +26,12 @@ class RateLimit:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        # By caller: requests that may still be made, at which moment, and whether one was refused
-        # since the last that was not. Silent longest first.
+        # For each caller: the requests left, when that was computed, and whether one was refused
+        # since the last allowed one. The caller silent for longest comes first.
         self._callers: OrderedDict[str, tuple[float, float, bool]] = OrderedDict()
 
     def check(self, caller: str) -> None:
-        """Count a request. Raises RateLimited where it is one too many."""
+        """Count a request. Raises RateLimited if it is one too many."""
         now, each = time.monotonic(), 60 / self._limit
         allowed, then, was_refused = self._callers.pop(caller, (self._limit, now, False))
         allowed = min(self._limit, allowed + (now - then) / each)

@@ -1,1 +1,1 @@
-"""The way of a request to its handler: who may come in, which route it takes, what goes back."""
+"""The way of a request to its handler: access, TLS, the search for its route, the answer."""

@@ -1,4 +1,4 @@
-"""The server's certificate: what TLS needs of it, and its files read again once they are others."""
+"""The server's TLS certificate, which is loaded again when its files change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ...base.log import logger
 
-# Seconds between two looks at the files, for which all other connections wait.
+# Seconds between two checks of the files. All other connections wait during a check.
 PAUSE = 5.0
 
 
@@ -19,12 +19,12 @@ class BadCertificate(Exception):
 
 
 class Certificate:
-    """Made of a file with the certificate and those that vouch for it, and one with its key, both
-    in PEM; they may be one file. `context` is for a server, from TLS 1.2 on.
+    """`path` has the certificate and its chain, `key` the key, both in PEM; they may be one file.
+    `context` is for a server, from TLS 1.2 on.
 
-    A handshake looks whether the files are others by now, unless another one has just looked: so
-    a renewed certificate counts at most PAUSE later. Where the new ones cannot be used, or not yet,
-    the old one goes on.
+    A handshake checks whether the files have changed, at most every PAUSE seconds, so a renewed
+    certificate is used at most PAUSE later. If the new files cannot be used, the old certificate
+    stays.
     """
 
     def __init__(self, path: str, key: str) -> None:
@@ -45,7 +45,7 @@ class Certificate:
 
     def _look(self) -> None:
         stamp = self._stamp()
-        # Between two moments of a renewal there may be none.
+        # During a renewal the files may be missing.
         if stamp and stamp != self._read:
             self._read = stamp
             try:
@@ -63,21 +63,21 @@ class Certificate:
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        # A client could keep the server at work with nothing else.
+        # A client could keep the server busy with renegotiation alone.
         context.options |= ssl.OP_NO_RENEGOTIATION
         try:
             context.load_cert_chain(self._path, self._key, self._refuse_password)
         except ssl.SSLError as error:
             raise BadCertificate(self._sentence(error)) from error
         except OSError as error:
-            # The system does not say which of the two.
+            # The error does not say which of the two files it is.
             missing = next((it for it in (self._path, self._key) if not _is_readable(it)), "")
             where = missing or self._path
             raise BadCertificate(f"{where} cannot be read: {error.strerror}.") from error
         return context
 
     def _refuse_password(self) -> str:
-        # Without this, the library would ask at the terminal.
+        # Without this, the library would ask for the password at the terminal.
         raise BadCertificate(f"Expected a key without a password; {self._key} has one.")
 
     def _sentence(self, error: ssl.SSLError) -> str:

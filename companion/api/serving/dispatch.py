@@ -1,4 +1,5 @@
-"""The way of a request from the guard to its answer, whatever happens; knows no single route."""
+"""Takes a request from the guard to its answer, and turns every error into an answer. Knows no
+single route."""
 
 from __future__ import annotations
 
@@ -34,16 +35,16 @@ from .access import READ_ONLY
 from .guard import Guard
 from .routing import Table
 
-# Bytes of a body: the largest file that may be written, every letter of it escaped.
+# The most bytes of a body: the largest file, with every character escaped.
 MAX_BODY = 6 * MAX_FILE + (1 << 20)
-# Bytes that large bodies and answers hold at a time: two of the largest bodies, or what is read of
-# a dozen files.
+# The most bytes of large bodies and answers at a time: two of the largest bodies, or the answers
+# with a dozen files.
 MAX_MEMORY = 128 << 20
-# Where the door for clients of OpenAI's API is.
+# The paths for clients of OpenAI's API.
 OPENAI = "/v1/"
-# What libraries call a body that is none.
+# The Content-Type that libraries set when there is no body.
 UNNAMED = ("", BYTES)
-# What all answers have.
+# Headers of all answers.
 PLAIN = {
     **http_server.SERVER,
     "Cache-Control": "no-store",
@@ -52,7 +53,7 @@ PLAIN = {
 
 
 class Dispatcher:
-    """`language` is for clients that do not say theirs. `audit` is None where no log is kept."""
+    """`language` is for clients that ask for none. `audit` is None if no log is kept."""
 
     def __init__(
         self,
@@ -74,9 +75,9 @@ class Dispatcher:
         self._memory = MemoryBudget(MAX_MEMORY)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """The boundary of every request: nothing that happens inside reaches the library."""
+        """The boundary of every request: no exception leaves it."""
         id = json_log.begin(request.headers.get(json_log.HEADER, ""))
-        # Those are asked all the time, and tell nothing.
+        # Open routes are asked all the time, and reveal nothing.
         is_open = self._table.is_open(request.method, request.path)
         if self._audit is None or is_open or request.method == "OPTIONS":
             return await self._handle(request, id)
@@ -140,7 +141,7 @@ class Dispatcher:
         return await _send(request, 200, answer.envelope(language), headers)
 
     def _caller(self, request: web.BaseRequest) -> str:
-        """The name of the caller's token, "" for none. Raises Refused, RateLimited."""
+        """The name of the caller's token, "" if there is none. Raises Refused, RateLimited."""
         token = self._guard.name_of(request.headers)
         self._callers.count(token, request)
         self._guard.check_place(request.raw_path, request.headers)
@@ -149,9 +150,9 @@ class Dispatcher:
     def _route(
         self, request: web.BaseRequest, token: str
     ) -> tuple[Route[Handler], Mapping[str, str]]:
-        """What is asked for, where the caller may; with the fields in its path. Raises Refused,
+        """The route and the fields in its path, if the caller may use it. Raises Refused,
         Refusal."""
-        # Who has no token learns of the open routes only.
+        # Without a token, a client must not learn which other routes exist.
         if not self._table.is_open(request.method, request.path):
             if not token:
                 raise Refused(BAD_TOKEN)
@@ -189,17 +190,17 @@ class Dispatcher:
 async def _fields(
     request: web.BaseRequest, route: Route[Handler], in_path: Mapping[str, str], memory: MemoryShare
 ) -> Mapping[str, Any]:
-    """What is asked, checked. Raises Refusal and Refused."""
+    """The checked fields of the request. Raises Refusal and Refused."""
     if route.method in ("GET", "DELETE"):
         return route.form.of_query([*in_path.items(), *request.query.items()])
     is_empty = request.content_length in (None, 0) and request.content.is_eof()
     kind = http_server.media_type(request)
     if route.uploads:
-        # The handler reads it.
+        # The handler reads the form.
         if kind != MULTIPART:
             raise Refusal(UNSUPPORTED_MEDIA_TYPE, "no_multipart")
         return route.form.of_query([*in_path.items(), *request.query.items()])
-    # A page of another origin can send texts and forms without asking first, and empty ones, too.
+    # A page of another origin can send texts, forms and empty bodies without asking first.
     if kind != JSON and not (is_empty and kind in UNNAMED):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)
     if is_empty:

@@ -1,5 +1,5 @@
-"""Who may talk to the API: clients with one of the tokens, by a name that the operator knows; its
-own page, and those of the origins that they named."""
+"""Decides who may use the API: clients with a token, under a host name that the operator knows,
+from the server's own page or an allowed origin."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ...base import http_server
 from ...base.http_server import Refused
 from .access import LOCAL, Access
 
-# Names under which a client on this machine knows a loopback server.
+# Names of a loopback server for clients on this machine.
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-# As an origin: every page may talk to the server, if it has the token.
+# As an origin: every page may use the API, if it has the token.
 ANY = "*"
 METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
-# Of answers, beside those that every page may read.
+# Headers of answers that pages may read, beside those that they always may.
 EXPOSED = "Retry-After, X-Request-Id"
 # Seconds for which a browser need not ask again.
 MAX_AGE = "600"
-# For a year, a browser that was here asks for this name by TLS alone.
+# For a year, a browser asks for this name with TLS only.
 ENCRYPTED = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class Guard(http_server.Guard):
-    """`tokens` are known by their names. `origins` are those of pages that may talk to the server
-    beside its own, or ANY."""
+    """`tokens` are by name. `origins` are those of allowed web pages beside the server's own, or
+    ANY."""
 
     def __init__(
         self,
@@ -38,13 +38,14 @@ class Guard(http_server.Guard):
         hosts = access.hosts(port)
         super().__init__(tokens.values(), port, names, origins_of_all, hosts, access.scheme)
         self._names = tuple(tokens)
-        # The names of this machine are those of other servers on it, too, on any port.
+        # The header counts for all ports of a name, and other servers on this machine share its
+        # loopback names.
         encrypted = hosts if access.certificate is not None else ()
         self._encrypted = {it for it in encrypted if not it.startswith(NAMES)}
         self._allows_any = ANY in origins
 
     def name_of(self, headers: Mapping[str, str]) -> str:
-        """The name of the client's token; "" where it has none."""
+        """The name of the client's token; "" if it has none."""
         try:
             return self._names[self.check_token(headers)]
         except Refused:
@@ -54,12 +55,12 @@ class Guard(http_server.Guard):
         return self._allows_any or super().knows(origin)
 
     def encrypted(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """The header that keeps a browser from asking for this name without TLS, where that is the
-        server's own."""
+        """The header that makes browsers use TLS for this name from now on, if the server itself
+        has TLS."""
         return ENCRYPTED if headers.get("Host", "").lower() in self._encrypted else {}
 
     def cors(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The headers that let a known page read the answer; only `Vary` for everybody else."""
+        """The headers that let an allowed page read the answer; only `Vary` for all others."""
         origin = headers.get("Origin")
         if origin is None or not self.knows(origin):
             return {"Vary": "Origin"}
@@ -70,13 +71,14 @@ class Guard(http_server.Guard):
         }
 
     def preflight(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What a browser asks before it lets a page send something; the same for all paths, for it
-        comes without the token. So there is no `Allow`, which would have to be the path's own."""
+        """The answer to a browser that asks before a page sends a request. It is the same for all
+        paths, because the question comes without the token; so it has no `Allow`, which depends on
+        the path."""
         allowed = self.cors(headers)
         if "Access-Control-Allow-Origin" not in allowed:
             return allowed
         allowed["Access-Control-Allow-Methods"] = METHODS
-        # Libraries have headers of their own, as `X-Stainless-OS`; none of them lets anybody in.
+        # Libraries send headers of their own, such as `X-Stainless-OS`. None of them gives access.
         asked = headers.get("Access-Control-Request-Headers")
         if asked:
             allowed["Access-Control-Allow-Headers"] = asked

@@ -1,4 +1,4 @@
-"""From a request's method and path to its route."""
+"""Finds the route of a request by its method and path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..operations.metrics import OTHER
 
 
 class Table:
-    """All routes of a server, its page's files among them."""
+    """All routes of a server, those of the web page's files included."""
 
     def __init__(self, routes: Iterable[Route[Handler]]) -> None:
         self._plain: dict[str, dict[str, Route[Handler]]] = {}
@@ -24,12 +24,12 @@ class Table:
                 self._plain.setdefault(route.path, {})[route.method] = route
 
     def is_open(self, method: str, path: str) -> bool:
-        """Whether everybody may ask that, without the token."""
+        """Whether the route needs no token."""
         known = self._plain.get(path, {}).get(_read_as(method))
         return known is not None and known.is_open
 
     def find(self, method: str, path: str) -> tuple[Route[Handler], Mapping[str, str]]:
-        """The route, and the fields that the path has in it. HEAD counts as GET. Raises Refusal."""
+        """The route, and the fields in its path. HEAD counts as GET. Raises Refusal."""
         method = _read_as(method)
         known = self._plain.get(path)
         if known is not None:
@@ -51,8 +51,8 @@ class Table:
         raise Refusal(NOT_FOUND, path=path[:200])
 
     def name_of(self, method: str, path: str) -> tuple[str, str]:
-        """Method and path of a request's route as the table has them; OTHER for both where there
-        is none."""
+        """Method and path of the request's route as in the table; OTHER for both if there is
+        none."""
         with suppress(Refusal):
             route = self.find(method, path)[0]
             return route.method, route.path
