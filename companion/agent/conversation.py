@@ -356,7 +356,7 @@ class Conversation:
     def tell_unsaved(self) -> None:
         """Tell in the turn that runs, once, that the disk does not take what is said."""
         log = self._log
-        if log is None or log.is_over or self._transcript.is_saved:
+        if log is None or log.is_over or not self._transcript.is_refused:
             return
         if self._warned_in != log.turn_id:
             self._warned_in = log.turn_id

@@ -6,13 +6,15 @@ The first line is `{"type": "conversation", "version": 1, "id", "workspace", "cr
     {"type": "message", "turn", "time", "text", "files", "attachments"}    what the user said
     {"type": "event", "turn", "number", "time", "body": {"type", ...}}   what came of it
     {"type": "change", "title" | "model" | "mode" | "session" | "owned" | ...}   what was set
+    {"type": "gap"}   lines are missing before this one: the disk took nothing for too long
 
 A sentence of ours in a body is {"template", "values"}, to be told in any language; what the CLI
 said is a text, and so are our sentences in files of earlier releases. Times are ISO 8601 in UTC.
 A line that is damaged, as the last one is after a crash, costs itself, also the first one.
 Lines are written by a thread, in their order and within milliseconds of what they tell: when the
 process is killed, that is what may be missing. What the user said, and how a turn ended, outlives a
-power cut as soon as it is written. What the disk does not take is held and tried again.
+power cut as soon as it is written. What the disk does not take is held and tried again; beyond a
+limit, what is held longest is lost.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Union
 from ..base import private_files
 from ..base.line_file import LineFile
 from ..base.log import logger
+from ..base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
 from ..base.write_behind import WriteBehind
 from . import events
 from .conversation_state import ConversationState
@@ -44,8 +47,12 @@ from .surrogates import clean
 
 VERSION = 1
 SUFFIX, BESIDE = ".jsonl", ".files"
+# When lines are dropped that are held; of all other types, first.
+DROPPED = {"conversation": NEVER, "change": AFTER_ALL_OTHERS}
 # Bytes of one file; a conversation that has more takes no messages any more.
 MAX_BYTES = 64 << 20
+# Bytes of all conversations that are held while the disk takes nothing.
+MAX_UNWRITTEN = 64 << 20
 # Seconds before a disk that has refused is tried again.
 PAUSE = 1.0
 # Characters of a title that is made of the first message.
@@ -61,6 +68,8 @@ SENTENCES = frozenset({"description", "display_result", "error", "message"})
 EVENT = b'{"type":"event",'
 # How the first line of a turn begins, after the end of the line before.
 MESSAGE = b'\n{"type":"message",'
+# Where lines were dropped. Who reads it takes it for a line that is damaged.
+GAP = b'{"type":"gap"}\n'
 # Bytes that are read at a time on the way from the end of a file to its beginning.
 BLOCK = 1 << 18
 ENDS = (b'"body":{"type":"complete"', b'"body":{"type":"error"')
@@ -183,6 +192,7 @@ class Transcript:
         folder: str,
         id: str,
         writer: WriteBehind,
+        limit: UnwrittenLimit,
         refused: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = os.path.join(folder, id + SUFFIX)
@@ -192,26 +202,29 @@ class Transcript:
         self._id = id
         self._writer = writer
         self._refused = refused
-        # Whether the disk took all that it was given; read by others, too.
-        self.is_saved = True
+        # Whether the disk took all that it was given, and whether it takes nothing now; read by
+        # others, too.
+        self.is_saved, self.is_refused = True, False
         self._pending: deque[Line] = deque()
         # Held by the thread that works on the file, to which the rest belongs.
         self._working = threading.Lock()
-        # Whole lines that the disk has not taken so far, whether they make the file, whether they
-        # are to outlive a power cut, and when they may be tried again.
-        self._unwritten = bytearray()
+        # What the disk has not taken so far, whether that makes the file, whether it is to outlive
+        # a power cut, and when it may be tried again.
+        self._unwritten = UnwrittenLines(f"conversation {id}")
+        self._limit = limit
         self._is_new = self._is_lasting = False
         self._not_before = 0.0
         self._is_removed = self._is_lost = self._is_known_damaged = False
+        self._lacks_lines = False
 
     @property
     def is_full(self) -> bool:
-        return self._file.size + len(self._unwritten) >= MAX_BYTES
+        return self._file.size + self._unwritten.size >= MAX_BYTES
 
     @property
     def is_waiting(self) -> bool:
         """Whether the disk may take later what it refused."""
-        return not self.is_saved and not self._is_lost
+        return self.is_refused and not self._is_lost
 
     def begin(self, workspace: str, created: datetime) -> None:
         """Make the file. What comes later goes into this file only: a new one in the place of one
@@ -240,13 +253,13 @@ class Transcript:
     def write(self, is_last: bool = False) -> None:
         """All that was told so far; not where the disk has refused it a moment ago, unless nobody
         will try again."""
-        with self._working:
+        with self._working, self._limit.apart(self._unwritten):
             self._not_before *= not is_last
             self._write_pending()
 
     def remove(self) -> None:
         """With the folder beside it. Raises OSError. What is told later is not written."""
-        with self._working:
+        with self._working, self._limit.apart(self._unwritten):
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
             self._is_removed = True
@@ -309,11 +322,11 @@ class Transcript:
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], int]]:
         """The file with all that was told so far, and its size then."""
-        with self._working:
+        with self._working, self._limit.apart(self._unwritten):
             self._write_pending()
             file: IO[bytes] = io.BytesIO() if self._is_new else open(self.path, "rb")
             self._file.size = size = file.seek(0, os.SEEK_END)
-            if self._unwritten:
+            if self._unwritten.size:
                 file = self._with_unwritten(file)
                 size = file.seek(0, os.SEEK_END)
         with file:
@@ -322,7 +335,7 @@ class Transcript:
     def _with_unwritten(self, file: IO[bytes]) -> IO[bytes]:
         with file:
             file.seek(0)
-            return io.BytesIO(file.read() + self._unwritten)
+            return io.BytesIO(file.read() + self._unwritten.data(GAP))
 
     def _add(self, line: Line) -> None:
         self._pending.append(line)
@@ -330,35 +343,41 @@ class Transcript:
 
     def _write_pending(self) -> None:
         while self._pending:
-            line = self._pending.popleft()
-            values = _values(line) if isinstance(line, Event) else line
-            self._is_new = self._is_new or values["type"] == "conversation"
-            is_end = isinstance(line, Event) and line.is_last
-            self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
-            text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
-            self._unwritten += text.encode("utf-8") + b"\n"
+            self._collect(self._pending.popleft())
         if self._is_removed:
             self._unwritten.clear()
-        elif self._unwritten and monotonic() >= self._not_before:
+        elif self._unwritten.size and monotonic() >= self._not_before:
             self._write_collected()
+
+    def _collect(self, line: Line) -> None:
+        values = _values(line) if isinstance(line, Event) else line
+        self._is_new = self._is_new or values["type"] == "conversation"
+        is_end = isinstance(line, Event) and line.is_last
+        self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
+        text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
+        self._unwritten.add(text.encode("utf-8") + b"\n", DROPPED.get(values["type"], FIRST))
 
     def _write_collected(self) -> None:
         try:
-            self._file.append(bytes(self._unwritten), self._is_new, self._is_lasting)
+            self._file.append(self._unwritten.data(GAP), self._is_new, self._is_lasting)
         except OSError as error:
             self._not_before = monotonic() + PAUSE
             # A file that somebody removed is not made anew: it would be nobody's.
             self._is_lost = isinstance(error, FileNotFoundError) and not self._is_new
             if self._is_lost:
                 self._unwritten.clear()
-            if self.is_saved:
-                self.is_saved = False
+            self.is_saved = False
+            if not self.is_refused:
+                self.is_refused = True
                 logger.error("a conversation cannot be written down: %s", error)
                 self._refused()
             return
-        if not self.is_saved:
-            logger.info("the disk has taken what it refused of a conversation")
-        self.is_saved, self._is_new, self._is_lasting = True, False, False
+        if self.is_refused:
+            logger.info("the disk takes a conversation again that it has refused")
+        # What was dropped is not on disk, and never will be.
+        self._lacks_lines = self._lacks_lines or not self._unwritten.is_whole
+        self.is_saved = not self._lacks_lines
+        self.is_refused = self._is_new = self._is_lasting = False
         self._unwritten.clear()
 
 
@@ -371,6 +390,7 @@ class Transcripts:
         self.folder = folder
         self.refused: Callable[[], None] = lambda: None
         self._writer = WriteBehind()
+        self._limit = UnwrittenLimit(MAX_UNWRITTEN)
 
     def __iter__(self) -> Iterator[Transcript]:
         found = (self.of(name[: -len(SUFFIX)]) for name in sorted(os.listdir(self.folder)))
@@ -378,7 +398,7 @@ class Transcripts:
         return (each for each in found if os.path.isfile(each.path))
 
     def of(self, id: str) -> Transcript:
-        return Transcript(self.folder, id, self._writer, lambda: self.refused())
+        return Transcript(self.folder, id, self._writer, self._limit, lambda: self.refused())
 
     def sweep(self) -> None:
         """Remove what a crash has left of conversations that were being deleted. Raises OSError."""
@@ -540,6 +560,8 @@ def _history(head: Mapping[str, Any]) -> History | None:
 def _take(history: History, line: Mapping[str, Any]) -> None:
     """Raises one of DAMAGED."""
     kind = line["type"]
+    if kind == "gap":
+        raise ValueError("lines are missing")
     if kind == "change":
         history.changes.update({name: str(line[name]) for name in line if name != "type"})
     elif kind == "message":

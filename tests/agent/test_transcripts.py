@@ -205,6 +205,36 @@ class Files(unittest.TestCase):
         assert summary is not None
         self.assertEqual((summary.workspace, summary.turns), ("/work", 1))
 
+    def test_of_what_the_disk_refuses_for_too_long_the_oldest_is_lost_and_that_is_told(
+        self,
+    ) -> None:
+        with mock.patch.object(transcripts, "MAX_UNWRITTEN", 4000):
+            held = Transcripts(self.transcripts.folder)
+        transcript = held.of("b" * 32)
+        full = mock.patch.object(LineFile, "append", side_effect=OSError(28, "No space left"))
+        turns = [str(number) for number in range(100)]
+        with full, self.assertLogs("GeminiCompanion", "WARNING") as logs:
+            transcript.begin("/work", NOW)
+            transcript.change(title="A title")
+            for id in turns:
+                transcript.message(id, events.Message(f"message {id}"))
+                transcript.event(Event(1, NOW, "b" * 32, id, OVER))
+                transcript.write()
+            page = transcript.page(1000, None)
+        told = [each for each in logs.output if "oldest lines are lost" in each]
+        self.assertEqual(len(told), 1)
+        known = self.ids(page)
+        self.assertEqual(known, turns[-len(known) :])
+        self.assertLess(len(known), 20)
+        transcript.write(is_last=True)
+        # What was lost never comes to the disk; what is said now does.
+        self.assertFalse(transcript.is_saved or transcript.is_refused or transcript.is_waiting)
+        history = self.transcripts.of("b" * 32).read()
+        assert history is not None
+        self.assertEqual([turn.id for turn in history.turns], known)
+        self.assertEqual((history.workspace, history.title), ("/work", "A title"))
+        self.assertEqual(history.damaged, 1)
+
     def test_a_disk_that_refuses_is_not_asked_again_at_each_event(self) -> None:
         full = OSError(28, "No space left")
         with mock.patch.object(LineFile, "append", side_effect=full) as append:

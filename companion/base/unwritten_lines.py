@@ -1,0 +1,109 @@
+"""Lines that a disk has not taken so far, of several files, within one limit of bytes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from contextlib import contextmanager
+from typing import Iterator, NamedTuple
+
+from .log import logger
+
+# When a line is dropped that there is no room for.
+FIRST, AFTER_ALL_OTHERS, NEVER = range(3)
+
+_numbers = itertools.count()
+
+
+class Line(NamedTuple):
+    """`number` is larger than that of every line before, of whichever file."""
+
+    number: int
+    data: bytes
+
+
+class UnwrittenLines:
+    """Those of one file, called `name` in the log, in their order. One thread at a time works with
+    them, apart from their limit; `size`, in bytes, may be read by any."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.size = 0
+        # By when they are dropped.
+        self._lines: tuple[deque[Line], ...] = (deque(), deque(), deque())
+        # The number of the last one that was.
+        self._dropped: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether none was dropped since they were cleared."""
+        return self._dropped is None
+
+    def add(self, data: bytes, goes: int) -> None:
+        """A line with its end; `goes` says when it is dropped."""
+        self._lines[goes].append(Line(next(_numbers), data))
+        self.size += len(data)
+
+    def data(self, gap: bytes) -> bytes:
+        """All of them, with the line `gap` behind the place of the last one that was dropped."""
+        gaps = [] if self._dropped is None else [Line(self._dropped, gap)]
+        return b"".join(line.data for line in sorted(itertools.chain(*self._lines, gaps)))
+
+    def clear(self) -> None:
+        self.size, self._dropped = 0, None
+        for lines in self._lines:
+            lines.clear()
+
+    def has(self, goes: int) -> bool:
+        return bool(self._lines[goes])
+
+    def oldest(self, goes: int) -> int:
+        """The number of the first one that is dropped then. Raises IndexError."""
+        return self._lines[goes][0].number
+
+    def drop(self, goes: int) -> int:
+        """Drop that one; gives its bytes. That lines of the file are lost is logged once. Raises
+        IndexError."""
+        line = self._lines[goes].popleft()
+        if self._dropped is None:
+            logger.error("the disk takes nothing: of %s, the oldest lines are lost", self.name)
+        self._dropped = max(line.number, self._dropped or 0)
+        self.size -= len(line.data)
+        return len(line.data)
+
+
+class UnwrittenLimit:
+    """Bytes for the lines of several files, the oldest of which are dropped beyond that; callable
+    from any thread."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: dict[UnwrittenLines, None] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def apart(self, lines: UnwrittenLines) -> Iterator[None]:
+        """Nothing is dropped of these lines while this thread works with them; what is left of them
+        then counts."""
+        with self._lock:
+            self._held.pop(lines, None)
+        try:
+            yield
+        finally:
+            if lines.size:
+                self._hold(lines)
+
+    def _hold(self, lines: UnwrittenLines) -> None:
+        with self._lock:
+            self._held[lines] = None
+            for goes in (FIRST, AFTER_ALL_OTHERS):
+                self._drop(goes)
+
+    def _drop(self, goes: int) -> None:
+        excess = sum(each.size for each in self._held) - self._limit
+        while excess > 0:
+            found = [each for each in self._held if each.has(goes)]
+            if not found:
+                return
+            excess -= min(found, key=lambda each: each.oldest(goes)).drop(goes)
