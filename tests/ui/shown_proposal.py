@@ -60,8 +60,11 @@ class ShownProposal:
         if self.is_compared and not self.is_whole:
             self._all = quadruples(plugin._host.running.reviews.of(self.view).digest.whole)
             check(*no_flaw(self._old_rows, self._proposed_rows, self._all))
-        is_editable = not self.view.is_read_only()
-        check(is_editable == self.is_whole, "a part can be edited, or the whole cannot")
+        # While drops are shown, the view of parts can be edited for a moment.
+        until(
+            lambda: self.view.is_read_only() != self.is_whole,
+            "a part cannot be edited, and the whole can",
+        )
 
     def saw_file(self) -> None:
         """It is compared with the file as it is now; what is dropped is so still, as far as the
