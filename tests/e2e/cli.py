@@ -84,6 +84,12 @@ class Screen(pyte.Screen):  # type: ignore[misc]
         if not private:
             super().select_graphic_rendition(*attributes)
 
+    def texts(self) -> list[str]:
+        """Its `display`, in a tenth of the time: behind a wide character stands an empty cell."""
+        cells = range(self.columns)
+        rows = (self.buffer[y] for y in range(self.lines))
+        return ["".join([row[x].data for x in cells]) for row in rows]
+
 
 class Left(AssertionError):
     """The CLI has ended before it showed what was waited for."""
@@ -105,6 +111,8 @@ class GeminiCli:
         self._screen = Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self._screen)
         self._drawn = threading.Condition()
+        # What is drawn, as text; None where that is out of date.
+        self._text: str | None = None
         self._ended = False
         self._is_initialized = False
         self._master, slave = pty.openpty()
@@ -135,7 +143,9 @@ class GeminiCli:
 
     def screen(self) -> str:
         with self._drawn:
-            return "\n".join(line.rstrip() for line in self._screen.display)
+            if self._text is None:
+                self._text = "\n".join(line.rstrip() for line in self._screen.texts())
+            return self._text
 
     def title(self) -> str:
         """What it calls its terminal."""
@@ -304,6 +314,7 @@ class GeminiCli:
             with self._drawn:
                 self._ended = not data
                 self._stream.feed(data)
+                self._text = None
                 # The header leaves the screen later.
                 self._is_initialized = self._is_initialized or self.header in self.screen()
                 self._drawn.notify_all()

@@ -22,6 +22,9 @@ class Session(unittest.TestCase):
     .sublime-package; the repository itself where it is empty."""
 
     package = ""
+    # A CLI is one process, not two: the second, which has more memory, takes
+    # as long to start again.
+    variables = {"GEMINI_CLI_NO_RELAUNCH": "true"}
     # What the editor runs on.
     python = sys.executable
     root: str
@@ -58,7 +61,9 @@ class Session(unittest.TestCase):
     def new_cli(cls, **variables: str) -> GeminiCli:
         """Another CLI, connected."""
         home = tempfile.mkdtemp(dir=cls.root)
-        cli = GeminiCli(home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **variables})
+        cli = GeminiCli(
+            home, cls.folder, cls.model.url, {"TMPDIR": cls.temp, **cls.variables, **variables}
+        )
         cls.addClassCleanup(cli.close)
         cli.wait_connected()
         return cli
