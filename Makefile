@@ -75,6 +75,7 @@ OWN_CLI = $(if $(wildcard tests/e2e/node_modules/@google/gemini-cli),tests/e2e,.
 api: setup-api $(if $(CLI),,setup-cli)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli $(OWN_CLI)) $(OPTIONS)
 
+# make test ALL=1   also tests that passed before and look at nothing that has changed since
 test: setup setup-browser setup-schema setup-clients setup-deploy setup-carried
 	@$(PY) tools/run_tests.py
 
@@ -111,11 +112,11 @@ package:
 
 # All files of a release, in dist/, each one checked; publishes nothing
 # make release-check [PAGE=https://...]   the page of the project
-# The image of the API's server is built of what the registries have, too.
+# All tests of the tools run, and the image of the API's server is built of what the registries have.
 PAGE ?=
 release-check: setup
 	@$(BASE) -m tools.release $(PAGE)
-	@WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools/test_deploy.py
+	@ALL=1 WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools
 
 # What is known against the libraries that the packages carry
 advisories:

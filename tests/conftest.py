@@ -12,9 +12,13 @@ import types
 import pytest
 from hypothesis import settings
 
+from tests.looks_at import PassedBefore
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds; `make fuzz` runs FUZZ times as much in a test.
 TIME_LIMIT = 600 * int(os.environ.get("FUZZ", "1"))
+# Kept as long as the libraries that the tests run on.
+PASSED = os.path.join(ROOT, ".venv", "passed.json")
 # Begins a line about tests that did not run; tools/run_tests.py puts those of all parts together.
 SKIPPED = "skipped: "
 
@@ -39,7 +43,9 @@ if not HAS_TERMINALS:
 
 def pytest_configure(config: pytest.Config) -> None:
     """A time limit for each test with what it sets up, many times what the slowest takes: one that
-    reaches it hangs. The stacks of all threads are shown then, and the run ends."""
+    reaches it hangs. The stacks of all threads are shown then, and the run ends. What passed
+    before, and looks at nothing that has changed since, is skipped."""
+    config.pluginmanager.register(PassedBefore(PASSED, ROOT, bool(os.environ.get("ALL"))))
     if config.pluginmanager.hasplugin("timeout"):
         config.option.timeout = config.option.timeout or TIME_LIMIT
         # The other way, a signal, does not work in the editor's threads.

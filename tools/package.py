@@ -173,15 +173,14 @@ def pinned(requirements: Iterable[str]) -> List[str]:
 
 
 def _unpacked(requirements: List[str], host: str) -> Dict[str, bytes]:
+    """What the wheels hold, read as they are: pip would write thousands of files."""
+    found: Dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as folder:
-        libraries.download(requirements, host, MACHINE, folder)
-        found = {}
-        for root, _, names in os.walk(folder):
-            for name in names:
-                path = os.path.join(root, name)
-                with open(path, "rb") as file:
-                    found[os.path.relpath(path, folder).replace(os.sep, "/")] = file.read()
-        return found
+        libraries.download_wheels(requirements, host, MACHINE, folder)
+        for name in sorted(os.listdir(folder)):
+            with zipfile.ZipFile(os.path.join(folder, name)) as wheel:
+                found.update((path, wheel.read(path)) for path in wheel.namelist())
+    return found
 
 
 def zipped(files: Dict[str, bytes]) -> bytes:

@@ -19,6 +19,7 @@ import zipfile
 from functools import lru_cache
 from typing import Any, Mapping
 
+import pytest
 from GeminiCompanion import companion
 from GeminiCompanion.tools import closure, libraries, wheels
 from packaging.requirements import Requirement
@@ -212,6 +213,7 @@ class Dependencies(unittest.TestCase):
                 self.assertEqual(new.read(), old.read())
 
 
+@pytest.mark.looks_at("tools", "requirements", "tests/tools/wheel_names.txt")
 class RealNames(unittest.TestCase):
     def test_every_host_and_platform_has_a_wheel_of_each_library(self) -> None:
         for host in closure.HOSTS:

@@ -23,6 +23,7 @@ import unittest
 import urllib.request
 from typing import Any, Iterator
 
+import pytest
 import yaml
 from GeminiCompanion.companion import __version__
 from GeminiCompanion.companion.api import __main__ as program
@@ -70,6 +71,7 @@ def steps() -> Iterator[tuple[str, str]]:
 
 
 @unittest.skipUnless(os.path.isdir(TOOLS), "their tools are not installed: make test")
+@pytest.mark.looks_at("deploy", "requirements")
 class Linted(unittest.TestCase):
     def says(self, tool: str, *arguments: str) -> str:
         """What the tool prints. Raises AssertionError where it finds something."""
@@ -221,6 +223,7 @@ class Lists(unittest.TestCase):
 @unittest.skipIf(
     WITH_REGISTRIES and not sys.version.startswith(PYTHON), f"the image has Python {PYTHON}"
 )
+@pytest.mark.looks_at("deploy", "requirements", "companion")
 class Steps(unittest.TestCase):
     """Run one after the other, with other folders, another port, and this user in place of the
     image's. The packages of Debian are not installed: what they bring has to be in PATH. The

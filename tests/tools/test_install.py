@@ -16,6 +16,7 @@ import unittest
 import unittest.mock
 from typing import Any
 
+import pytest
 from GeminiCompanion.tools import closure, install, package, sublime_folders
 from GeminiCompanion.tools.install import UNPACKED, ZIPPED, Incomplete, Installation, Refused
 from GeminiCompanion.tools.libraries import Unavailable
@@ -241,6 +242,7 @@ class Closure(unittest.TestCase):
         self.assertFalse({name for name in old if "aiohttp=" in name} & set(new))
 
 
+@pytest.mark.looks_at("tools", "requirements")
 class InstallsAndRemoves(Made):
     def setUp(self) -> None:
         super().setUp()
@@ -458,6 +460,7 @@ class InstallsAndRemoves(Made):
                     self.put()
 
 
+@pytest.mark.looks_at("tools", "requirements", "companion", "plugin.py", "headless", committed=True)
 class LoadsFromThere(Made):
     """What was installed is what a Sublime Text loads."""
 

@@ -20,6 +20,7 @@ from contextlib import redirect_stdout
 from typing import Any, Iterator
 from unittest import mock
 
+import pytest
 from GeminiCompanion.tools import check_pythons, closure, libraries, package, setup, vendor
 from packaging.requirements import Requirement
 
@@ -164,18 +165,20 @@ class Builds:
                     os.chmod(os.path.join(folder, name), 0o700)
 
 
-def setUpModule() -> None:
-    if shutil.which("git") and os.path.isdir(os.path.join(ROOT, ".git")):
-        Builds.make()
-
-
 def tearDownModule() -> None:
     if Builds.folder:
         shutil.rmtree(Builds.folder, ignore_errors=True)
 
 
+@pytest.mark.looks_at("tools", "requirements", committed=True)
 class Built(unittest.TestCase):
     maxDiff = None
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        is_checkout = shutil.which("git") and os.path.isdir(os.path.join(ROOT, ".git"))
+        if is_checkout and not Builds.folder:
+            Builds.make()
 
     def content(self, name: str) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(self.bytes(name))) as archive:
@@ -198,6 +201,15 @@ class Built(unittest.TestCase):
         if not os.path.isfile(path):
             with open(path, "wb") as file:
                 file.write(data)
+        return path
+
+    @property
+    def unpacked(self) -> str:
+        """The same as a folder, where each module is compiled once, whoever imports it."""
+        path = os.path.join(Builds.folder, "unpacked")
+        if not os.path.isdir(path):
+            with zipfile.ZipFile(self.path) as archive:
+                archive.extractall(path)
         return path
 
     def run_python(self, command: list[str], code: str, *arguments: str, given: str = "") -> Any:
@@ -336,19 +348,14 @@ class Carried(Built):
             if path.startswith(start) and path.endswith(".py"):
                 yield path, data
 
-    def test_no_module_imports_a_carried_one_by_its_own_name(self) -> None:
-        for host in package.SETS:
+    def test_each_set_can_be_read_by_its_oldest_python_and_imports_itself_only(self) -> None:
+        for host, version in (("3.8", (3, 8)), ("3.13", vendor.NEW)):
             tops = {name for modules in closure.carried(host).values() for name in modules}
             for path, data in self.sources(host):
                 with self.subTest(path):
-                    found: set[str] = set().union(*map(absolute, ast.walk(ast.parse(data))))
+                    tree = ast.parse(data, path, feature_version=version)
+                    found: set[str] = set().union(*map(absolute, ast.walk(tree)))
                     self.assertEqual(found & tops, set())
-
-    def test_each_set_can_be_read_by_its_oldest_python(self) -> None:
-        for host, version in (("3.8", (3, 8)), ("3.13", vendor.NEW)):
-            for path, data in self.sources(host):
-                with self.subTest(path):
-                    ast.parse(data, path, feature_version=version)
 
     def test_what_newer_pythons_took_away_is_called_by_none_but_as_tolerated(self) -> None:
         for host, tolerated in (("3.8", TOLERATED | OLD), ("3.13", TOLERATED)):
@@ -393,12 +400,13 @@ class Carried(Built):
         self.assertEqual(found["outside"], [])
 
     def test_without_any_library_the_carried_ones_serve(self) -> None:
-        self.assertEqual(self.run_python(BARE, WHICH, self.path), OWN)
+        self.assertEqual(self.run_python(BARE, WHICH, self.unpacked), OWN)
 
     def test_libraries_that_are_installed_are_not_touched(self) -> None:
-        self.assertEqual(self.run_python([sys.executable, "-I"], WHICH, self.path), OWN)
+        self.assertEqual(self.run_python([sys.executable, "-I"], WHICH, self.unpacked), OWN)
 
     def test_no_library_of_another_version_or_python_is_in_the_way(self) -> None:
+        inside = self.unpacked
         old = "class Draft4Validator: pass\nclass ValidationError(Exception): pass"
         for number, text in enumerate((old, "x: int = type | 'no'", "def f(:", "len.no")):
             folder = os.path.join(Builds.folder, f"foreign{number}")
@@ -407,12 +415,12 @@ class Carried(Built):
                 with open(os.path.join(folder, name + ".py"), "w") as file:
                     file.write(text + "\n")
             with self.subTest(text):
-                self.assertEqual(self.run_python(BARE, WHICH, self.path, folder), OWN)
+                self.assertEqual(self.run_python(BARE, WHICH, inside, folder), OWN)
 
     def test_the_plain_package_has_jsonschema_of_its_own_and_others_aiohttp(self) -> None:
-        path = os.path.join(Builds.folder, PLAIN)
+        data, path = self.bytes(PLAIN), os.path.join(Builds.folder, PLAIN)
         with open(path, "wb") as file:
-            file.write(self.bytes(PLAIN))
+            file.write(data)
         found = self.run_python([sys.executable, "-I"], WHICH, path)
         self.assertEqual(found, [OWN[1], "aiohttp.web_request"])
 
@@ -421,6 +429,7 @@ def module_name(path: str) -> str:
     return re.sub(r"(/__init__)?\.py$", "", path).replace("/", ".")
 
 
+@pytest.mark.looks_at("tools", "requirements")
 class Pinned(unittest.TestCase):
     """Each carried library by the digest of its wheel."""
 
