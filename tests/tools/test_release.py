@@ -140,6 +140,6 @@ class Build(unittest.TestCase):
             return mock.Mock(returncode=0)
 
         with tempfile.TemporaryDirectory() as folder:
-            with mock.patch.object(release.subprocess, "run", build):
+            with mock.patch("subprocess.run", build):
                 with self.assertRaisesRegex(release.Wrong, "two builds of .* are not the same"):
                     release.build(folder)

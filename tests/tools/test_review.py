@@ -16,7 +16,7 @@ from unittest import mock
 
 from GeminiCompanion import companion
 from GeminiCompanion.headless.values import parse
-from GeminiCompanion.tools import review
+from GeminiCompanion.tools import review, setup
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # All that belongs into a package; what else there is must stay out of it.
@@ -161,6 +161,6 @@ class Reviewer(unittest.TestCase):
             with open(os.path.join(root, ".git"), "w") as file:
                 file.write("gitdir: elsewhere\n")
             with mock.patch.object(review, "ROOT", root):
-                with mock.patch.object(review.setup, "OLDEST_APART", (3, 8)):
-                    with mock.patch.object(review.setup, "set_up_apart", side_effect=asked):
+                with mock.patch.object(setup, "OLDEST_APART", (3, 8)):
+                    with mock.patch.object(setup, "set_up_apart", side_effect=asked):
                         self.assertRaisesRegex(RuntimeError, "asked", review.main)
