@@ -250,6 +250,18 @@ class Gathering(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
+    @unittest.skipUnless(sys.platform == "linux", "elsewhere the system tells whole seconds")
+    def test_the_moment_at_which_a_process_was_started_is_known_to_a_tenth_of_a_second(
+        self,
+    ) -> None:
+        before = time.time()
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+            after = time.time()
+            started = processes.running()[child.pid].started
+            child.kill()
+        self.assertLess(before - 0.1, started)
+        self.assertLess(started, after + 0.1)
+
     def test_a_cli_is_known_by_its_command(self) -> None:
         cases = {
             "node /usr/bin/gemini": True,
