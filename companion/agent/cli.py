@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from ..base import jsonrpc
 from . import acp_messages as messages
 from .auth import Credentials
-from .events import Usage
+from .events import PastTurn, Usage
 from .failure import not_among
 from .program import Program
-from .recording import NoRecording
-from .tool_call import Call
-from .transcripts import History
+from .tool_call import Call, Record
+
+# Seconds: what a CLI has not recorded by then will not be waited for.
+PATIENCE = 0.15
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,19 @@ class Resumption:
     method: str
     session: str
     updates: int = 0
+
+
+class NoRecording:
+    """Of a CLI whose protocol tells all."""
+
+    def skip(self) -> None:
+        """Pass over what is there already, as a turn begins. Of turns before, it would be taken for
+        a call of this one that has the same id; of a long conversation that was loaded, it would be
+        read at the first call of a tool, with everybody waiting."""
+
+    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
+        """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
+        return None
 
 
 class Cli(ABC):
@@ -150,7 +164,9 @@ class Cli(ABC):
         return NoRecording()
 
     @abstractmethod
-    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
         """How a session that remembers what was said is opened, None where none can be; `id` is
         for one that is written anew, `last` that of the one before. It may write files and take a
         while. Raises OSError."""

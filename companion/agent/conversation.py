@@ -22,15 +22,16 @@ from .checkpoints import UNDONE, Checkpoints, FileChange
 from .cli import Cli
 from .conversation_state import ConversationState
 from .event_log import EventLog
+from .events import sum_of
 from .failure import GEMINI_ERROR, SESSION_BUSY, VALIDATION_ERROR, AgentError, no_session, not_among
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
-from .resumption import as_resources
+from .reminder import as_resources
 from .sentence import Words, sentence
 from .session_opener import SessionOpener
 from .slash_commands import SlashCommand
 from .tool_servers import ToolServer
-from .transcripts import Summary, Transcript, sum_of, title_of
+from .transcripts import Summary, Transcript, title_of
 from .turn import Limits, Turn
 
 # Seconds for the choice of a model, which takes none.
@@ -192,12 +193,12 @@ class Conversation:
                 raise no_session(self.id)
             if self._session is not None and self._session.client is client:
                 return
-            history = await self.past.history() if self._turns else None
+            turns = (await self.past.history()).turns if self._turns else None
             last = self._state.session
-            loading = "" if history is None else await self._announce_recording()
+            loading = "" if turns is None else await self._announce_recording()
             # A tool server that does not start would hold up all others.
             async with asyncio.Lock() if self._opener.servers else client.opening:
-                opened = await self._opener.open(client, loading, last, history)
+                opened = await self._opener.open(client, loading, last, turns)
             session = opened.session
             self._reminder = opened.reminder
             self._models, self._modes = opened.models, opened.modes

@@ -6,9 +6,9 @@ without halves of surrogate pairs, so that it can always be encoded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Mapping, Union
+from typing import Any, ClassVar, Mapping, Sequence, Union
 
 from .sentence import Words
 
@@ -20,6 +20,8 @@ WARNING = "Warning"
 # Why a turn ended without an error.
 END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
 MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
+# In the place of a message that the disk has lost.
+LOST = "[What the user said here is lost.]"
 
 
 @dataclass(frozen=True)
@@ -209,3 +211,45 @@ class Event:
     @property
     def is_last(self) -> bool:
         return isinstance(self.body, (Complete, Error))
+
+
+@dataclass
+class PastTurn:
+    """A message of the user, and the events that came of it; `time` is in UTC. Where some of that
+    could not be read it is not `is_whole`; a message that is lost has no text."""
+
+    id: str
+    time: datetime
+    text: str
+    files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    events: list[Event] = field(default_factory=list)
+    is_whole: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.events) and self.events[-1].is_last
+
+    @property
+    def last_time(self) -> datetime:
+        return self.events[-1].time if self.events else self.time
+
+    @property
+    def said(self) -> str:
+        """What the user said, and the names of what was attached."""
+        names = ", ".join(it.name for it in self.attachments)
+        text = self.text or ("" if self.is_whole else LOST)
+        return f"{text}\n[Attached: {names}]" if names else text
+
+
+def sum_of(usages: Sequence[Usage]) -> Usage:
+    by_model: dict[str, tuple[int, int]] = {}
+    for usage in usages:
+        for name, (given, taken) in (usage.by_model or {}).items():
+            before = by_model.get(name, (0, 0))
+            by_model[name] = before[0] + given, before[1] + taken
+    return Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        by_model,
+    )

@@ -9,21 +9,21 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from . import acp_messages as messages
-from . import prompt, resumption, tool_call
+from . import resumption, tool_call
 from .auth import API_KEY, GOOGLE, VERTEX, Credentials
 from .cli import Cli, Resumption, Retry
 from .cli_home import inherited, write_settings
-from .events import Usage
+from .events import PastTurn, Usage
 from .failure import VALIDATION_ERROR, AgentError
+from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 from .recording import Recording
 from .sentence import sentence
 from .surrogates import clean
 from .tool_call import Call
-from .transcripts import History
 
 FIXED = {
     # Without it a second process stands between, which takes signals and passes none on.
@@ -40,6 +40,12 @@ LOGIN, ACCOUNTS = "oauth_creds.json", "google_accounts.json"
 LOGIN_MARK = "https://accounts.google.com/"
 # How its log says that the model is asked once more, not in which session (1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
+
+
+# Commands that only tell something.
+HARMLESS = ("help", "about", "memory show", "memory list")
+# Those that change something, or read past the protocol.
+COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
 
 
 class GeminiCli(Cli):
@@ -149,7 +155,7 @@ class GeminiCli(Cli):
                 os.unlink(os.path.join(self._own, name))
 
     def text_for(self, message: str) -> str:
-        return prompt.text_for(message)
+        return text_for(message)
 
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
         return tool_call.read(told)
@@ -179,16 +185,40 @@ class GeminiCli(Cli):
     def recording(self, session: str) -> Recording:
         return Recording(self._own, session)
 
-    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
         if self.trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
             # A session that is loaded has the settings of the process's folder, and not these
             # (docs/gemini-cli-acp.md 9.50).
             return None
-        updates = resumption.write_recording(self._own, workspace, id, history)
+        updates = resumption.write_recording(self._own, workspace, id, turns)
         return None if updates is None else Resumption(messages.LOAD, id, updates)
 
     def remove_recordings(self, session: str) -> None:
         resumption.remove_recordings(self._own, session)
+
+
+def text_for(message: str) -> str:
+    """The message in such words that the CLI hands them to the model: one that begins with "/" or
+    "$" it offers to its commands first, which run without asking (3). Raises AgentError."""
+    inner = message.strip(BLANKS)
+    if not inner:
+        raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+    if inner[0] not in "/$":
+        return message
+    words = re.split(r"\s+", inner[1:].strip(BLANKS))
+    if any(" ".join(words) == known for known in HARMLESS):
+        return inner
+    if words[0].lower() in COMMANDS:
+        raise AgentError(
+            VALIDATION_ERROR,
+            sentence(
+                "{command} is a command of the Gemini CLI that would run without asking.",
+                command=inner[0] + words[0],
+            ),
+        )
+    return NO_COMMAND + inner
 
 
 def _is_within(path: str, folder: str) -> bool:

@@ -8,9 +8,10 @@ from typing import Callable, Sequence, TypeVar
 
 from ..base.background import in_thread
 from . import events
+from .events import PastTurn
 from .failure import INTERNAL_ERROR, STREAM_ERROR, AgentError
 from .sentence import sentence
-from .transcripts import History, Page, PastTurn, Summary, Transcript
+from .transcripts import History, Page, Summary, Transcript
 
 # Seconds for a transcript to be read.
 READING = 60.0

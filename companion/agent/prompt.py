@@ -1,14 +1,8 @@
-"""A user's message as the agent's protocol wants it, with attached files; refuses what the CLI
-would take for a command of its own.
-
-Source: docs/gemini-cli-acp.md 3. The CLI offers a message that begins with "/" or "$" to its
-commands first, which run without asking.
-"""
+"""A user's message as the agent's protocol wants it, with attached files."""
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from dataclasses import dataclass, replace
 from typing import Callable, Sequence
@@ -18,17 +12,6 @@ from .attachments import Parts
 from .events import Attachment
 from .failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
 from .sentence import sentence
-
-# Commands that only tell something.
-HARMLESS = ("help", "about", "memory show", "memory list")
-# Those that change something, or read past the protocol.
-COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
-# What JavaScript's trim() takes away, which is what the CLI looks behind.
-BLANKS = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-# Nobody sees it, and trim() keeps it: before a "/" it makes a message no command, of any version.
-NO_COMMAND = "\u200b"
 
 
 @dataclass(frozen=True)
@@ -52,27 +35,6 @@ def message(
     files, which may take a while. Raises AgentError."""
     links = [_link(path, workspace) for path in files]
     return Message(text, tuple(files), (text_block(worded(text)), *links))
-
-
-def text_for(message: str) -> str:
-    """The message in such words that Gemini CLI hands them to the model. Raises AgentError."""
-    inner = message.strip(BLANKS)
-    if not inner:
-        raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
-    if inner[0] not in "/$":
-        return message
-    words = re.split(r"\s+", inner[1:].strip(BLANKS))
-    if any(" ".join(words) == known for known in HARMLESS):
-        return inner
-    if words[0].lower() in COMMANDS:
-        raise AgentError(
-            VALIDATION_ERROR,
-            sentence(
-                "{command} is a command of the Gemini CLI that would run without asking.",
-                command=inner[0] + words[0],
-            ),
-        )
-    return NO_COMMAND + inner
 
 
 def _link(path: str, workspace: str) -> Block:

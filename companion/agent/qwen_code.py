@@ -9,20 +9,19 @@ import glob
 import os
 import re
 from contextlib import suppress
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from . import acp_messages as messages
 from . import tool_call
 from .auth import OPENAI, Credentials
 from .cli import Cli, Resumption
 from .cli_home import inherited, write_settings
-from .events import Usage
+from .events import PastTurn, Usage
 from .failure import VALIDATION_ERROR, AgentError
+from .message_text import BLANKS, NO_COMMAND
 from .program import Program
-from .prompt import BLANKS, NO_COMMAND
 from .sentence import sentence
 from .tool_call import Call
-from .transcripts import History
 
 # Attempts of one request beyond the first; seven, which is the default, would take minutes.
 RETRIES = 2
@@ -113,7 +112,9 @@ class QwenCode(Cli):
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
         return text
 
-    def resumption(self, workspace: str, id: str, last: str, history: History) -> Resumption | None:
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
         """It has its own recordings, and takes them up again itself."""
         return Resumption(messages.RESUME, last) if self._recordings(last) else None
 

@@ -14,30 +14,16 @@ import re
 from contextlib import suppress
 from typing import Any, Iterator, Mapping
 
+from .cli import PATIENCE, NoRecording
 from .surrogates import clean
 from .tool_call import Record
 
-# Seconds: what has not come by then will not be waited for.
-PATIENCE = 0.15
 # Seconds between two looks.
 INTERVAL = 0.003
 # Characters of the session's id in the name of the file.
 PREFIX = 8
 # Wraps the results of tools that read what strangers wrote, for the model's eyes.
 WRAPPER = re.compile(r"^\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*$", re.DOTALL)
-
-
-class NoRecording:
-    """Of a CLI whose protocol tells all."""
-
-    def skip(self) -> None:
-        """Pass over what is there already, as a turn begins. Of turns before, it would be taken for
-        a call of this one that has the same id; of a long conversation that was loaded, it would be
-        read at the first call of a tool, with everybody waiting."""
-
-    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
-        """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
-        return None
 
 
 class Recording(NoRecording):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Mapping, TypeVar
+from typing import Any, Mapping, Sequence, TypeVar
 
 from ..base.background import in_thread
 from ..base.log import logger
@@ -13,11 +13,11 @@ from . import acp_messages as messages
 from . import tool_servers
 from .acp import Client, Session
 from .cli import Cli
+from .events import PastTurn
 from .failure import TIMED_OUT, AgentError
-from .resumption import as_text
+from .reminder import as_text
 from .sentence import sentence
 from .tool_servers import ToolServer
-from .transcripts import History
 
 # Seconds for a session, which starts the user's tool servers.
 OPENING = 60.0
@@ -58,16 +58,18 @@ class SessionOpener:
         self._left = 0
         self._has_repeated = asyncio.Event()
 
-    async def open(self, client: Client, id: str, last: str, history: History | None) -> Opened:
-        """`history` is what the session should remember, `id` is for a recording of it, which may
+    async def open(
+        self, client: Client, id: str, last: str, turns: Sequence[PastTurn] | None
+    ) -> Opened:
+        """`turns` are what the session should remember, `id` is for a recording of it, which may
         be there where this fails; `last` is the id of the session before. Raises AgentError."""
         tool_servers.check(self.servers, client.capabilities)
-        if history is not None:
-            loaded = await self._resume(client, id, last, history)
+        if turns is not None:
+            loaded = await self._resume(client, id, last, turns)
             if loaded is not None:
                 return loaded
         told = await self._ask(client, messages.new_session(self._workspace, self._params))
-        return self._opened(client, told, "" if history is None else as_text(history))
+        return self._opened(client, told, "" if turns is None else as_text(turns))
 
     def repeat(self, update: messages.SessionUpdate) -> None:
         """The agent repeats a piece of what it loads; nothing says which one is the last."""
@@ -97,9 +99,11 @@ class SessionOpener:
             )
             raise AgentError(TIMED_OUT, told) from None
 
-    async def _resume(self, client: Client, id: str, last: str, history: History) -> Opened | None:
+    async def _resume(
+        self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Opened | None:
         """None where the agent takes no session that remembers."""
-        find = partial(self._cli.resumption, self._workspace, id, last, history)
+        find = partial(self._cli.resumption, self._workspace, id, last, turns)
         try:
             found = await in_thread(find, WRITING)
             if found is None:

@@ -41,7 +41,7 @@ from ..base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimi
 from ..base.write_behind import WriteBehind
 from . import events
 from .conversation_state import ConversationState
-from .events import Attachment, Body, Event, Usage
+from .events import Attachment, Body, Event, PastTurn, Usage, sum_of
 from .sentence import restored
 from .surrogates import clean
 
@@ -86,28 +86,6 @@ BODIES = {
         events.Error,
     )
 }
-
-
-@dataclass
-class PastTurn:
-    """A message of the user, and the events that came of it; `time` is in UTC. Where some of that
-    could not be read it is not `is_whole`; a message that is lost has no text."""
-
-    id: str
-    time: datetime
-    text: str
-    files: tuple[str, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
-    events: list[Event] = field(default_factory=list)
-    is_whole: bool = True
-
-    @property
-    def is_over(self) -> bool:
-        return bool(self.events) and self.events[-1].is_last
-
-    @property
-    def last_time(self) -> datetime:
-        return self.events[-1].time if self.events else self.time
 
 
 @dataclass(frozen=True)
@@ -416,19 +394,6 @@ def title_of(text: str) -> str:
     """The first line of a message, shortened."""
     line = next((it.strip() for it in text.splitlines() if it.strip()), "")
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
-
-
-def sum_of(usages: list[Usage]) -> Usage:
-    by_model: dict[str, tuple[int, int]] = {}
-    for usage in usages:
-        for name, (given, taken) in (usage.by_model or {}).items():
-            before = by_model.get(name, (0, 0))
-            by_model[name] = before[0] + given, before[1] + taken
-    return Usage(
-        sum(usage.input_tokens for usage in usages),
-        sum(usage.output_tokens for usage in usages),
-        by_model,
-    )
 
 
 def _counts(line: bytes) -> bool:

@@ -29,11 +29,11 @@ from .events import (
     Event,
     Thought,
     Usage,
+    sum_of,
 )
 from .failure import AgentError
 from .file_writes import Note
 from .sentence import Words, sentence
-from .transcripts import sum_of
 
 # Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
 CANCELLING = 5.0

@@ -11,8 +11,7 @@ from aiohttp import web
 from ...agent import events, tool_servers, wire
 from ...agent.conversation import SessionInfo
 from ...agent.event_feed import Gone
-from ...agent.events import Event
-from ...agent.transcripts import PastTurn
+from ...agent.events import Event, PastTurn
 from ...base.http_server import outlive_client
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..files.served_files import readable
