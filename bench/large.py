@@ -19,7 +19,7 @@ import time
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional
 
-from companion.agent.runner import Launch
+from companion.agent.processes.runner import Launch
 from companion.api.server import Server, Settings, options
 from companion.ide.service import Companion
 

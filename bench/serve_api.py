@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 
-from companion.agent.runner import Launch
+from companion.agent.processes.runner import Launch
 from companion.api.server import Server, Settings, options
 from companion.api.serving.access import Access
 

@@ -13,9 +13,9 @@ import time
 from contextlib import ExitStack
 from typing import Any, Awaitable, List
 
-from companion.agent.auth import API_KEY, Credentials
-from companion.agent.gemini_cli import GeminiCli
-from companion.agent.runner import Launch
+from companion.agent.agents.credentials import API_KEY, Credentials
+from companion.agent.agents.gemini_cli import GeminiCli
+from companion.agent.processes.runner import Launch
 from companion.api.server import Server, Settings, options
 
 from .walk_recorder import ROOT, Recorder

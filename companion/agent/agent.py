@@ -12,23 +12,26 @@ from typing import Sequence
 from ..base import private_files
 from ..base.background import in_thread
 from ..base.folder_lock import FolderLock
-from . import events, failure, outcomes, prompt
-from .account import Account
-from .acp_messages import Models
-from .backend import Backends, make_cli
-from .checkpoints import FileChange
-from .clis import CLIS
-from .conversation import Conversation, SessionInfo
-from .conversations import ENDING, Conversations, end_of
-from .event_feed import EventFeed
-from .failure import AgentError
-from .past_turns import on_disk
-from .runner import Launch
-from .sentence import sentence
-from .slash_commands import SlashCommand
-from .tool_servers import ToolServer
-from .transcripts import Transcripts
-from .turn import Limits, Turn
+from .acp.messages import Models
+from .acp.slash_commands import SlashCommand
+from .acp.tool_servers import ToolServer
+from .agents.supported import CLIS
+from .conversations import prompt
+from .conversations.checkpoints import FileChange
+from .conversations.conversation import Conversation, SessionInfo
+from .conversations.past_turns import on_disk
+from .conversations.registry import ENDING, Conversations, end_of
+from .conversations.transcripts import Transcripts
+from .events import turn_events as events
+from .events.event_feed import EventFeed
+from .processes.account import Account
+from .processes.backend import Backends, make_cli
+from .processes.runner import Launch
+from .turn import outcomes
+from .turn.turn import Limits, Turn
+from .wording import failure
+from .wording.failure import AgentError
+from .wording.sentence import sentence
 
 NO_FOLDER = sentence("The folder of this conversation is not known any more; begin a new one.")
 NOT_TRUSTED = sentence(

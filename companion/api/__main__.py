@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import Any, Callable, Sequence
 
 from .. import __version__
-from ..agent.clis import CLIS, USUAL
-from ..agent.failure import AgentError
-from ..agent.runner import Launch
-from ..agent.sentence import CHINESE, ENGLISH
-from ..agent.turn import Limits
+from ..agent.agents.supported import CLIS, USUAL
+from ..agent.processes.runner import Launch
+from ..agent.turn.turn import Limits
+from ..agent.wording.failure import AgentError
+from ..agent.wording.sentence import CHINESE, ENGLISH
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger
 from ..base.private_files import NotPrivate

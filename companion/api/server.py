@@ -17,8 +17,8 @@ from typing import Any, Mapping, Sequence
 from aiohttp import web
 
 from ..agent.agent import Agent, Options
-from ..agent.runner import Launch
-from ..agent.sentence import CHINESE
+from ..agent.processes.runner import Launch
+from ..agent.wording.sentence import CHINESE
 from ..base.http_server import JSON, MAX_CONNECTIONS, HttpServer, end_with_client
 from . import routes, state_folder
 from .contract.refusal import NOT_HTTP

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
-from ..agent.failure import AgentError
-from ..agent.gemini_cli import GeminiCli
-from ..agent.runner import Launch
+from ..agent.agents.gemini_cli import GeminiCli
+from ..agent.processes.runner import Launch
+from ..agent.wording.failure import AgentError
 from ..base.child_processes import end_tree
 from ..base.folder_lock import FolderInUse
 from ..base.log import logger

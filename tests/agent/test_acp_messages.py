@@ -10,9 +10,8 @@ import tempfile
 import unittest
 from typing import Any
 
-from GeminiCompanion.companion.agent import acp_messages as messages
-from GeminiCompanion.companion.agent.acp import Client, Listener
-from GeminiCompanion.companion.agent.acp_messages import (
+from GeminiCompanion.companion.agent.acp.acp_client import Client, Listener, messages
+from GeminiCompanion.companion.agent.acp.messages import (
     AgentMessageChunk,
     AgentThoughtChunk,
     FileDiff,
@@ -22,8 +21,8 @@ from GeminiCompanion.companion.agent.acp_messages import (
     Unreadable,
     UnusedUpdate,
 )
-from GeminiCompanion.companion.agent.failure import GEMINI_ERROR, AgentError
-from GeminiCompanion.companion.agent.process import Process
+from GeminiCompanion.companion.agent.acp.process import Process
+from GeminiCompanion.companion.agent.wording.failure import GEMINI_ERROR, AgentError
 from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.log import logger
 

@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.agent import checkpoints
-from GeminiCompanion.companion.agent.checkpoints import (
+from GeminiCompanion.companion.agent.conversations import checkpoints
+from GeminiCompanion.companion.agent.conversations.checkpoints import (
     AS_LEFT,
     CHANGED,
     CREATED,
@@ -17,8 +17,8 @@ from GeminiCompanion.companion.agent.checkpoints import (
     UNDONE,
     Checkpoints,
 )
-from GeminiCompanion.companion.agent.events import Diff
-from GeminiCompanion.companion.agent.file_writes import Seen, before_edit, write
+from GeminiCompanion.companion.agent.events.turn_events import Diff
+from GeminiCompanion.companion.agent.turn.file_writes import Seen, before_edit, write
 
 TURN, NEXT = "turn", "next"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unittest
 from dataclasses import fields
 
-from GeminiCompanion.companion.agent import tool_servers
-from GeminiCompanion.companion.agent.conversation_state import ConversationState
+from GeminiCompanion.companion.agent.acp import tool_servers
+from GeminiCompanion.companion.agent.conversations.conversation_state import ConversationState
 
 SERVERS = tool_servers.read([{"name": "sums", "command": "node", "args": ["sums.js"]}])
 # As files of earlier releases have it.

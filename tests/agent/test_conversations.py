@@ -15,24 +15,24 @@ from datetime import datetime, timezone
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import (
-    conversations,
-    events,
-    failure,
+from GeminiCompanion.companion.agent.acp.acp_client import OfferedCommands, Session
+from GeminiCompanion.companion.agent.agent import Agent, Options
+from GeminiCompanion.companion.agent.agents.credentials import API_KEY, Credentials
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.agents.supported import USUAL
+from GeminiCompanion.companion.agent.conversations import (
     refusals,
     session_opener,
     transcripts,
 )
-from GeminiCompanion.companion.agent.acp import OfferedCommands, Session
-from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.auth import API_KEY, Credentials
-from GeminiCompanion.companion.agent.clis import USUAL
-from GeminiCompanion.companion.agent.events import Event
-from GeminiCompanion.companion.agent.failure import AgentError
-from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.runner import Launch
-from GeminiCompanion.companion.agent.session_opener import Opened
-from GeminiCompanion.companion.agent.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations import registry as conversations
+from GeminiCompanion.companion.agent.conversations.session_opener import Opened
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.base.line_file import LineFile
 
@@ -311,10 +311,10 @@ class WithSessions(OnDisk):
         self.open = session_opener.SessionOpener.open
         where = "GeminiCompanion.companion.agent."
         for name, stub in (
-            ("session_opener.SessionOpener.open", open_session),
-            ("runner.Runner.client", client),
+            ("conversations.session_opener.SessionOpener.open", open_session),
+            ("processes.runner.Runner.client", client),
             # Its turns have no CLI that could end them.
-            ("conversations.ENDING", 0.1),
+            ("conversations.registry.ENDING", 0.1),
             ("agent.ENDING", 0.1),
         ):
             patch = mock.patch(where + name, stub)

@@ -7,8 +7,13 @@ import unittest
 import weakref
 from datetime import datetime, timezone
 
-from GeminiCompanion.companion.agent.event_feed import MAX_CHARACTERS, MAX_EVENTS, EventFeed, Gone
-from GeminiCompanion.companion.agent.events import Content, Event
+from GeminiCompanion.companion.agent.events.event_feed import (
+    MAX_CHARACTERS,
+    MAX_EVENTS,
+    EventFeed,
+    Gone,
+)
+from GeminiCompanion.companion.agent.events.turn_events import Content, Event
 
 PATIENCE = 30.0
 

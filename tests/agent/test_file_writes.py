@@ -9,15 +9,15 @@ import tempfile
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.agent.acp import Session
-from GeminiCompanion.companion.agent.agent_session import AgentSession
-from GeminiCompanion.companion.agent.cli import Cli
-from GeminiCompanion.companion.agent.events import Diff
-from GeminiCompanion.companion.agent.failure import TOOL_INVALID_OUTCOME, AgentError
-from GeminiCompanion.companion.agent.file_writes import FileWrites, NotWritten, Seen, write
-from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.qwen_code import QwenCode
-from GeminiCompanion.companion.agent.tool_call import Call
+from GeminiCompanion.companion.agent.acp.acp_client import Session
+from GeminiCompanion.companion.agent.agents.cli import Cli
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode
+from GeminiCompanion.companion.agent.events.tool_call import Call
+from GeminiCompanion.companion.agent.events.turn_events import Diff
+from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
+from GeminiCompanion.companion.agent.turn.file_writes import FileWrites, NotWritten, Seen, write
+from GeminiCompanion.companion.agent.wording.failure import TOOL_INVALID_OUTCOME, AgentError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -74,7 +74,7 @@ class Writes(unittest.TestCase):
     def test_a_disk_that_does_not_take_all_of_it_leaves_the_file_as_it_was(self) -> None:
         code = (
             "import resource, sys\n"
-            "from companion.agent.file_writes import write\n"
+            "from companion.agent.turn.file_writes import write\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))\n"
             "try:\n"
             "    write(sys.argv[1], 'y' * 9000, None)\n"

@@ -7,8 +7,8 @@ import unittest
 from typing import Any, Awaitable, Callable
 from unittest import mock
 
-from GeminiCompanion.companion.agent import idle
-from GeminiCompanion.companion.agent.idle import IdleWatch
+from GeminiCompanion.companion.agent.processes import idle
+from GeminiCompanion.companion.agent.processes.idle import IdleWatch
 from GeminiCompanion.companion.base.log import logger
 
 PATIENCE = 60.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import unittest
 
-from GeminiCompanion.companion.agent.acp_messages import ToolCallUpdate
-from GeminiCompanion.companion.agent.outcomes import (
+from GeminiCompanion.companion.agent.acp.messages import ToolCallUpdate
+from GeminiCompanion.companion.agent.events.tool_call import Call, read
+from GeminiCompanion.companion.agent.turn.outcomes import (
     ALWAYS,
     ALWAYS_SERVER,
     ALWAYS_TOOL,
     ONCE,
     Approvals,
 )
-from GeminiCompanion.companion.agent.tool_call import Call, read
 
 
 def of_server(tool: str = "add", title: str = "", text: str = "{}") -> Call:

@@ -7,10 +7,10 @@ import unittest
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import idle, pool
-from GeminiCompanion.companion.agent.acp_messages import AgentMessageChunk
-from GeminiCompanion.companion.agent.pool import Place, Pool
-from GeminiCompanion.companion.agent.runner import Launch
+from GeminiCompanion.companion.agent.acp.messages import AgentMessageChunk
+from GeminiCompanion.companion.agent.processes import idle, pool
+from GeminiCompanion.companion.agent.processes.pool import Place, Pool
+from GeminiCompanion.companion.agent.processes.runner import Launch
 
 PATIENCE = 60.0
 

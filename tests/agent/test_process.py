@@ -9,8 +9,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.agent import process
-from GeminiCompanion.companion.agent.process import Process
+from GeminiCompanion.companion.agent.acp import process
+from GeminiCompanion.companion.agent.acp.process import Process
 
 from ..support import PATIENCE, is_alive, until
 

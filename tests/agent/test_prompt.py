@@ -10,15 +10,15 @@ import unittest
 from typing import Any, Mapping
 from unittest import mock
 
-from GeminiCompanion.companion.agent import prompt
 from GeminiCompanion.companion.agent.agent import Agent, Options
-from GeminiCompanion.companion.agent.failure import (
+from GeminiCompanion.companion.agent.conversations import prompt
+from GeminiCompanion.companion.agent.processes.runner import Launch
+from GeminiCompanion.companion.agent.wording.failure import (
     AUTH_NOT_SET,
     FILE_NOT_FOUND,
     VALIDATION_ERROR,
     AgentError,
 )
-from GeminiCompanion.companion.agent.runner import Launch
 
 
 class Attached(unittest.TestCase):

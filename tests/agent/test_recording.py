@@ -8,7 +8,7 @@ import os
 import tempfile
 import unittest
 
-from GeminiCompanion.companion.agent.recording import Recording
+from GeminiCompanion.companion.agent.agents.gemini_recording import Recording
 
 PATIENCE = 30.0
 

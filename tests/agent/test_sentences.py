@@ -11,9 +11,10 @@ import unittest
 from datetime import datetime, timezone
 from typing import Any, Iterator
 
-from GeminiCompanion.companion.agent import events, wire
-from GeminiCompanion.companion.agent.chinese import CHINESE_SENTENCES
-from GeminiCompanion.companion.agent.sentence import (
+from GeminiCompanion.companion.agent.display import wire
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.wording.chinese import CHINESE_SENTENCES
+from GeminiCompanion.companion.agent.wording.sentence import (
     CHINESE,
     ENGLISH,
     PLACE,

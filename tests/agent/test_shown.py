@@ -6,16 +6,17 @@ import unittest
 from datetime import datetime, timezone
 from typing import Any
 
-from GeminiCompanion.companion.agent import events, wire
-from GeminiCompanion.companion.agent.acp_messages import (
+from GeminiCompanion.companion.agent.acp.messages import (
     FileDiff,
     PermissionOption,
     PermissionRequest,
     ToolCallUpdate,
 )
-from GeminiCompanion.companion.agent.outcomes import MODIFY, PendingPermission
-from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH
-from GeminiCompanion.companion.agent.tool_call import ended, read
+from GeminiCompanion.companion.agent.display import wire
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.tool_call import ended, read
+from GeminiCompanion.companion.agent.turn.outcomes import MODIFY, PendingPermission
+from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH
 
 PADDED = "ls -la" + 41 * "\n" + "touch a"
 OPTION = events.Option("proceed_once", "Allow\u202e")

@@ -11,10 +11,23 @@ import unittest
 from datetime import datetime, timezone
 from unittest import mock
 
-from GeminiCompanion.companion.agent import events, transcripts, wire
-from GeminiCompanion.companion.agent.events import END_TURN, Complete, Content, Event, Usage
-from GeminiCompanion.companion.agent.sentence import CHINESE, ENGLISH, said, sentence
-from GeminiCompanion.companion.agent.transcripts import History, Page, Transcript, Transcripts
+from GeminiCompanion.companion.agent.conversations import transcripts
+from GeminiCompanion.companion.agent.conversations.transcripts import (
+    History,
+    Page,
+    Transcript,
+    Transcripts,
+)
+from GeminiCompanion.companion.agent.display import wire
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import (
+    END_TURN,
+    Complete,
+    Content,
+    Event,
+    Usage,
+)
+from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH, said, sentence
 from GeminiCompanion.companion.base.line_file import LineFile
 
 ID = "a" * 32

@@ -21,7 +21,7 @@ import time
 import unittest
 from typing import Any, Awaitable, Callable, Mapping
 
-from GeminiCompanion.companion.agent.runner import Launch
+from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
 from .contract import Contract

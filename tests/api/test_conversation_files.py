@@ -13,11 +13,12 @@ from email.parser import HeaderParser
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.agent import attachments, conversation, events
-from GeminiCompanion.companion.agent.checkpoints import Checkpoints
-from GeminiCompanion.companion.agent.events import Event
-from GeminiCompanion.companion.agent.failure import AgentError
-from GeminiCompanion.companion.agent.transcripts import Transcripts
+from GeminiCompanion.companion.agent.conversations import attachments, conversation
+from GeminiCompanion.companion.agent.conversations.checkpoints import Checkpoints
+from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api.files import uploads
 from GeminiCompanion.companion.api.handlers import attachment_handlers
 from GeminiCompanion.companion.api.server import Server

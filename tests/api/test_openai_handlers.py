@@ -10,8 +10,9 @@ from typing import Any, AsyncIterator
 from unittest import mock
 
 from aiohttp import web
-from GeminiCompanion.companion.agent import events, failure
-from GeminiCompanion.companion.agent.events import Event
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.handlers import openai_handlers
 from GeminiCompanion.companion.api.handlers.handler_types import Inputs

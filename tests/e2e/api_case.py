@@ -26,9 +26,9 @@ from typing import Any, AsyncIterator, Mapping
 from agent_case import HERE, KEY, MODEL, AgentCase
 from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
-from GeminiCompanion.companion.agent.auth import Credentials
-from GeminiCompanion.companion.agent.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.runner import Launch
+from GeminiCompanion.companion.agent.agents.credentials import Credentials
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
 from tests.api.contract import Contract

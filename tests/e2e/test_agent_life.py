@@ -13,10 +13,10 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import PATIENCE, AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure, session_opener  # noqa: E402
-from GeminiCompanion.companion.agent import turn as turn_module  # noqa: E402
-from GeminiCompanion.companion.agent.auth import API_KEY, GOOGLE, VERTEX, Credentials
-from GeminiCompanion.companion.agent.events import (
+from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, VERTEX, Credentials
+from GeminiCompanion.companion.agent.conversations import session_opener  # noqa: E402
+from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import (
     Content,
     Error,
     Thought,
@@ -24,8 +24,10 @@ from GeminiCompanion.companion.agent.events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.agent.turn import Limits, Turn  # noqa: E402
+from GeminiCompanion.companion.agent.turn import turn as turn_module  # noqa: E402
+from GeminiCompanion.companion.agent.turn.turn import Limits, Turn  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
 from model_server import Gate, call  # noqa: E402
 
 

@@ -14,10 +14,10 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import failure  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
-from GeminiCompanion.companion.agent.auth import API_KEY, GOOGLE, Credentials  # noqa: E402
-from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
 from google_server import ANSWER, EMAIL, GoogleServer  # noqa: E402
 
 

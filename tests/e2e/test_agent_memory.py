@@ -16,11 +16,14 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure, idle, resumption  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
-from GeminiCompanion.companion.agent.events import Content, Thought  # noqa: E402
-from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
-from GeminiCompanion.companion.agent.turn import Turn  # noqa: E402
+from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption  # noqa: E402
+from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import Content, Thought  # noqa: E402
+from GeminiCompanion.companion.agent.processes import idle  # noqa: E402
+from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
 from model_server import Gate, call  # noqa: E402
 
 

@@ -10,8 +10,8 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, AgentCase, of, on_loop, text  # noqa: E402
-from GeminiCompanion.companion.agent import events, failure  # noqa: E402
-from GeminiCompanion.companion.agent.events import (
+from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
+from GeminiCompanion.companion.agent.events.turn_events import (
     Content,
     Error,
     Thought,
@@ -20,7 +20,8 @@ from GeminiCompanion.companion.agent.events import (
     ToolExecution,
     ToolResult,
 )
-from GeminiCompanion.companion.agent.failure import AgentError  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
+from GeminiCompanion.companion.agent.wording.failure import AgentError  # noqa: E402
 from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
 
 # An edit by the tool "replace".

@@ -12,8 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_case import HERE, KEY, on_loop  # noqa: E402
 from api_case import ApiCase, data, said  # noqa: E402
-from GeminiCompanion.companion.agent.qwen_code import QwenCode  # noqa: E402
-from GeminiCompanion.companion.agent.runner import Launch  # noqa: E402
+from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
+from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.api.server import Server  # noqa: E402
 from model_server import Gate  # noqa: E402
 from openai_server import MODEL, OpenAIServer  # noqa: E402

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ...agent.attachments import MEDIA_TYPES
-from ...agent.auth import API_KEY, GOOGLE, OPENAI, VERTEX
-from ...agent.auth import KINDS as AUTH_TYPES
-from ...agent.checkpoints import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
-from ...agent.clis import CLIS
-from ...agent.outcomes import OUTCOMES
-from ...agent.tool_servers import HTTP, STDIO
+from ...agent.acp.tool_servers import HTTP, STDIO
+from ...agent.agents.credentials import API_KEY, GOOGLE, OPENAI, VERTEX
+from ...agent.agents.credentials import KINDS as AUTH_TYPES
+from ...agent.agents.supported import CLIS
+from ...agent.conversations.attachments import MEDIA_TYPES
+from ...agent.conversations.checkpoints import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
+from ...agent.turn.outcomes import OUTCOMES
 
 Schema = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from jsonschema import Draft7Validator, ValidationError
 
-from ...agent.failure import VALIDATION_ERROR
+from ...agent.wording.failure import VALIDATION_ERROR
 from .refusal import Refusal
 from .schemas import Schema
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from ...agent.cli_home import INHERITED
+from ...agent.agents.cli_home import INHERITED
 from ...base.child_processes import NO_WINDOW, end_group, end_tree
 
 # Seconds for a command that asks for no other time.

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from ...agent.attachments import MAX_BYTES
-from ...agent.failure import VALIDATION_ERROR
+from ...agent.conversations.attachments import MAX_BYTES
+from ...agent.wording.failure import VALIDATION_ERROR
 from ...base import http_server
 from ...base.background import in_thread
 from ...base.memory_budget import MemoryShare

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...agent.backend import AgentInfo
+from ...agent.processes.backend import AgentInfo
 from .handler_types import Answer, Inputs, Services
 
 

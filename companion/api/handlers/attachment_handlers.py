@@ -8,7 +8,7 @@ from typing import Callable, TypeVar
 
 from aiohttp import web
 
-from ...agent import wire
+from ...agent.display import wire
 from ...base import http_server
 from ...base.background import in_thread
 from ..contract.refusal import FILE_ERROR, Refusal

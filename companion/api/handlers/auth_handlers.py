@@ -5,10 +5,10 @@ A change of credentials is completed even if the client leaves.
 
 from __future__ import annotations
 
-from ...agent import wire
-from ...agent.account import Account
-from ...agent.auth import Credentials
-from ...agent.failure import AUTH_REQUIRED, AgentError
+from ...agent.agents.credentials import Credentials
+from ...agent.display import wire
+from ...agent.processes.account import Account
+from ...agent.wording.failure import AUTH_REQUIRED, AgentError
 from ...base.http_server import outlive_client
 from ..contract.refusal import Refusal
 from .handler_types import Answer, Inputs, Services

@@ -11,14 +11,15 @@ from typing import Any, Mapping, Sequence
 
 from aiohttp import web
 
-from ...agent import events, wire
-from ...agent.acp_messages import Models
-from ...agent.call_tracker import UNATTENDED
-from ...agent.failure import VALIDATION_ERROR, AgentError
-from ...agent.mentions import mentioned
-from ...agent.outcomes import CANCEL
-from ...agent.sentence import said, sentence
-from ...agent.turn import Turn
+from ...agent.acp.messages import Models
+from ...agent.conversations.mentions import mentioned
+from ...agent.display import wire
+from ...agent.events import turn_events as events
+from ...agent.turn.call_tracker import UNATTENDED
+from ...agent.turn.outcomes import CANCEL
+from ...agent.turn.turn import Turn
+from ...agent.wording.failure import VALIDATION_ERROR, AgentError
+from ...agent.wording.sentence import said, sentence
 from ...base.background import in_thread
 from ...base.http_server import outlive_client
 from ..contract.refusal import FILE_ERROR, Refusal, of_agent

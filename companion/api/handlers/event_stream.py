@@ -14,9 +14,9 @@ from typing import AsyncIterator
 
 from aiohttp import web
 
-from ...agent import wire
-from ...agent.events import Event
-from ...agent.turn import Turn
+from ...agent.display import wire
+from ...agent.events.turn_events import Event
+from ...agent.turn.turn import Turn
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from .handler_types import Inputs, Services, encoded

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import contextmanager
 from typing import Iterator
 
-from ...agent.turn import Turn
+from ...agent.turn.turn import Turn
 
 
 class Listeners:

@@ -15,11 +15,11 @@ from typing import Any, AsyncIterator, Mapping, Sequence
 
 from aiohttp import web
 
-from ...agent import events
-from ...agent.failure import VALIDATION_ERROR, AgentError
-from ...agent.outcomes import ONCE
-from ...agent.sentence import said
-from ...agent.turn import Turn
+from ...agent.events import turn_events as events
+from ...agent.turn.outcomes import ONCE
+from ...agent.turn.turn import Turn
+from ...agent.wording.failure import VALIDATION_ERROR, AgentError
+from ...agent.wording.sentence import said
 from ...base.http_server import JSON, outlive_client
 from ..contract.refusal import MODEL_NOT_FOUND, Refusal, of_agent
 from ..operations import audit_log

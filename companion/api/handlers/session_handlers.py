@@ -8,10 +8,12 @@ from typing import Any, AsyncIterator, Iterator, Mapping, Sequence
 
 from aiohttp import web
 
-from ...agent import events, tool_servers, wire
-from ...agent.conversation import SessionInfo
-from ...agent.event_feed import Gone
-from ...agent.events import Event, PastTurn
+from ...agent.acp import tool_servers
+from ...agent.conversations.conversation import SessionInfo
+from ...agent.display import wire
+from ...agent.events import turn_events as events
+from ...agent.events.event_feed import Gone
+from ...agent.events.turn_events import Event, PastTurn
 from ...base.http_server import outlive_client
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..files.served_files import readable

@@ -9,7 +9,7 @@ import secrets
 from contextvars import ContextVar
 from datetime import datetime, timezone
 
-from ...agent import wire
+from ...agent.display import wire
 
 HEADER = "X-Request-Id"
 # A request id that a client or a proxy may choose.

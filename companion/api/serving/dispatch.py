@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from aiohttp import web
 
-from ...agent.failure import INTERNAL_ERROR, AgentError
+from ...agent.wording.failure import INTERNAL_ERROR, AgentError
 from ...base import http_server
 from ...base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
 from ...base.jsonrpc import RpcError

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: its messages, and a connection over a process."""

@@ -1,0 +1,328 @@
+"""The client's side of the Agent Client Protocol, over a process that speaks it; knows which
+messages go which way, not what stands in them, nor what they mean for a conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Sequence, TypeVar
+
+from ...base import jsonrpc
+from ...base.log import logger
+from ..wording.failure import (
+    CLIENT_NOT_INITIALIZED,
+    GEMINI_ERROR,
+    STREAM_ERROR,
+    AgentError,
+    from_rpc,
+)
+from ..wording.sentence import sentence
+from ..wording.surrogates import clean
+from . import messages
+from .message_lines import MessageLines, OtherProtocol
+from .messages import AvailableCommand, AvailableCommands, Unreadable
+from .process import Process, TooLong
+
+OTHER_PROTOCOL = sentence(
+    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
+    " whether its command is the right one."
+)
+# How a line of the CLI's own log begins, which it writes to its standard error.
+LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
+# Kinds of messages that cannot be read, of which each is logged once and no more than so many.
+MAX_UNREADABLE = 20
+
+T = TypeVar("T")
+
+
+class Listener(ABC):
+    """What the agent tells of its own accord, in its order."""
+
+    @abstractmethod
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
+        """Something happened in the session (by the agent's id)."""
+
+    @abstractmethod
+    def permission(self, request: messages.PermissionRequest) -> None:
+        """A session asks; `Client.answer` with the request's id wants to be called once."""
+
+    @abstractmethod
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        """A session wants a file written; `Client.answer` or `Client.refuse` with the request's
+        id wants to be called once, whatever happens: the agent waits without an end."""
+
+    @abstractmethod
+    def noise(self, text: str) -> None:
+        """A line that is none of the protocol's."""
+
+    @abstractmethod
+    def logged(self, text: str) -> None:
+        """A line of the CLI's own log."""
+
+    @abstractmethod
+    def ended(self) -> None:
+        """The process is gone; comes once and last."""
+
+
+class OfferedCommands:
+    """Those of all sessions of a process, which may be told before a session's id is known."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, asyncio.Future[Sequence[AvailableCommand]]] = {}
+
+    def of(self, session: str) -> asyncio.Future[Sequence[AvailableCommand]]:
+        """Those that the session offers, once the agent has told them."""
+        if session not in self._told:
+            self._told[session] = asyncio.get_running_loop().create_future()
+        return self._told[session]
+
+    def tell(self, session: str, commands: Sequence[AvailableCommand]) -> None:
+        if self.of(session).done():
+            del self._told[session]
+        self.of(session).set_result(commands)
+
+    def forget(self, session: str) -> None:
+        """Nobody asks for those of the session any more."""
+        self._told.pop(session, None)
+
+
+class UnreadableMessages:
+    """Those of one connection: a kind that cannot be read would fill the log."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._kinds: set[str] = set()
+
+    def note(self, message: Unreadable) -> None:
+        if message.kind not in self._kinds and len(self._kinds) < MAX_UNREADABLE:
+            self._kinds.add(message.kind)
+            logger.warning("%s sent a message that is not read: %s", self._name, message)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A request on its way: where its answer goes, and how that is read."""
+
+    answer: asyncio.Future[Any]
+    read: Callable[[Mapping[str, Any]], Any]
+
+    def take(self, result: Any) -> None:
+        try:
+            self.answer.set_result(self.read(clean(result) if isinstance(result, dict) else {}))
+        except Unreadable as unreadable:
+            told = sentence("The agent gave an answer that cannot be read.")
+            self.answer.set_exception(AgentError(GEMINI_ERROR, told, str(unreadable)))
+
+
+class Client:
+    """One connection, from `start` to `stop`. Everything is called on one loop. `name` is the
+    agent's, for people.
+
+    `opening` is held by who opens a session: Gemini CLI notes each new workspace in a file behind a
+    lock, and of several at once each next one waits twice as long for it
+    (docs/gemini-cli-acp.md 1.9).
+    """
+
+    def __init__(
+        self, process: Process, listener: Listener, name: str, opening: asyncio.Lock
+    ) -> None:
+        self.process = process
+        self.name = name
+        self.opening = opening
+        self.version = ""
+        self._listener = listener
+        self._waiting: dict[jsonrpc.Id, _Waiting] = {}
+        self._next_id = 1
+        self._is_given_up = False
+        self.lines = MessageLines(listener.noise)
+        self._unreadable = UnreadableMessages(name)
+        self.capabilities = messages.AgentCapabilities()
+        self.commands = OfferedCommands()
+        process.takes_error = self._take_error
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is of use."""
+        return not (self._is_given_up or self._reading.done()) and self.process.is_running
+
+    def begin(self, request: messages.Request[T]) -> asyncio.Future[T]:
+        """Ask, before anything else that is sent from now on; what was read of the result comes
+        with the future, or AgentError for the agent's error and its end."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        if not self.is_running:
+            answer.set_exception(self._gone())
+            return answer
+        id, self._next_id = self._next_id, self._next_id + 1
+        self._waiting[id] = _Waiting(answer, request.read)
+        answer.add_done_callback(lambda _: self._waiting.pop(id, None))
+        self._send({"jsonrpc": "2.0", "id": id, "method": request.method, "params": request.params})
+        return answer
+
+    async def request(self, request: messages.Request[T], timeout: float | None = None) -> T:
+        """What was read of the result. Raises AgentError for the agent's error, its end, and
+        `timeout` seconds, with which the process is ended."""
+        try:
+            return await asyncio.wait_for(self.begin(request), timeout)
+        except asyncio.TimeoutError:
+            await self.give_up()
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED,
+                sentence(
+                    "{cli} did not answer within {seconds} seconds ({method}).",
+                    cli=self.name,
+                    seconds=f"{timeout:g}",
+                    method=request.method,
+                ),
+            ) from None
+
+    def notify(self, message: messages.Notification) -> None:
+        self._send({"jsonrpc": "2.0", "method": message.method, "params": message.params})
+
+    def answer(self, request: jsonrpc.Id, result: Mapping[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "id": request, "result": result})
+
+    def refuse(self, request: jsonrpc.Id, error: Any) -> None:
+        """Answer with an error, in the form that the agent takes."""
+        self._send({"jsonrpc": "2.0", "id": request, "error": error})
+
+    def type_line(self, text: str) -> None:
+        """A line as a person would type it, for what the CLI asks past the protocol."""
+        self.process.write(text.encode("utf-8") + b"\n")
+
+    async def initialize(self, timeout: float) -> None:
+        """The first thing to be done. Raises AgentError."""
+        told = await self.request(messages.initialize(), timeout)
+        if not told.is_understood:
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED,
+                sentence(
+                    "Expected version {expected} of the Agent Client Protocol; {cli} has {got}.",
+                    expected=messages.PROTOCOL_VERSION,
+                    cli=self.name,
+                    got=repr(told.protocol_version),
+                ),
+            )
+        self.capabilities, self.version = told.capabilities, told.version
+
+    async def stop(self) -> None:
+        await self.process.stop()
+        await self._reading
+
+    async def kill(self) -> None:
+        await self.process.kill()
+        await self._reading
+
+    def give_up(self) -> asyncio.Future[None]:
+        """End a process that answers nothing any more; from now on it is not `is_running`."""
+        if self.is_running:
+            name, pid = self.name, self.process.pid
+            logger.error("%s (process %d) does not answer and is ended", name, pid)
+        self._is_given_up = True
+        return asyncio.ensure_future(self.kill())
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        self.process.write(jsonrpc.encode(message) + b"\n")
+
+    async def _read(self) -> None:
+        """The boundary of a connection: a bug of ours ends it and leaves nobody waiting."""
+        try:
+            async for line in self.process.lines():
+                message = self.lines.message(line)
+                if message is not None:
+                    self._dispatch(message)
+        except (TooLong, OtherProtocol) as error:
+            logger.error("the agent is ended: %s", error)
+        except Exception:
+            logger.exception("the agent is ended, for it cannot be understood")
+        # One that cannot be read from any more is of no use, even where it lives on.
+        await self.process.kill()
+        for waiting in list(self._waiting.values()):
+            if not waiting.answer.done():
+                waiting.answer.set_exception(self._gone())
+        self._listener.ended()
+
+    def _take_error(self, line: str) -> bool:
+        found = LOG_LINE.match(line)
+        if found:
+            self._listener.logged(line[found.end() :])
+        return found is not None
+
+    def _dispatch(self, message: jsonrpc.Message) -> None:
+        try:
+            if isinstance(message, jsonrpc.Response):
+                self._take_answer(message)
+            elif isinstance(message, jsonrpc.Request):
+                self._take_request(message)
+            elif message.method == messages.UPDATE:
+                self._take_update(message)
+        except Unreadable as unreadable:
+            self._unreadable.note(unreadable)
+
+    def _take_answer(self, message: jsonrpc.Response) -> None:
+        waiting = self._waiting.get(message.id) if message.id is not None else None
+        if waiting is None or waiting.answer.done():
+            return
+        if message.error is not None:
+            waiting.answer.set_exception(from_rpc(message.error))
+        else:
+            waiting.take(message.result)
+
+    def _take_update(self, message: jsonrpc.Notification) -> None:
+        session, update = messages.session_update(message.params)
+        if isinstance(update, AvailableCommands):
+            self.commands.tell(session, update.commands)
+        else:
+            self._listener.update(session, update)
+
+    def _take_request(self, message: jsonrpc.Request) -> None:
+        try:
+            request = messages.agent_request(message)
+        except Unreadable as unreadable:
+            self.refuse(message.id, _error(jsonrpc.INVALID_PARAMS, str(unreadable)))
+            raise
+        if isinstance(request, messages.PermissionRequest):
+            self._listener.permission(request)
+        elif isinstance(request, messages.WriteTextFile):
+            self._listener.write_file(request)
+        else:
+            told = f"There is no method {message.method}."
+            self.refuse(message.id, _error(jsonrpc.METHOD_NOT_FOUND, told))
+
+    def _gone(self) -> AgentError:
+        if self.lines.strays.are_too_many:
+            told = OTHER_PROTOCOL.filled(cli=self.name, count=self.lines.strays.count)
+            return AgentError(CLIENT_NOT_INITIALIZED, told)
+        told = sentence("{cli} ended unexpectedly.", cli=self.name)
+        return AgentError(STREAM_ERROR, told, self.process.last_errors)
+
+
+def _error(code: int, text: str) -> Mapping[str, Any]:
+    return {"code": code, "message": text}
+
+
+class Session:
+    """One session of the agent, by the id that the agent gave it, in a folder (a real path)."""
+
+    def __init__(self, client: Client, id: str, folder: str) -> None:
+        self.client = client
+        self.id = id
+        self.folder = folder
+
+    def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
+        """A turn: the future is done with it, or has its AgentError."""
+        return self.client.begin(messages.prompt(self.id, blocks))
+
+    def cancel(self) -> None:
+        self.client.notify(messages.cancel(self.id))
+
+    def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
+        """Answer with the option's id; None where the turn is cancelled."""
+        self.client.answer(request.id, messages.decision(option))
+
+    async def choose(self, what: str, wanted: str, timeout: float) -> None:
+        """A MODEL, of which the agent takes any name, or a MODE. Raises AgentError."""
+        await self.client.request(messages.choose(self.id, what, wanted), timeout)

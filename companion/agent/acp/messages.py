@@ -1,0 +1,520 @@
+"""The messages of the Agent Client Protocol, version 1, as frozen values. What an agent says is
+read here, what it is asked is made here; nobody else knows the protocol's names.
+
+An optional member of another type than the protocol's counts as missing. Where a needed one is
+missing or of another type the message is not read, and says why.
+
+Source: the Agent Client Protocol's schema, version 1; docs/gemini-cli-acp.md 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Generic, Mapping, Sequence, TypeVar, Union
+
+from ...base import jsonrpc
+from ..wording.surrogates import clean
+
+PROTOCOL_VERSION = 1
+# Methods of the agent's requests, and its notification.
+ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
+UPDATE = "session/update"
+# How a session that remembers is opened: the first repeats all that was said, the second nothing.
+LOAD, RESUME = "session/load", "session/resume"
+# What can be chosen for a session.
+MODEL, MODE = "model", "mode"
+# Updates that the protocol has and nobody here needs.
+UNUSED = frozenset(
+    {
+        "plan",
+        "plan_update",
+        "plan_removed",
+        "current_mode_update",
+        "config_option_update",
+        "session_info_update",
+        "usage_update",
+    }
+)
+# Characters of the agent's own text in an error.
+SHOWN = 100
+
+Meta = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Unreadable(Exception):
+    """A message is not as the protocol has it. `kind` is the kind of the message."""
+
+    def __init__(self, kind: str, expected: str, got: object) -> None:
+        super().__init__(f"{kind}: expected {expected}; got {repr(got)[:SHOWN]}")
+        self.kind = kind
+
+
+# What the agent tells.
+
+
+@dataclass(frozen=True)
+class UserMessageChunk:
+    """A piece of what the user said, repeated as a session is loaded."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class AgentMessageChunk:
+    """A piece of the answer, which may begin and end in half a character (`surrogates`). `meta` is
+    the agent's own."""
+
+    text: str
+    meta: Meta = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AgentThoughtChunk:
+    text: str
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """`path` is absolute; `old_text` is empty for a new file."""
+
+    path: str
+    old_text: str
+    new_text: str
+
+
+@dataclass(frozen=True)
+class ToolCallUpdate:
+    """What is new of a tool call; what is not told is empty. `kind` is "edit", "execute", "read",
+    ..., `status` is "pending", "in_progress", "completed" or "failed". `texts` and `diffs` are its
+    content, `paths` its locations. `raw_input` are the tool's arguments, None where they are not
+    told; `meta` is the agent's own."""
+
+    id: str
+    title: str = ""
+    kind: str = ""
+    status: str = ""
+    texts: tuple[str, ...] = ()
+    diffs: tuple[FileDiff, ...] = ()
+    paths: tuple[str, ...] = ()
+    raw_input: Mapping[str, Any] | None = None
+    meta: Meta = field(default_factory=dict)
+
+
+class ToolCallStart(ToolCallUpdate):
+    """The first that is told of a call."""
+
+
+@dataclass(frozen=True)
+class AvailableCommand:
+    """`name` is without the slash; `hint` says what may follow it, or is empty."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class AvailableCommands:
+    """All that the session has now."""
+
+    commands: tuple[AvailableCommand, ...]
+
+
+@dataclass(frozen=True)
+class UnusedUpdate:
+    """One that the protocol has and nobody here needs."""
+
+    kind: str
+
+
+SessionUpdate = Union[
+    UserMessageChunk,
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    ToolCallStart,
+    ToolCallUpdate,
+    AvailableCommands,
+    UnusedUpdate,
+]
+
+
+# What the agent asks.
+
+
+@dataclass(frozen=True)
+class PermissionOption:
+    """`kind` is "allow_once", "allow_always", "reject_once" or "reject_always"."""
+
+    id: str
+    name: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class PermissionRequest:
+    """The agent asks whether the call may run; `id` is that of its request."""
+
+    session: str
+    id: jsonrpc.Id
+    call: ToolCallUpdate
+    options: tuple[PermissionOption, ...]
+
+
+@dataclass(frozen=True)
+class WriteTextFile:
+    """The agent wants a file written; `id` is that of its request, `meta` is its own."""
+
+    session: str
+    id: jsonrpc.Id
+    path: str
+    content: str
+    meta: Meta = field(default_factory=dict)
+
+
+AgentRequest = Union[PermissionRequest, WriteTextFile]
+
+
+# What the agent answers.
+
+
+@dataclass(frozen=True)
+class AgentCapabilities:
+    """What the agent takes: images and embedded resources in a message, tool servers over HTTP."""
+
+    image: bool = False
+    embedded_context: bool = False
+    mcp_http: bool = False
+
+
+@dataclass(frozen=True)
+class Initialized:
+    """`protocol_version` is what the agent said, of any type; `version` is the agent's own."""
+
+    protocol_version: object
+    capabilities: AgentCapabilities
+    version: str
+
+    @property
+    def is_understood(self) -> bool:
+        return self.protocol_version == PROTOCOL_VERSION
+
+
+@dataclass(frozen=True)
+class Model:
+    id: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Models:
+    """Those that the agent offers, and the id of the one it uses."""
+
+    available: tuple[Model, ...] = ()
+    current: str = ""
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The ids of those that the agent offers, as "default" or "plan", and of the one in use."""
+
+    available: tuple[str, ...] = ()
+    current: str = ""
+
+
+@dataclass(frozen=True)
+class OpenedSession:
+    id: str
+    models: Models = field(default_factory=Models)
+    modes: Modes = field(default_factory=Modes)
+
+
+@dataclass(frozen=True)
+class TurnEnd:
+    """`stop_reason` is the protocol's word for why the turn ended; `meta` is the agent's own."""
+
+    stop_reason: str
+    meta: Meta = field(default_factory=dict)
+
+
+# What is asked of the agent.
+
+
+@dataclass(frozen=True)
+class Request(Generic[T]):
+    """`read` makes the answer's value of its result, and raises Unreadable."""
+
+    method: str
+    params: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], T]
+
+
+@dataclass(frozen=True)
+class Notification:
+    method: str
+    params: Mapping[str, Any]
+
+
+# Parts of a message, as the protocol's content blocks.
+Block = Mapping[str, Any]
+
+
+def initialize() -> Request[Initialized]:
+    """The agent reads files by itself and writes them through us (docs/gemini-cli-acp.md 8.46)."""
+    capabilities = {"fs": {"readTextFile": False, "writeTextFile": True}}
+    return Request(
+        "initialize",
+        {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": capabilities},
+        _initialized,
+    )
+
+
+def authenticate(method: str, meta: Meta | None = None) -> Request[None]:
+    """`meta` is the agent's own."""
+    params = {"methodId": method, **({"_meta": meta} if meta else {})}
+    return Request("authenticate", params, _nothing)
+
+
+def new_session(folder: str, servers: Sequence[Mapping[str, Any]]) -> Request[OpenedSession]:
+    """`servers` are `tool_servers`' parameters."""
+    params = {"cwd": folder, "mcpServers": servers}
+    return Request("session/new", params, lambda result: _opened(result, _id(result)))
+
+
+def reopen_session(
+    method: str, session: str, folder: str, servers: Sequence[Mapping[str, Any]]
+) -> Request[OpenedSession]:
+    """LOAD or RESUME."""
+    params = {"sessionId": session, "cwd": folder, "mcpServers": servers}
+    return Request(method, params, lambda result: _opened(result, session))
+
+
+def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
+    """The answer to it is the turn's end: so it is in this version, and in this version only."""
+    return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
+
+
+def choose(session: str, what: str, wanted: str) -> Request[None]:
+    """MODEL or MODE."""
+    params = {"sessionId": session, what + "Id": wanted}
+    return Request("session/set_" + what, params, _nothing)
+
+
+def cancel(session: str) -> Notification:
+    return Notification("session/cancel", {"sessionId": session})
+
+
+def decision(option: str | None) -> Mapping[str, Any]:
+    """The result that answers a PermissionRequest: an option's id, None where the turn is
+    cancelled."""
+    if option is None:
+        return {"outcome": {"outcome": "cancelled"}}
+    return {"outcome": {"outcome": "selected", "optionId": option}}
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def link_block(uri: str, name: str) -> Block:
+    return {"type": "resource_link", "uri": uri, "name": name}
+
+
+def image_block(media_type: str, data: str) -> Block:
+    """`data` is in base64."""
+    return {"type": "image", "mimeType": media_type, "data": data}
+
+
+def resource_block(
+    uri: str, media_type: str, *, text: str | None = None, blob: str | None = None
+) -> Block:
+    """With a text, or with bytes in base64."""
+    content = {"blob": blob} if text is None else {"text": text}
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": media_type, **content}}
+
+
+# How what the agent says is read.
+
+
+def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
+    """The session's id, and what happened in it. Raises Unreadable."""
+    update = _object(params, "update")
+    kind = _string(update, "sessionUpdate")
+    if kind in UNUSED:
+        return _needed(params, "sessionId", UPDATE), UnusedUpdate(kind)
+    if kind not in _UPDATES:
+        raise Unreadable(kind[:SHOWN] or UPDATE, f"one of {', '.join(_UPDATES)}", kind)
+    return _needed(params, "sessionId", UPDATE), _UPDATES[kind](update)
+
+
+def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
+    """None for a method that the agent was not offered. Raises Unreadable."""
+    if request.method == ASK_PERMISSION:
+        return _permission_request(request)
+    if request.method == WRITE_FILE:
+        return _write_text_file(request)
+    return None
+
+
+def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
+    params = request.params
+    session = _needed(params, "sessionId", request.method)
+    options = tuple(
+        PermissionOption(
+            _string(each, "optionId"), clean(_string(each, "name")), _string(each, "kind")
+        )
+        for each in _objects(params, "options")
+        if _string(each, "optionId")
+    )
+    call = _tool_call(ToolCallUpdate, _object(params, "toolCall"), request.method)
+    return PermissionRequest(session, request.id, call, options)
+
+
+def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:
+    params = request.params
+    return WriteTextFile(
+        _needed(params, "sessionId", request.method),
+        request.id,
+        clean(_needed(params, "path", request.method)),
+        clean(_string(params, "content")),
+        _object(params, "_meta"),
+    )
+
+
+def _user_chunk(update: Mapping[str, Any]) -> UserMessageChunk:
+    return UserMessageChunk(_chunk(update))
+
+
+def _message_chunk(update: Mapping[str, Any]) -> AgentMessageChunk:
+    return AgentMessageChunk(_chunk(update), _object(update, "_meta"))
+
+
+def _thought_chunk(update: Mapping[str, Any]) -> AgentThoughtChunk:
+    return AgentThoughtChunk(clean(_chunk(update)))
+
+
+def _chunk(update: Mapping[str, Any]) -> str:
+    """The text of a chunk; of other content there is none."""
+    content = update.get("content")
+    if not isinstance(content, dict):
+        raise Unreadable(_string(update, "sessionUpdate"), "an object as content", content)
+    return _string(content, "text")
+
+
+Call = TypeVar("Call", bound=ToolCallUpdate)
+
+
+def _tool_call(made: type[Call], told: Mapping[str, Any], kind: str) -> Call:
+    id = _needed(told, "toolCallId", kind)
+    told = clean(told)
+    raw_input = told.get("rawInput")
+    content = _objects(told, "content")
+    blocks = [_object(each, "content") for each in content if each.get("type") == "content"]
+    return made(
+        clean(id),
+        _string(told, "title"),
+        _string(told, "kind"),
+        _string(told, "status"),
+        tuple(_string(block, "text") for block in blocks if "text" in block),
+        tuple(_file_diff(each) for each in content if each.get("type") == "diff"),
+        tuple(_string(each, "path") for each in _objects(told, "locations")),
+        raw_input if isinstance(raw_input, dict) else None,
+        _object(told, "_meta"),
+    )
+
+
+def _file_diff(told: Mapping[str, Any]) -> FileDiff:
+    return FileDiff(_string(told, "path"), _string(told, "oldText"), _string(told, "newText"))
+
+
+def _commands(update: Mapping[str, Any]) -> AvailableCommands:
+    told = clean(update)
+    return AvailableCommands(
+        tuple(
+            AvailableCommand(
+                _string(each, "name"),
+                _string(each, "description"),
+                _string(_object(each, "input"), "hint"),
+            )
+            for each in _objects(told, "availableCommands")
+            if _string(each, "name")
+        )
+    )
+
+
+_UPDATES: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate]] = {
+    "user_message_chunk": _user_chunk,
+    "agent_message_chunk": _message_chunk,
+    "agent_thought_chunk": _thought_chunk,
+    "tool_call": lambda update: _tool_call(ToolCallStart, update, "tool_call"),
+    "tool_call_update": lambda update: _tool_call(ToolCallUpdate, update, "tool_call_update"),
+    "available_commands_update": _commands,
+}
+
+
+def _initialized(result: Mapping[str, Any]) -> Initialized:
+    told = _object(result, "agentCapabilities")
+    said, servers = _object(told, "promptCapabilities"), _object(told, "mcpCapabilities")
+    capabilities = AgentCapabilities(
+        bool(said.get("image")), bool(said.get("embeddedContext")), bool(servers.get("http"))
+    )
+    version = _string(_object(result, "agentInfo"), "version")
+    return Initialized(result.get("protocolVersion"), capabilities, version)
+
+
+def _id(result: Mapping[str, Any]) -> str:
+    return _needed(result, "sessionId", "session/new")
+
+
+def _opened(result: Mapping[str, Any], id: str) -> OpenedSession:
+    return OpenedSession(id, _models(_object(result, "models")), _modes(_object(result, "modes")))
+
+
+def _models(told: Mapping[str, Any]) -> Models:
+    available = tuple(
+        Model(_string(each, "modelId"), _string(each, "name"), _string(each, "description"))
+        for each in _objects(told, "availableModels")
+        if _string(each, "modelId")
+    )
+    current = _string(told, "currentModelId")
+    if current and current not in {each.id for each in available}:
+        # The one that the operator chose, which the CLI offers to nobody else.
+        available = (*available, Model(current, current, ""))
+    return Models(available, current)
+
+
+def _modes(told: Mapping[str, Any]) -> Modes:
+    known = (_string(each, "id") for each in _objects(told, "availableModes"))
+    return Modes(tuple(id for id in known if id), _string(told, "currentModeId"))
+
+
+def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
+    return TurnEnd(_string(result, "stopReason"), _object(result, "_meta"))
+
+
+def _nothing(result: Mapping[str, Any]) -> None:
+    """Of an answer that says only that it was done."""
+
+
+def _needed(holder: Mapping[str, Any], name: str, kind: str) -> str:
+    """A text that is not empty. Raises Unreadable."""
+    value = holder.get(name)
+    if not isinstance(value, str) or not value:
+        raise Unreadable(kind, f"a text as {name}", value)
+    return value
+
+
+def _string(holder: Mapping[str, Any], name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _object(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = holder.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    value = holder.get(name)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,0 +1,149 @@
+"""One process with pipes, started in a group of its own and ended with all of it; reads lines of
+bytes and knows nothing of what is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import AsyncIterator, Callable, Mapping, Sequence
+
+from ...base.child_processes import NO_WINDOW, end_group, end_tree, groups_below
+
+# Bytes of one read; larger ones gain nothing.
+CHUNK = 1 << 16
+# Bytes of one line: a diff carries two whole files; what is longer is a process gone mad.
+MAX_LINE = 64 << 20
+# Bytes of one line of standard error; what is longer counts as several.
+MAX_ERROR_LINE = 1 << 16
+# Lines of standard error that are kept: enough to say why a start failed.
+KEPT_LINES = 20
+# Seconds that a process gets after its input was closed, and after it was told to end.
+CLOSING, TERMINATING = 1.0, 3.0
+# Seconds for the reading of what a dead process left in its pipes; children may hold them open.
+DRAINING = 1.0
+
+
+class TooLong(Exception):
+    """A line has no end."""
+
+
+class Process:
+    """Made by `start`. Ends with `stop`; `kill` is for one that must not go on for a moment.
+
+    `takes_error` is shown each line of standard error; those that it takes are not among the
+    `last_errors`.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.takes_error: Callable[[str], bool] = lambda line: False
+        self._process = process
+        self._errors: deque[str] = deque(maxlen=KEPT_LINES)
+        self._drain = asyncio.ensure_future(self._drain_errors())
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], environment: Mapping[str, str], folder: str
+    ) -> Process:
+        """Raises OSError where it cannot be started."""
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            cwd=folder,
+            # Windows ends a tree of processes by their parents, and has no such groups.
+            start_new_session=sys.platform != "win32",
+            creationflags=NO_WINDOW,
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def last_errors(self) -> str:
+        """The end of what it wrote to standard error."""
+        return "\n".join(self._errors)
+
+    def write(self, data: bytes) -> None:
+        """Never waits; what a process that is gone does not read is dropped."""
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.is_closing():
+            stdin.write(data)
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """What it writes, line by line, without the line feed. Raises TooLong."""
+        stdout = self._process.stdout
+        parts: list[bytes] = []
+        size = 0
+        while stdout is not None:
+            data = await stdout.read(CHUNK)
+            if not data:
+                break
+            first, *others = data.split(b"\n")
+            parts.append(first)
+            for other in others:
+                yield b"".join(parts)
+                parts, size = [other], 0
+            size += len(data)
+            if size > MAX_LINE:
+                raise TooLong(f"a line has more than {MAX_LINE} bytes")
+        if any(parts):
+            yield b"".join(parts)
+
+    async def stop(self) -> None:
+        """End it as gently as it lets us, within five seconds."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if not await self._ends_within(CLOSING) and sys.platform != "win32":
+            # A CLI with tool servers or background commands does not end by itself. It leaves the
+            # commands behind, and once it has ended nobody finds them.
+            commands = groups_below(self.pid)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)
+            await self._ends_within(TERMINATING)
+            for group in commands:
+                end_group(group)
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End it and what it started, at once."""
+        if self.is_running:
+            end_tree(self.pid)
+        else:
+            end_group(self.pid)
+        # Some releases of Python wait for the pipes here, which a grandchild may hold open.
+        await self._ends_within(DRAINING)
+        await asyncio.wait({self._drain}, timeout=DRAINING)
+        self._drain.cancel()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._process.wait(), seconds)
+        return not self.is_running
+
+    async def _drain_errors(self) -> None:
+        stderr = self._process.stderr
+        rest = b""
+        while stderr is not None:
+            data = await stderr.read(CHUNK)
+            *lines, rest = (rest + data).split(b"\n")
+            if not data or len(rest) > MAX_ERROR_LINE:
+                lines, rest = [*lines, rest], b""
+            for line in lines:
+                text = line.decode("utf-8", "replace").strip()
+                if text and not self.takes_error(text):
+                    self._errors.append(text)
+            if not data:
+                break

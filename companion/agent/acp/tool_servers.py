@@ -1,0 +1,80 @@
+"""Tool servers (MCP) that a conversation brings along: checked, and as the agent's protocol takes
+them.
+
+Source: the Agent Client Protocol's session/new; docs/gemini-cli-acp.md 11.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Sequence
+
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from .messages import AgentCapabilities
+
+STDIO, HTTP = "stdio", "http"
+
+
+@dataclass(frozen=True)
+class ToolServer:
+    """`kind` is STDIO or HTTP; `params` is what session/new takes, with secrets in it: they are for
+    nobody but the agent."""
+
+    name: str
+    kind: str
+    params: Mapping[str, Any] = field(repr=False)
+
+
+def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
+    """From members `{name, command, args, env}` and `{type: "http", name, url, headers}`, where
+    lists may be missing. Raises AgentError where a name stands there twice."""
+    servers = tuple(_server(each) for each in given)
+    names = [server.name for server in servers]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        told = sentence("Expected each tool server once; {name} stands there twice.", name=twice)
+        raise AgentError(VALIDATION_ERROR, told)
+    return servers
+
+
+def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> None:
+    """Raises AgentError if an agent with these capabilities cannot use one of the servers."""
+    takes_http = capabilities.mcp_http
+    refused = next((it for it in servers if it.kind == HTTP and not takes_http), None)
+    if refused is not None:
+        told = sentence(
+            "This agent cannot use tool servers over HTTP, such as {name}.", name=refused.name
+        )
+        raise AgentError(VALIDATION_ERROR, told)
+
+
+def as_text(servers: Sequence[ToolServer]) -> str:
+    """To be written down."""
+    return json.dumps([server.params for server in servers], ensure_ascii=False)
+
+
+def from_text(text: str) -> tuple[ToolServer, ...]:
+    """From what `as_text` made; none where it is damaged."""
+    try:
+        return read(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError, AgentError):
+        return ()
+
+
+def _server(given: Mapping[str, Any]) -> ToolServer:
+    name = given["name"]
+    if given.get("type") == HTTP:
+        headers = _pairs(given.get("headers"))
+        params = {"type": HTTP, "name": name, "url": given["url"], "headers": headers}
+        return ToolServer(name, HTTP, params)
+    env = _pairs(given.get("env"))
+    args = list(given.get("args") or ())
+    return ToolServer(
+        name, STDIO, {"name": name, "command": given["command"], "args": args, "env": env}
+    )
+
+
+def _pairs(given: Any) -> list[Mapping[str, str]]:
+    return [{"name": each["name"], "value": each["value"]} for each in given or ()]

@@ -1,0 +1,47 @@
+"""The home that a CLI gets instead of the user's, as far as all CLIs are alike: settings that are
+written anew, and an environment without the user's secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping
+
+from ...base import private_files
+
+# What a program needs of its surroundings. Everything else stays out: the agent's tools can show
+# the environment to the model.
+INHERITED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+    "TMPDIR", "TMP", "TEMP",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_COMPILE_CACHE",
+    "SYSTEMROOT", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "WINDIR",
+)  # fmt: skip
+
+
+def inherited() -> dict[str, str]:
+    """What there is of those variables."""
+    return {name: os.environ[name] for name in INHERITED if name in os.environ}
+
+
+def write_settings(
+    home: str, folder: str, settings: Mapping[str, Any], more: Mapping[str, Any]
+) -> None:
+    """`folder` is the CLI's own in the home; `more` goes on top. Raises OSError, NotPrivate."""
+    private_files.make_folder(home)
+    private_files.make_folder(folder)
+    # Where the CLI's search for variables ends, which would go on in the folders above.
+    private_files.write(os.path.join(home, ".env"), b"")
+    data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
+    private_files.write(os.path.join(folder, "settings.json"), data)
+
+
+def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for name, value in more.items():
+        known = result.get(name)
+        if isinstance(known, dict) and isinstance(value, dict):
+            value = _merged(known, value)
+        result[name] = value
+    return result

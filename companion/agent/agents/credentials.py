@@ -1,0 +1,83 @@
+"""Who the user is to the model's API: credentials, the file that keeps them, what is known of
+them."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Callable
+
+from ...base import private_files
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+
+API_KEY, GOOGLE, VERTEX = "gemini-api-key", "oauth-personal", "vertex-ai"
+OPENAI = "openai"
+KINDS = (API_KEY, GOOGLE, VERTEX, OPENAI)
+FILE = "credentials.json"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """`kind` is one of KINDS, `project` and `location` are those of Google Cloud, `base_url` and
+    `model` those of an API like OpenAI's. No text of an instance shows the key."""
+
+    kind: str
+    api_key: str = field(default="", repr=False)
+    project: str = ""
+    location: str = ""
+    base_url: str = ""
+    model: str = ""
+
+    def check(self) -> None:
+        """Raises AgentError where a text could not be handed on; what each kind needs, the CLI
+        says."""
+        for text in (self.api_key, self.project, self.location, self.base_url, self.model):
+            if any(not letter.isprintable() for letter in text):
+                told = sentence("Expected text without control characters.")
+                raise AgentError(VALIDATION_ERROR, told)
+
+    @property
+    def has_google_cloud(self) -> bool:
+        return bool(self.project and self.location)
+
+
+@dataclass(frozen=True)
+class AuthStatus:
+    """`is_verified` says whether a turn has gone well with these credentials."""
+
+    is_authenticated: bool
+    kind: str | None
+    has_api_key: bool
+    has_google_cloud_config: bool
+    account: str | None
+    is_verified: bool
+
+
+class Store:
+    """Keeps the credentials in a file that only this user can read; `check` raises AgentError for
+    those that are of no use. Methods raise OSError."""
+
+    def __init__(self, folder: str, check: Callable[[Credentials], None]) -> None:
+        self._path = os.path.join(folder, FILE)
+        self._check = check
+
+    def load(self) -> Credentials | None:
+        """None where there are none, or a file that makes no sense."""
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                value = json.load(file)
+            credentials = Credentials(**{name: str(value[name]) for name in value})
+            self._check(credentials)
+        except (FileNotFoundError, ValueError, TypeError, AgentError):
+            return None
+        return credentials
+
+    def save(self, credentials: Credentials) -> None:
+        private_files.write(self._path, json.dumps(asdict(credentials)).encode("utf-8"))
+
+    def clear(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)

@@ -1,0 +1,233 @@
+"""Gemini CLI: all that is special of it.
+
+Source: docs/gemini-cli-acp.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from typing import Any, Mapping, Sequence
+
+from ..acp import messages
+from ..events import tool_call
+from ..events.tool_call import Call
+from ..events.turn_events import PastTurn, Usage
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from ..wording.surrogates import clean
+from . import gemini_resumption as resumption
+from .cli import Cli, Resumption, Retry
+from .cli_home import inherited, write_settings
+from .credentials import API_KEY, GOOGLE, VERTEX, Credentials
+from .gemini_recording import Recording
+from .message_text import BLANKS, NO_COMMAND
+from .program import Program
+
+FIXED = {
+    # Without it a second process stands between, which takes signals and passes none on.
+    "GEMINI_CLI_NO_RELAUNCH": "true",
+    # A login must not open a browser on this machine; it says where to go instead.
+    "NO_BROWSER": "true",
+    # Where the CLI says that it asks the model once more, as soon as it does.
+    **({} if os.name == "nt" else {"GEMINI_DEBUG_LOG_FILE": "/dev/stderr"}),
+}
+# Attempts of one request; ten, which is the default, would take minutes.
+MAX_ATTEMPTS = 3
+LOGIN, ACCOUNTS = "oauth_creds.json", "google_accounts.json"
+# What the CLI prints where it wants a person to log in.
+LOGIN_MARK = "https://accounts.google.com/"
+# How its log says that the model is asked once more, not in which session (1.6).
+RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
+
+
+# Commands that only tell something.
+HARMLESS = ("help", "about", "memory show", "memory list")
+# Those that change something, or read past the protocol.
+COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
+
+
+class GeminiCli(Cli):
+    """Its own folder is `.gemini` in the home."""
+
+    id = "gemini"
+    program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
+    kinds = (API_KEY, GOOGLE, VERTEX)
+    has_google_login = True
+
+    @property
+    def _own(self) -> str:
+        return os.path.join(self.folder, ".gemini")
+
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        """Anew each time, for the CLI adds the kind of login to them: started with it and without a
+        valid login it would wait for a person before it said a word."""
+        settings: dict[str, Any] = {
+            # The output of commands reaches the protocol only without a terminal of their own.
+            "tools": {"shell": {"enableInteractiveShell": False}},
+            "general": {
+                "maxAttempts": MAX_ATTEMPTS,
+                "enableAutoUpdate": False,
+                "enableAutoUpdateNotification": False,
+                # It would remove recordings that are still to be loaded.
+                "sessionRetention": {"enabled": False},
+            },
+            "security": {"folderTrust": {"enabled": not self.trusted}},
+            "privacy": {"usageStatisticsEnabled": False},
+        }
+        write_settings(self.folder, self._own, settings, more)
+
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        """The API key is not in it, save for Vertex AI, for which there is no other way."""
+        is_vertex = credentials.kind == VERTEX
+        cloud = {
+            "GOOGLE_CLOUD_PROJECT": credentials.project,
+            "GOOGLE_CLOUD_LOCATION": credentials.location,
+            "GOOGLE_API_KEY": credentials.api_key if is_vertex else "",
+        }
+        if is_vertex and not credentials.api_key:
+            # Where the machine's own login for Google Cloud is.
+            name = "GOOGLE_APPLICATION_CREDENTIALS"
+            cloud[name] = os.environ.get(name, "")
+        return {
+            **inherited(),
+            **FIXED,
+            **({"GEMINI_CLI_TRUST_WORKSPACE": "true"} if self.trusted else {}),
+            "GEMINI_CLI_HOME": self.folder,
+            **{name: value for name, value in cloud.items() if value},
+            **more,
+        }
+
+    @classmethod
+    def address(cls, url: str) -> dict[str, str]:
+        return {"GOOGLE_GEMINI_BASE_URL": url}
+
+    def retry(self, line: str) -> Retry | None:
+        found = RETRY.match(line)
+        return found and Retry(int(found.group("attempt")), found.group("status") or "")
+
+    def check(self, credentials: Credentials) -> None:
+        super().check(credentials)
+        if credentials.kind == API_KEY and not credentials.api_key.strip():
+            told = sentence("An API key is needed for this kind of login.")
+            raise AgentError(VALIDATION_ERROR, told)
+        if credentials.kind == VERTEX and not (credentials.api_key or credentials.has_google_cloud):
+            told = sentence("Vertex AI needs an API key, or a project and a location.")
+            raise AgentError(VALIDATION_ERROR, told)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        key = environment.get("GEMINI_API_KEY", "").strip()
+        if key:
+            return Credentials(API_KEY, key)
+        key = environment.get("GOOGLE_API_KEY", "").strip()
+        project = environment.get("GOOGLE_CLOUD_PROJECT", "")
+        location = environment.get("GOOGLE_CLOUD_LOCATION", "")
+        uses_vertex = environment.get("GOOGLE_GENAI_USE_VERTEXAI") == "true"
+        if uses_vertex and (key or (project and location)):
+            return Credentials(VERTEX, key, project, location)
+        return None
+
+    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+        key = {"api-key": credentials.api_key} if credentials.kind == API_KEY else None
+        return messages.authenticate(credentials.kind, key)
+
+    def asks_for_login(self, noise: str) -> bool:
+        return LOGIN_MARK in noise
+
+    @property
+    def has_login(self) -> bool:
+        return os.path.isfile(os.path.join(self._own, LOGIN))
+
+    @property
+    def account(self) -> str | None:
+        try:
+            with open(os.path.join(self._own, ACCOUNTS), encoding="utf-8") as file:
+                active = json.load(file)["active"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return clean(active) if isinstance(active, str) else None
+
+    def forget_login(self) -> None:
+        for name in (LOGIN, ACCOUNTS):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._own, name))
+
+    def text_for(self, message: str) -> str:
+        return text_for(message)
+
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        return tool_call.read(told)
+
+    def usage(self, meta: messages.Meta) -> Usage:
+        """From `quota`, which comes with a turn's end."""
+        quota = meta.get("quota")
+        if not isinstance(quota, dict):
+            return Usage()
+        by_model = {
+            str(each.get("model")): _tokens(each)
+            for each in quota.get("model_usage") or []
+            if isinstance(each, dict)
+        }
+        return Usage(*_tokens(quota), by_model=by_model)
+
+    def writes_through_us(self, path: str, folder: str) -> bool:
+        """Not outside of the folder, nor in its own of the user's home (8.47)."""
+        own = os.path.join(os.path.expanduser("~"), ".gemini")
+        return _is_within(path, folder) and not _is_within(path, own)
+
+    def refusal(self, text: str) -> Any:
+        """A text, which JSON-RPC has not: of its own kind of error the CLI tells the model "[object
+        Object]" (8.48)."""
+        return text
+
+    def recording(self, session: str) -> Recording:
+        return Recording(self._own, session)
+
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
+        if self.trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
+            # A session that is loaded has the settings of the process's folder, and not these
+            # (docs/gemini-cli-acp.md 9.50).
+            return None
+        updates = resumption.write_recording(self._own, workspace, id, turns)
+        return None if updates is None else Resumption(messages.LOAD, id, updates)
+
+    def remove_recordings(self, session: str) -> None:
+        resumption.remove_recordings(self._own, session)
+
+
+def text_for(message: str) -> str:
+    """The message in such words that the CLI hands them to the model: one that begins with "/" or
+    "$" it offers to its commands first, which run without asking (3). Raises AgentError."""
+    inner = message.strip(BLANKS)
+    if not inner:
+        raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+    if inner[0] not in "/$":
+        return message
+    words = re.split(r"\s+", inner[1:].strip(BLANKS))
+    if any(" ".join(words) == known for known in HARMLESS):
+        return inner
+    if words[0].lower() in COMMANDS:
+        raise AgentError(
+            VALIDATION_ERROR,
+            sentence(
+                "{command} is a command of the Gemini CLI that would run without asking.",
+                command=inner[0] + words[0],
+            ),
+        )
+    return NO_COMMAND + inner
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.normpath(path).startswith(os.path.join(os.path.normpath(folder), ""))
+
+
+def _tokens(holder: Mapping[str, Any]) -> tuple[int, int]:
+    count = holder.get("token_count")
+    if not isinstance(count, dict):
+        return 0, 0
+    return int(count.get("input_tokens") or 0), int(count.get("output_tokens") or 0)

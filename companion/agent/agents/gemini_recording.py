@@ -1,0 +1,152 @@
+"""The CLI's own recording of a session, read for what its protocol leaves out: arguments and
+results of tools. An undocumented file: where it is missing or of another shape, nothing is found.
+
+Source: docs/gemini-cli-acp.md 6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+import json
+import os
+import re
+from contextlib import suppress
+from typing import Any, Iterator, Mapping
+
+from ..events.tool_call import Record
+from ..wording.surrogates import clean
+from .cli import PATIENCE, NoRecording
+
+# Seconds between two looks.
+INTERVAL = 0.003
+# Characters of the session's id in the name of the file.
+PREFIX = 8
+# Wraps the results of tools that read what strangers wrote, for the model's eyes.
+WRAPPER = re.compile(r"^\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*$", re.DOTALL)
+
+
+class Recording(NoRecording):
+    """The recording of one session. `folder` is the CLI's own, with `tmp` in it."""
+
+    def __init__(self, folder: str, session: str) -> None:
+        name = f"session-*-{glob.escape(session[:PREFIX])}.jsonl"
+        self._pattern = os.path.join(glob.escape(folder), "tmp", "*", "chats", name)
+        self._path = ""
+        self._read_to = 0
+        self._rest = b""
+        # What nobody has asked for yet, oldest first: the model may give several calls one id.
+        self._records: dict[str, list[Record]] = {}
+        # When the newest call of each id ended: a message is written again for each of its calls,
+        # and by then the CLI may have put other results into it.
+        self._ended: dict[str, str] = {}
+
+    def skip(self) -> None:
+        self._records.clear()
+        self._rest = b""
+        self._open()
+        with suppress(OSError):
+            self._read_to = os.path.getsize(self._path) if self._path else 0
+
+    async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + patience
+        while True:
+            self._look()
+            if call_id in self._records:
+                return self._take(call_id)
+            if loop.time() >= end:
+                return None
+            await asyncio.sleep(INTERVAL)
+
+    def _take(self, call_id: str) -> Record:
+        oldest, *others = self._records.pop(call_id)
+        if others:
+            self._records[call_id] = others
+        return oldest
+
+    def _open(self) -> None:
+        """See whether the file is there by now."""
+        if not self._path:
+            self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
+
+    def _look(self) -> None:
+        """Take in what was appended since the last look."""
+        self._open()
+        if not self._path:
+            return
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._read_to)
+                data = file.read()
+        except OSError:
+            self._path = ""
+            return
+        self._read_to += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            # Most lines are texts; reading their JSON would be work for nothing.
+            if b'"toolCalls"' in line:
+                for call_id, record in _calls(line):
+                    self._add(call_id, record)
+
+    def _add(self, call_id: str, record: Record) -> None:
+        if self._ended.get(call_id) != record.ended:
+            self._ended[call_id] = record.ended
+            self._records.setdefault(call_id, []).append(record)
+
+
+def _calls(line: bytes) -> Iterator[tuple[str, Record]]:
+    try:
+        value = clean(json.loads(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return
+    for holder in _holders(value):
+        for call in holder.get("toolCalls") or []:
+            # A call is there before it has run, too; what counts is its result.
+            if isinstance(call, dict) and isinstance(call.get("id"), str) and call.get("result"):
+                yield call["id"], _record(call)
+
+
+def _holders(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The line itself, and what stands one level below: `{"$set": {...}}` changes a message."""
+    if isinstance(value, dict):
+        yield value
+        yield from (member for member in value.values() if isinstance(member, dict))
+
+
+def _record(call: Mapping[str, Any]) -> Record:
+    args, display = call.get("args"), call.get("resultDisplay")
+    output, error = _response(call.get("result"))
+    if isinstance(display, dict):
+        display = display.get("fileDiff") or display.get("summary") or ""
+    return Record(
+        str(call.get("name") or ""),
+        str(call.get("displayName") or ""),
+        str(call.get("status") or ""),
+        args if isinstance(args, dict) else {},
+        output,
+        error,
+        display if isinstance(display, str) else "",
+        str(call.get("timestamp") or ""),
+    )
+
+
+def _response(result: Any) -> tuple[str, str]:
+    """Output and error of all the parts of a result."""
+    outputs, errors = [], []
+    for part in result if isinstance(result, list) else []:
+        response = part.get("functionResponse") if isinstance(part, dict) else None
+        response = response.get("response") if isinstance(response, dict) else None
+        if isinstance(response, dict):
+            if "error" in response:
+                errors.append(_unwrapped(response["error"]))
+            elif "output" in response:
+                outputs.append(_unwrapped(response["output"]))
+    return "\n".join(outputs), "\n".join(errors)
+
+
+def _unwrapped(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    found = WRAPPER.match(text)
+    return found.group(1) if found else text

@@ -1,0 +1,116 @@
+"""A conversation that goes on in a new process of Gemini CLI: its turns as a recording that the CLI
+loads.
+
+Source: docs/gemini-cli-acp.md 9.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from contextlib import suppress
+from datetime import timezone
+from typing import Any, Iterator, Mapping, Sequence
+
+from ...base import private_files
+from ..events import turn_events as events
+from ..events.turn_events import PastTurn
+from .gemini_recording import PREFIX
+from .message_text import NO_COMMAND
+
+# A minute that is over for certain: a load within the minute of the name destroys the recording.
+MINUTE = "2001-01-01T00-00"
+
+
+def write_recording(
+    home: str, workspace: str, session: str, turns: Sequence[PastTurn]
+) -> int | None:
+    """Write what the CLI loads as `session`; `home` is its folder `.gemini`. How many updates the
+    load will repeat; None where the CLI does not know the workspace yet, or nothing was said.
+    Raises OSError."""
+    folder = _chats(home, workspace)
+    messages = list(_messages(turns))
+    if not folder or not messages:
+        return None
+    # Any hash does, but there has to be one.
+    head = {"sessionId": session, "projectHash": "-", "startTime": turns[0].time.isoformat()}
+    lines = [json.dumps(each, ensure_ascii=False) for each in (head, *messages)]
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    name = f"session-{MINUTE}-{session[:PREFIX]}.jsonl"
+    data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
+    private_files.write(os.path.join(folder, name), data)
+    return sum(map(_updates, messages))
+
+
+def remove_recordings(home: str, session: str) -> None:
+    """All that the CLI has of the session."""
+    name = f"session-*-{glob.escape(session[:PREFIX])}.jsonl"
+    for path in glob.glob(os.path.join(glob.escape(home), "tmp", "*", "chats", name)):
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _chats(home: str, workspace: str) -> str:
+    """The folder of the workspace's recordings, by the CLI's own list of them."""
+    try:
+        with open(os.path.join(home, "projects.json"), encoding="utf-8") as file:
+            name = json.load(file)["projects"][workspace]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    is_name = isinstance(name, str) and name and name == os.path.basename(name)
+    return os.path.join(home, "tmp", name, "chats") if is_name else ""
+
+
+def _messages(turns: Sequence[PastTurn]) -> Iterator[dict[str, Any]]:
+    number = 0
+    for turn in turns:
+        for message in _of_turn(turn):
+            number += 1
+            time = turn.time.astimezone(timezone.utc).isoformat()
+            yield {"id": str(number), "timestamp": time, **message}
+
+
+def _of_turn(turn: PastTurn) -> Iterator[dict[str, Any]]:
+    """What was said, in order: an answer, the calls that came of it, the next answer."""
+    yield {"type": "user", "content": _harmless(turn.said)}
+    said: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for event in turn.events:
+        body = event.body
+        if isinstance(body, events.Content):
+            if calls:
+                yield _answer(said, calls)
+                said, calls = [], []
+            said.append(body.text)
+        elif isinstance(body, events.ToolResult):
+            calls.append(_call(body, len(calls)))
+    if said or calls:
+        yield _answer(said, calls)
+
+
+def _answer(said: list[str], calls: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "gemini", "content": "".join(said), **({"toolCalls": calls} if calls else {})}
+
+
+def _call(body: events.ToolResult, number: int) -> dict[str, Any]:
+    error = str(body.error or body.result)
+    response = {"output": body.result} if body.success else {"error": error}
+    id = f"{body.call_id}-{number}"
+    return {
+        "id": id,
+        "name": body.name,
+        "args": body.args,
+        "status": "success" if body.success else "error",
+        "result": [{"functionResponse": {"id": id, "name": body.name, "response": response}}],
+    }
+
+
+def _updates(message: Mapping[str, Any]) -> int:
+    """How many updates the CLI sends of the message."""
+    return bool(str(message["content"]).strip()) + len(message.get("toolCalls", ()))
+
+
+def _harmless(text: str) -> str:
+    """One that begins so does not count as said by the user."""
+    return NO_COMMAND + text if text.lstrip()[:1] in ("/", "?") else text

@@ -1,0 +1,128 @@
+"""Qwen Code: all that is special of it.
+
+Source: docs/gemini-cli-acp.md 10.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from contextlib import suppress
+from typing import Any, Mapping, Sequence
+
+from ..acp import messages
+from ..events import tool_call
+from ..events.tool_call import Call
+from ..events.turn_events import PastTurn, Usage
+from ..wording.failure import VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from .cli import Cli, Resumption
+from .cli_home import inherited, write_settings
+from .credentials import OPENAI, Credentials
+from .message_text import BLANKS, NO_COMMAND
+from .program import Program
+
+# Attempts of one request beyond the first; seven, which is the default, would take minutes.
+RETRIES = 2
+# Commands that only tell something.
+HARMLESS = ("about", "status", "help", "context", "stats")
+# In what its writes may be encoded; of others we would make something else.
+ENCODINGS = ("", "utf-8", "utf8", "ascii")
+
+
+class QwenCode(Cli):
+    """Its own folder is `.qwen` in the home. It talks with an API like OpenAI's."""
+
+    id = "qwen"
+    program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
+    kinds = (OPENAI,)
+
+    @property
+    def _own(self) -> str:
+        return os.path.join(self.folder, ".qwen")
+
+    def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
+        auth: dict[str, Any] = {"selectedType": OPENAI, "apiKey": credentials.api_key}
+        if credentials.base_url:
+            auth["baseUrl"] = credentials.base_url
+        settings: dict[str, Any] = {
+            # Its own default edits files unasked.
+            "tools": {"approvalMode": "default"},
+            "general": {"enableAutoUpdate": False},
+            "model": {
+                "generationConfig": {"maxRetries": RETRIES},
+                **({"name": credentials.model} if credentials.model else {}),
+            },
+            "security": {"auth": auth, "folderTrust": {"enabled": not self.trusted}},
+            # It would ask the model for what the user could say next, and what to remember.
+            "ui": {"enableFollowupSuggestions": False},
+            "memory": {"enableManagedAutoMemory": False},
+            "privacy": {"usageStatisticsEnabled": False},
+        }
+        write_settings(self.folder, self._own, settings, more)
+
+    def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
+        return {**inherited(), "QWEN_HOME": self._own, **more}
+
+    def check(self, credentials: Credentials) -> None:
+        super().check(credentials)
+        if not credentials.api_key.strip():
+            told = sentence("An API key is needed for this kind of login.")
+            raise AgentError(VALIDATION_ERROR, told)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
+        key = environment.get("OPENAI_API_KEY", "").strip()
+        if not key:
+            return None
+        url, model = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_MODEL", "")
+        return Credentials(OPENAI, key, base_url=url.strip(), model=model.strip())
+
+    def authentication(self, credentials: Credentials) -> messages.Request[None]:
+        return messages.authenticate(OPENAI)
+
+    def text_for(self, message: str) -> str:
+        inner = message.strip(BLANKS)
+        if not inner:
+            raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))
+        if inner[0] != "/":
+            return message
+        words = re.split(r"\s+", inner[1:])
+        return inner if words in ([each] for each in HARMLESS) else NO_COMMAND + inner
+
+    def read_call(self, told: messages.ToolCallUpdate) -> Call:
+        return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
+
+    def usage(self, meta: messages.Meta) -> Usage:
+        """It tells the tokens of each request with the last piece of what came of it."""
+        tokens = meta.get("usage")
+        if not isinstance(tokens, dict):
+            return Usage()
+        return Usage(int(tokens.get("inputTokens") or 0), int(tokens.get("outputTokens") or 0))
+
+    def text_to_write(self, request: messages.WriteTextFile) -> str:
+        """It gives the text with plain line ends, and says those of the file beside it."""
+        text, said = request.content, request.meta
+        encoding = str(said.get("encoding") or "")
+        if encoding.lower() not in ENCODINGS:
+            told = sentence("Files in {encoding} cannot be written here.", encoding=encoding)
+            raise AgentError(VALIDATION_ERROR, told)
+        if said.get("lineEnding") == "crlf":
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        return text
+
+    def resumption(
+        self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Resumption | None:
+        """It has its own recordings, and takes them up again itself."""
+        return Resumption(messages.RESUME, last) if self._recordings(last) else None
+
+    def remove_recordings(self, session: str) -> None:
+        for path in self._recordings(session):
+            with suppress(OSError):
+                os.unlink(path)
+
+    def _recordings(self, session: str) -> list[str]:
+        name = glob.escape(session) + ".jsonl"
+        return glob.glob(os.path.join(glob.escape(self._own), "projects", "*", "chats", name))

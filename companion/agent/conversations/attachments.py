@@ -1,0 +1,173 @@
+"""Images and documents that belong to a conversation, on disk beside its transcript; told to the
+agent within a message."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import secrets
+import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Sequence
+
+from ...base import private_files
+from ..acp import messages
+from ..acp.messages import AgentCapabilities
+from ..events.turn_events import Attachment
+from ..wording.failure import ATTACHMENT_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+
+# Bytes of one, of all of a conversation, and of those of one message: Gemini takes 20 MB in all,
+# written with a third more.
+MAX_BYTES, MAX_ALL, MAX_MESSAGE = 10 << 20, 64 << 20, 14 << 20
+# How many a conversation has at most.
+MAX_COUNT = 100
+ID = re.compile(r"[0-9a-f]{32}")
+PDF = "application/pdf"
+# How the files begin that are taken, by what they are.
+BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", PDF),
+)
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", PDF)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Attachments, and what the agent gets of them."""
+
+    attachments: tuple[Attachment, ...] = ()
+    blocks: tuple[messages.Block, ...] = ()
+
+
+class Attachments:
+    """Those of one conversation, in a folder below its own one. All methods block, and raise
+    AgentError and OSError."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, "attachments")
+        # Held by who adds one, so that several at once stay within the limits.
+        self._adding = threading.Lock()
+
+    def add(self, name: str, data: bytes) -> Attachment:
+        with self._adding:
+            return self._add(name, data)
+
+    def _add(self, name: str, data: bytes) -> Attachment:
+        found = self.all()
+        if len(found) >= MAX_COUNT or sum(it.size for it in found) + len(data) > MAX_ALL:
+            told = sentence(
+                "A conversation has at most {count} attachments with {size} bytes in all.",
+                count=MAX_COUNT,
+                size=MAX_ALL,
+            )
+            raise AgentError(VALIDATION_ERROR, told)
+        added = Attachment(secrets.token_hex(16), _plain(name), _type_of(data), len(data))
+        for folder in (os.path.dirname(self._folder), self._folder):
+            private_files.make_folder(folder)
+        private_files.write(self._path(added.id), data)
+        # What has no description is none: a crash in between costs the new one only.
+        private_files.write(self._path(added.id) + ".json", json.dumps(asdict(added)).encode())
+        return added
+
+    def all(self) -> list[Attachment]:
+        """In the order of their names; without those whose description is damaged, or was deleted
+        just now."""
+        try:
+            names = os.listdir(self._folder)
+        except FileNotFoundError:
+            return []
+        found = []
+        for name in names:
+            if name.endswith(".json"):
+                with suppress(AgentError):
+                    found.append(self.get(name[: -len(".json")]))
+        return sorted(found, key=lambda it: (it.name, it.id))
+
+    def get(self, id: str) -> Attachment:
+        try:
+            # The id becomes a path.
+            if not ID.fullmatch(id):
+                raise FileNotFoundError
+            with open(self._path(id) + ".json", encoding="utf-8") as file:
+                found = Attachment(**json.load(file))
+            if found.id != id or not (isinstance(found.name, str) and isinstance(found.size, int)):
+                raise ValueError("Expected what was written here.")
+            return found
+        except (FileNotFoundError, ValueError, TypeError):
+            raise _unknown(id) from None
+
+    def read(self, id: str) -> bytes:
+        self.get(id)
+        try:
+            with open(self._path(id), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            raise _unknown(id) from None
+
+    def remove(self, id: str) -> None:
+        """Also one with a damaged description."""
+        if not ID.fullmatch(id):
+            raise _unknown(id)
+        removed = 0
+        for path in (self._path(id) + ".json", self._path(id)):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+                removed += 1
+        if not removed:
+            raise _unknown(id)
+
+    def parts(self, ids: Sequence[str], admitted: AgentCapabilities) -> Parts:
+        """As members of a message, for an agent with these capabilities."""
+        found = [self.get(id) for id in ids]
+        if sum(it.size for it in found) > MAX_MESSAGE:
+            told = sentence("The attachments of a message have at most {n} bytes.", n=MAX_MESSAGE)
+            raise AgentError(VALIDATION_ERROR, told)
+        return Parts(tuple(found), tuple(self._part(it, admitted) for it in found))
+
+    def _part(self, it: Attachment, admitted: AgentCapabilities) -> messages.Block:
+        data = base64.b64encode(self.read(it.id)).decode("ascii")
+        if admitted.embedded_context:
+            # Images, too: beside another resource or a file the CLI drops those that are sent as
+            # images (docs/gemini-cli-acp.md 11.67).
+            return messages.resource_block("file:///" + it.name, it.media_type, blob=data)
+        if admitted.image and it.media_type != PDF:
+            return messages.image_block(it.media_type, data)
+        told = sentence(
+            "The agent takes no {type}, which {name} is.", type=it.media_type, name=it.name
+        )
+        raise AgentError(VALIDATION_ERROR, told)
+
+    def _path(self, id: str) -> str:
+        return os.path.join(self._folder, id)
+
+
+def _type_of(data: bytes) -> str:
+    """By what it holds: what the client or the name says of it may be wrong. Raises AgentError."""
+    for beginning, media_type in BEGINNINGS:
+        if data.startswith(beginning):
+            return media_type
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    told = sentence(
+        "Expected the content of an attachment to be one of {types}; this file has other content.",
+        types=", ".join(MEDIA_TYPES),
+    )
+    raise AgentError(VALIDATION_ERROR, told)
+
+
+def _plain(name: str) -> str:
+    """The name without folders and without what no name needs, never empty."""
+    last = re.split(r"[/\\]", name)[-1]
+    shown = "".join(letter for letter in last if letter.isprintable()).strip(" .")
+    return shown[:200] or "attachment"
+
+
+def _unknown(id: str) -> AgentError:
+    return AgentError(ATTACHMENT_NOT_FOUND, sentence("There is no attachment {id}.", id=id[:100]))

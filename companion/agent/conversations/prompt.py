@@ -1,0 +1,52 @@
+"""A user's message as the agent's protocol wants it, with attached files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from typing import Callable, Sequence
+
+from ..acp.messages import Block, link_block, text_block
+from ..events.turn_events import Attachment
+from ..wording.failure import FILE_NOT_FOUND, VALIDATION_ERROR, AgentError
+from ..wording.sentence import sentence
+from .attachments import Parts
+
+
+@dataclass(frozen=True)
+class Message:
+    """What the user says: as they wrote it, and as the parts of a `session/prompt`."""
+
+    text: str
+    files: tuple[str, ...]
+    parts: tuple[Block, ...]
+    attachments: tuple[Attachment, ...] = ()
+
+    def attaching(self, added: Parts) -> Message:
+        """The same with these attachments."""
+        return replace(self, parts=(*self.parts, *added.blocks), attachments=added.attachments)
+
+
+def message(
+    text: str, files: Sequence[str], workspace: str, worded: Callable[[str], str]
+) -> Message:
+    """Relative paths begin at the workspace; `worded` is how the CLI wants the text. Looks at the
+    files, which may take a while. Raises AgentError."""
+    links = [_link(path, workspace) for path in files]
+    return Message(text, tuple(files), (text_block(worded(text)), *links))
+
+
+def _link(path: str, workspace: str) -> Block:
+    whole = os.path.normpath(os.path.join(workspace, path))
+    try:
+        mode = os.stat(whole).st_mode
+    except (OSError, ValueError):
+        told = sentence("There is no file {path}.", path=path)
+        raise AgentError(FILE_NOT_FOUND, told) from None
+    # The CLI would wait for a pipe's writer, for ever and with one of its four threads.
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        told = sentence("{path} is neither a file nor a folder.", path=path)
+        raise AgentError(VALIDATION_ERROR, told)
+    # Not as a URI should be: the CLI cuts off seven letters and takes the rest as a path.
+    return link_block("file://" + whole, os.path.basename(whole))

@@ -1,0 +1,57 @@
+"""What the disk has refused of conversations: tried again now and then."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Callable, Iterable
+
+from ...base.log import logger
+from .conversation import Conversation
+
+# Seconds between two tries where nothing is said.
+PAUSE = 10.0
+
+
+class Refusals:
+    """Those of the conversations that there are whenever somebody asks. The loop owns it, but where
+    a method says otherwise."""
+
+    def __init__(self, conversations: Iterable[Conversation]) -> None:
+        self._conversations = conversations
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def are_there(self) -> bool:
+        """Whether the disk does not take what is said."""
+        return any(each.is_refused for each in self._conversations)
+
+    def listener(self) -> Callable[[], None]:
+        """What any thread may call that meets one."""
+        loop = asyncio.get_running_loop()
+
+        def noticed() -> None:
+            # A loop that is closed has nobody who waits.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._try_later)
+
+        return noticed
+
+    def try_at_last(self) -> None:
+        """Nobody will try again. Blocks; from any thread, once nothing is said any more."""
+        for each in self._conversations:
+            if each.is_refused:
+                each.write_at_last()
+            if each.is_refused:
+                logger.error("what was said last in conversation %s is lost", each.id)
+
+    def _try_later(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._try_again)
+
+    def _try_again(self) -> None:
+        self._timer = None
+        for each in self._conversations:
+            if each.is_refused:
+                each.write_soon()
+                self._try_later()

@@ -1,0 +1,252 @@
+"""All conversations, in the order of their last use, as their transcripts hold them; talks with
+nobody itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Callable, Iterator, Mapping
+
+from ...base.background import in_thread
+from ...base.log import logger
+from ..agents.cli import Cli
+from ..agents.supported import USUAL
+from ..events import turn_events as events
+from ..events.event_feed import EventFeed
+from ..turn.turn import Turn
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import sentence
+from .conversation import Conversation, forget
+from .refusals import Refusals
+from .transcripts import Summary, Transcript, Transcripts
+
+# Conversations that there may be; more are refused, and none is dropped for a new one.
+MAX_CONVERSATIONS = 2000
+# Seconds that the disk gets at the end.
+WRITING = 5.0
+# Seconds in which a cancelled turn ends its commands, with some to spare.
+ENDING = 2.0
+# Seconds between two looks at whether turns still run.
+LOOKING = 0.05
+
+
+class Conversations:
+    """`transcripts` are those on disk, `clis` those that they may be held with by their ids, `feed`
+    hears all events. `refusals` are what the disk does not take."""
+
+    def __init__(self, transcripts: Transcripts, clis: Mapping[str, Cli], feed: EventFeed) -> None:
+        self._transcripts = transcripts
+        self._clis = clis
+        self._feed = feed
+        # The last used one is the last.
+        self._by_id: dict[str, Conversation] = {}
+        self.refusals = Refusals(self)
+
+    async def load(self) -> None:
+        """Take up those that are on disk; one that cannot be read at all is passed over, and stays
+        there, and those that were to be temporary are deleted. To be called before anything
+        else."""
+        self._transcripts.refused = self.refusals.listener()
+        found = await in_thread(lambda: list(_summaries(self._transcripts, self._clis)))
+        for transcript, summary in sorted(found, key=lambda pair: pair[1].last_used):
+            cli = self._clis[_agent(summary)]
+            self._by_id[summary.id] = self._conversation(transcript, summary, cli)
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(list(self._by_id.values()))
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The running or last turn of each."""
+        return [it.turn for it in self._by_id.values() if it.turn is not None]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a message is being answered, or about to be."""
+        return any(each.is_busy for each in self)
+
+    def refuse_if_busy(self, agent: str) -> None:
+        """Raises AgentError, code SESSION_BUSY, while that CLI answers a message."""
+        if any(each.is_busy for each in self if each.cli.id == agent):
+            told = sentence("A message is being answered; cancel it first.")
+            raise AgentError(failure.SESSION_BUSY, told)
+
+    def cancel_all(self, agent: str) -> None:
+        """End all turns of that CLI."""
+        for conversation in self:
+            if conversation.cli.id == agent:
+                conversation.cancel()
+
+    def cancel(self, session_id: str | None = None) -> int:
+        """End the turn of one, or all turns; how many there were. Raises AgentError, code
+        SESSION_NOT_FOUND."""
+        wanted = list(self) if session_id is None else [self.known(session_id)]
+        busy = [each for each in wanted if each.is_busy]
+        for conversation in busy:
+            conversation.cancel()
+        return len(busy)
+
+    async def finish_turns(self, seconds: float) -> None:
+        """Wait until no turn runs, for so long at most."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        while self.is_busy and loop.time() < ends:
+            await asyncio.sleep(LOOKING)
+
+    async def end_turns(self) -> None:
+        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
+        the CLI ends the commands of its tools, also those that `end_tree` would not find."""
+        ends = [asyncio.ensure_future(end_of(turn)) for turn in self.turns if not turn.is_over]
+        self.cancel()
+        if ends:
+            _done, late = await asyncio.wait(ends, timeout=ENDING)
+            for each in late:
+                each.cancel()
+
+    def known(self, session_id: str) -> Conversation:
+        """Raises AgentError, code SESSION_NOT_FOUND."""
+        try:
+            return self._by_id[session_id]
+        except KeyError:
+            raise failure.no_session(session_id) from None
+
+    def find(
+        self, workspace: str, session_id: str | None, new: bool, agent: str | None, usual: str
+    ) -> Conversation:
+        """The one by its id; without an id the last used one of the workspace with that CLI that
+        nobody has asked for by its id, for such a one is somebody's own; where there is none or
+        `new` says so, one that is not remembered yet. `usual` is the CLI where `agent` names none.
+        Raises AgentError."""
+        if session_id is not None and not new:
+            return self._by_its_id(session_id, agent)
+        if not os.path.isabs(workspace) or not os.path.isdir(workspace):
+            raise AgentError(
+                failure.VALIDATION_ERROR,
+                sentence(
+                    "Expected the absolute path of a folder as workspace; got {got}.",
+                    got=repr(workspace),
+                ),
+            )
+        real = os.path.realpath(workspace)
+        cli = self._clis[agent or usual]
+        there = [each for each in self if each.workspace == real and each.cli is cli]
+        open_to_all = [each for each in there if not each.is_owned]
+        if open_to_all and not new:
+            return open_to_all[-1]
+        if len(self._by_id) >= MAX_CONVERSATIONS:
+            raise AgentError(
+                failure.VALIDATION_ERROR,
+                sentence(
+                    "There are {count} conversations, which is the most; delete some.",
+                    count=MAX_CONVERSATIONS,
+                ),
+            )
+        now = datetime.now(timezone.utc)
+        summary = Summary(secrets.token_hex(16), real, created=now, last_used=now)
+        return self._conversation(self._transcripts.of(summary.id), summary, cli)
+
+    def remember(self, conversation: Conversation) -> None:
+        """As the one that was used last."""
+        self._by_id.pop(conversation.id, None)
+        self._by_id[conversation.id] = conversation
+
+    def restore(self, conversation: Conversation) -> None:
+        """Remember one again that was forgotten meanwhile, because another attempt to open its
+        session failed."""
+        self._by_id.setdefault(conversation.id, conversation)
+
+    def forget(self, conversation: Conversation) -> None:
+        """One that never began, of which nothing is on disk."""
+        self._by_id.pop(conversation.id, None)
+
+    async def remove(self, session_id: str) -> None:
+        """Delete one for good. Raises AgentError."""
+        try:
+            await self.known(session_id).remove()
+        except OSError as error:
+            reason = error.strerror or error
+            told = sentence("The conversation cannot be deleted: {reason}.", reason=reason)
+            raise AgentError(failure.INTERNAL_ERROR, told) from error
+        self._by_id.pop(session_id, None)
+
+    async def write(self, then: Callable[[], None]) -> None:
+        """All that was told so far, to the disk, and do `then`. Who calls this waits for a time
+        only, for some disks never answer."""
+
+        def work() -> None:
+            try:
+                self._transcripts.write()
+                self.refusals.try_at_last()
+            finally:
+                then()
+
+        with suppress(asyncio.TimeoutError):
+            await in_thread(work, WRITING)
+
+    def _by_its_id(self, session_id: str, agent: str | None) -> Conversation:
+        """From now on it is somebody's own. Raises AgentError."""
+        known = self.known(session_id)
+        if agent not in (None, known.cli.id):
+            told = sentence(
+                "The conversation is one with {cli}; begin another for another agent.",
+                cli=known.cli.name,
+            )
+            raise AgentError(failure.VALIDATION_ERROR, told)
+        known.own()
+        return known
+
+    def _conversation(self, transcript: Transcript, summary: Summary, cli: Cli) -> Conversation:
+        return Conversation(transcript, summary, cli, self._feed.publish)
+
+    def asking(self, call_id: str, session_id: str | None) -> Turn:
+        """The turn of which the call waits for a decision, in the conversation `session_id` or in
+        any. Raises AgentError, code TOOL_CALL_NOT_FOUND."""
+        asking = [
+            turn
+            for turn in self.turns
+            if session_id in (None, turn.session_id)
+            and any(_call_id(event) == call_id for event in turn.confirmations)
+        ]
+        if len(asking) != 1:
+            raise failure.no_call(call_id)
+        return asking[0]
+
+
+async def end_of(turn: Turn) -> None:
+    """Wait until it is over."""
+    async for _event in turn.events(turn.last_number):
+        pass
+
+
+def _summaries(
+    transcripts: Transcripts, clis: Mapping[str, Cli]
+) -> Iterator[tuple[Transcript, Summary]]:
+    with suppress(OSError):
+        transcripts.sweep()
+    for transcript in transcripts:
+        try:
+            summary = transcript.summary()
+            # A later release may write other files, and know more CLIs.
+            if summary is None or _agent(summary) not in clis:
+                logger.warning("%s is no conversation that can be read here", transcript.path)
+                continue
+            if summary.state.is_temporary:
+                # Its server was killed before it could delete it.
+                forget(transcript, clis[_agent(summary)], summary.state)
+                continue
+        except OSError as error:
+            logger.warning("a conversation cannot be read: %s", error)
+            continue
+        yield transcript, summary
+
+
+def _agent(summary: Summary) -> str:
+    return summary.state.agent or USUAL
+
+
+def _call_id(event: events.Event) -> str:
+    return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""

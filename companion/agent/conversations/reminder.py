@@ -1,0 +1,48 @@
+"""What was said in a conversation, as a text that goes along with the next message to an agent that
+has lost it."""
+
+from __future__ import annotations
+
+import json
+from typing import Iterator, Sequence
+
+from ..acp.messages import Block, resource_block, text_block
+from ..events import turn_events as events
+from ..events.turn_events import PastTurn
+
+# Characters of the text that goes along; the CLI sends nothing where it is beyond the context.
+MAX_TEXT = 1_000_000
+INTRODUCTION = (
+    "This is the conversation so far, which you have lost. Go on from there; do not repeat or"
+    " answer what stands in it.\n\n"
+)
+
+
+def as_text(turns: Sequence[PastTurn]) -> str:
+    """The conversation for the model to read, its end where it is long."""
+    parts = [text for turn in turns for text in _told(turn)]
+    text = "\n\n".join(parts)
+    return INTRODUCTION + text[-MAX_TEXT:] if text else ""
+
+
+def as_resources(texts: Sequence[str]) -> list[Block]:
+    """Parts before those of a message, which arrive as they are."""
+    parts = [
+        resource_block(f"file:///conversation-{number}", "text/plain", text=text)
+        for number, text in enumerate(texts, 1)
+    ]
+    # The CLI joins the names of resources with the words that follow.
+    return [*parts, text_block("\n\n")] if parts else []
+
+
+def _told(turn: PastTurn) -> Iterator[str]:
+    yield f"User: {turn.said}"
+    said: list[str] = []
+    for event in turn.events:
+        body = event.body
+        if isinstance(body, events.Content):
+            said.append(body.text)
+        elif isinstance(body, events.ToolResult):
+            args = json.dumps(body.args, ensure_ascii=False)
+            said.append(f"\n[{body.name} {args}: {body.result or body.error}]\n")
+    yield "You: " + "".join(said)

@@ -1,0 +1,127 @@
+"""Opens the agent's sessions for one conversation: new ones, and those that remember."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Mapping, Sequence, TypeVar
+
+from ...base.background import in_thread
+from ...base.log import logger
+from ..acp import messages, tool_servers
+from ..acp.acp_client import Client, Session
+from ..acp.tool_servers import ToolServer
+from ..agents.cli import Cli
+from ..events.turn_events import PastTurn
+from ..wording.failure import TIMED_OUT, AgentError
+from ..wording.sentence import sentence
+from .reminder import as_text
+
+# Seconds for a session, which starts the user's tool servers.
+OPENING = 60.0
+# Seconds for a recording to be written.
+WRITING = 60.0
+# Seconds for the agent to repeat what it loaded, which takes some tenths of one.
+REPEATING = 10.0
+REPEATED = (
+    messages.UserMessageChunk,
+    messages.AgentMessageChunk,
+    messages.AgentThoughtChunk,
+    messages.ToolCallStart,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """`models` and `modes` are what it offers. `reminder` is what was said, where the session knows
+    nothing of it; or empty."""
+
+    session: Session
+    models: messages.Models = field(default_factory=messages.Models)
+    modes: messages.Modes = field(default_factory=messages.Modes)
+    reminder: str = ""
+
+
+class SessionOpener:
+    """`servers` are those that the sessions get beside the CLI's own. `loading` is the id of the
+    session that is being loaded, whose updates are for `repeat`."""
+
+    def __init__(self, cli: Cli, workspace: str) -> None:
+        self.loading = ""
+        self._cli = cli
+        self.servers: tuple[ToolServer, ...] = ()
+        self._workspace = workspace
+        self._left = 0
+        self._has_repeated = asyncio.Event()
+
+    async def open(
+        self, client: Client, id: str, last: str, turns: Sequence[PastTurn] | None
+    ) -> Opened:
+        """`turns` are what the session should remember, `id` is for a recording of it, which may
+        be there where this fails; `last` is the id of the session before. Raises AgentError."""
+        tool_servers.check(self.servers, client.capabilities)
+        if turns is not None:
+            loaded = await self._resume(client, id, last, turns)
+            if loaded is not None:
+                return loaded
+        told = await self._ask(client, messages.new_session(self._workspace, self._params))
+        return self._opened(client, told, "" if turns is None else as_text(turns))
+
+    def repeat(self, update: messages.SessionUpdate) -> None:
+        """The agent repeats a piece of what it loads; nothing says which one is the last."""
+        if isinstance(update, REPEATED):
+            self._left -= 1
+        if self._left <= 0:
+            self._has_repeated.set()
+
+    @property
+    def _params(self) -> list[Mapping[str, Any]]:
+        return [server.params for server in self.servers]
+
+    def _opened(self, client: Client, told: messages.OpenedSession, reminder: str = "") -> Opened:
+        session = Session(client, told.id, self._workspace)
+        return Opened(session, told.models, told.modes, reminder)
+
+    async def _ask(self, client: Client, request: messages.Request[T]) -> T:
+        if not self.servers:
+            return await client.request(request, OPENING)
+        try:
+            return await asyncio.wait_for(client.begin(request), OPENING)
+        except asyncio.TimeoutError:
+            # No fault of the process, which others use.
+            told = sentence(
+                "The tool servers of the conversation did not start within {seconds} seconds.",
+                seconds=f"{OPENING:g}",
+            )
+            raise AgentError(TIMED_OUT, told) from None
+
+    async def _resume(
+        self, client: Client, id: str, last: str, turns: Sequence[PastTurn]
+    ) -> Opened | None:
+        """None where the agent takes no session that remembers."""
+        find = partial(self._cli.resumption, self._workspace, id, last, turns)
+        try:
+            found = await in_thread(find, WRITING)
+            if found is None:
+                return None
+            id = self.loading = found.session
+            self._left = found.updates
+            self._has_repeated.clear()
+            told = await self._ask(
+                client, messages.reopen_session(found.method, id, self._workspace, self._params)
+            )
+            if found.updates:
+                # What came later would count as the answer to the next message.
+                await asyncio.wait_for(self._has_repeated.wait(), REPEATING)
+            return self._opened(client, told)
+        except (AgentError, OSError, asyncio.TimeoutError) as error:
+            if isinstance(error, AgentError) and error.code == TIMED_OUT:
+                # A new session would start the same tool servers.
+                raise
+            logger.warning("a conversation could not be loaded: %r", error)
+            return None
+        finally:
+            self.loading = ""

@@ -1,0 +1,1 @@
+"""Events as they are shown and told to clients."""

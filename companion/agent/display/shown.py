@@ -1,0 +1,63 @@
+"""What a person is shown of an event before they decide: the member `shown` beside the raw texts.
+
+Short texts are always in it. Long ones, nearly all of which can be shown as they are, are in it
+only where they differ from the raw ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ...base.shown_text import Remarks, shown, shown_line, spelled
+from ..events.turn_events import Diff
+from ..wording.sentence import CHINESE, ENGLISH, said, sentence
+
+_FOLDED = (
+    sentence("{count} blank lines"),
+    sentence("{count} spaces"),
+    sentence("{count} spaces and tabs"),
+)
+REMARKS = {
+    language: Remarks(*(said(it, language) for it in _FOLDED)) for language in (CHINESE, ENGLISH)
+}
+
+
+def line(text: str, language: str) -> str:
+    """A name, a label or a path."""
+    return shown_line(text, REMARKS[language])
+
+
+def lines(text: str, language: str) -> str:
+    """A command, or what else may have several lines."""
+    return shown(text, REMARKS[language])
+
+
+def args_of(args: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """`{"args"}` with every text in it as it is shown, or nothing."""
+    found = _texts(args, language)
+    return {} if found == args else {"args": found}
+
+
+def diff(value: Diff, language: str) -> dict[str, str]:
+    """`{"path", "oldText", "newText"}`, where both texts have the lines that they have. A CR before
+    each of their line ends is no difference to be seen."""
+    old, new = value.old_text, value.new_text
+    if not any("\n" in text.replace("\r\n", "") for text in (old, new)):
+        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    return {"path": line(value.path, language), **different(oldText=old, newText=new)}
+
+
+def different(**texts: str | None) -> dict[str, str]:
+    """Those that cannot be shown as they are, with their lines."""
+    found = {name: spelled(text) for name, text in texts.items() if text is not None}
+    return {name: text for name, text in found.items() if text != texts[name]}
+
+
+def _texts(value: Any, language: str) -> Any:
+    if isinstance(value, str):
+        return lines(value, language)
+    if isinstance(value, Mapping):
+        return {line(str(name), language): _texts(it, language) for name, it in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_texts(it, language) for it in value]
+    return value

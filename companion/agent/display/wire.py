@@ -1,0 +1,242 @@
+"""Events as the API's specification writes them in JSON, in Chinese or English; sends nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any, Mapping
+
+from ...base.shown_text import spelled
+from ..events import turn_events as events
+from ..events.turn_events import Event
+from ..turn import outcomes
+from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
+from . import shown
+
+# Where a tool call stands.
+STATUSES: Mapping[str, Sentence] = {
+    events.PENDING: sentence("{tool} waits for a decision..."),
+    events.EXECUTING: sentence("Running {tool}..."),
+    events.COMPLETED: sentence("{tool} is done"),
+    events.FAILED: sentence("{tool} failed"),
+}
+REJECTED = sentence("{tool} was not allowed to run")
+REASONS: Mapping[str, Sentence] = {
+    events.END_TURN: sentence("The turn is complete."),
+    events.CANCELLED: sentence("The turn was cancelled."),
+    events.MAX_TOKENS: sentence("The conversation has reached the model's limit of tokens."),
+    events.MAX_TURN_REQUESTS: sentence("The turn had too many requests, or went in a loop."),
+    events.EMPTY: sentence("The model said nothing; its answer may have been blocked."),
+}
+# What a tool did where it shows nothing itself, by its name; {subject} is what it did that to.
+PHRASES: Mapping[str, Sentence] = {
+    "read_file": sentence("Read {subject}."),
+    "read_many_files": sentence("Read several files."),
+    "list_directory": sentence("Listed {subject}."),
+    "glob": sentence("Looked for {subject}."),
+    "grep_search": sentence("Searched for {subject}."),
+    "write_file": sentence("Wrote {subject}."),
+    "replace": sentence("Changed {subject}."),
+    "run_shell_command": sentence("Ran {subject} without output."),
+    "web_fetch": sentence("Fetched {subject}."),
+    "google_web_search": sentence("Searched the web for {subject}."),
+    "save_memory": sentence("Remembered it."),
+}
+# The arguments that say what a tool does something to, the first one that is there.
+SUBJECTS = ("command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt")
+DESCRIPTION = sentence("The tool call {tool} wants to be confirmed.")
+PROMPT = sentence("Run the tool {tool}?")
+# What the outcomes are called, where the CLI's English labels are not what the reader wants.
+LABELS: Mapping[str, Sentence] = {
+    outcomes.ONCE: sentence("Allow once"),
+    outcomes.ALWAYS: sentence("Allow for this conversation"),
+    outcomes.ALWAYS_SERVER: sentence("Allow all tools of the server for this conversation"),
+    outcomes.ALWAYS_TOOL: sentence("Allow the tool for this conversation"),
+    outcomes.MODIFY: sentence("Edit"),
+    outcomes.CANCEL: sentence("Reject"),
+}
+
+
+def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
+    """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
+
+    Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,
+    `options` and `diff`, a result `args`, a completion `reason` and `usage`; what can be rejected
+    has `rejected`, and what a person is to see of it `shown` (see the module of that name).
+    """
+    data = _DATA[event.body.type](event.body, language)
+    return {
+        "type": event.body.type,
+        "data": {**data, "sessionId": event.session_id, "turnId": event.turn_id},
+        "timestamp": timestamp(event.time),
+    }
+
+
+def timestamp(time: datetime) -> str:
+    """ISO 8601 in UTC, to the millisecond: 2025-01-20T10:30:00.000Z."""
+    text = time.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+    return text[: -len("+00:00")] + "Z"
+
+
+def _content(body: events.Content, language: str) -> dict[str, Any]:
+    return {"text": body.text, "isPartial": body.is_partial}
+
+
+def _message(body: events.Message, language: str) -> dict[str, Any]:
+    return {
+        "text": body.text,
+        "files": list(body.files),
+        "attachments": [attachment(it) for it in body.attachments],
+    }
+
+
+def attachment(value: events.Attachment) -> dict[str, Any]:
+    """`{"attachmentId", "name", "mediaType", "size"}`."""
+    return {
+        "attachmentId": value.id,
+        "name": value.name,
+        "mediaType": value.media_type,
+        "size": value.size,
+    }
+
+
+def _thought(body: events.Thought, language: str) -> dict[str, Any]:
+    return {"subject": body.subject, "description": said(body.description, language)}
+
+
+def _tool_call(body: events.ToolCall, language: str) -> dict[str, Any]:
+    return {
+        "callId": body.call_id,
+        "name": body.name,
+        "displayName": body.display_name,
+        "description": body.description,
+        "args": body.args,
+        "requiresConfirmation": body.requires_confirmation,
+        "shown": {
+            "displayName": shown.line(body.display_name, language),
+            "description": shown.lines(body.description, language),
+            **shown.args_of(body.args, language),
+        },
+    }
+
+
+def _tool_execution(body: events.ToolExecution, language: str) -> dict[str, Any]:
+    told = REJECTED if body.rejected else STATUSES[body.status]
+    return {
+        "callId": body.call_id,
+        "status": body.status,
+        "rejected": body.rejected,
+        "message": _said_of(told, body.name, language),
+    }
+
+
+def _tool_confirmation(body: events.ToolConfirmation, language: str) -> dict[str, Any]:
+    description = body.description or _said_of(DESCRIPTION, body.name, language)
+    return {
+        "callId": body.call_id,
+        "name": body.name,
+        "displayName": body.display_name,
+        "description": description,
+        "prompt": _said_of(PROMPT, body.name, language),
+        "command": body.command,
+        "args": body.args,
+        "options": [_option(it, language) for it in body.options],
+        "diff": body.diff and _diff(body.diff, language),
+        "shown": {
+            "displayName": shown.line(body.display_name, language),
+            "description": shown.lines(description, language),
+            "command": shown.lines(body.command, language),
+            **shown.args_of(body.args, language),
+        },
+    }
+
+
+def _diff(diff: events.Diff, language: str) -> dict[str, Any]:
+    return {
+        "path": diff.path,
+        "oldText": diff.old_text,
+        "newText": diff.new_text,
+        "shown": shown.diff(diff, language),
+    }
+
+
+def _option(option: events.Option, language: str) -> dict[str, Any]:
+    is_english = language == ENGLISH
+    label = option.label if is_english else said(LABELS[option.outcome], language)
+    seen = shown.line(label, language)
+    return {"outcome": option.outcome, "label": label, "shown": {"label": seen}}
+
+
+def _said_of(told: Sentence, tool: str, language: str) -> str:
+    """A sentence about a tool, which a person reads."""
+    return said(told.filled(tool=shown.line(tool, language)), language)
+
+
+def _tool_result(body: events.ToolResult, language: str) -> dict[str, Any]:
+    display = display_result(body, language)
+    error = None if body.error is None else said(body.error, language)
+    return {
+        "callId": body.call_id,
+        "name": body.name,
+        "args": body.args,
+        "result": body.result,
+        "displayResult": display,
+        "success": body.success,
+        "rejected": body.rejected,
+        "error": error,
+        "shown": {
+            **shown.args_of(body.args, language),
+            **shown.different(displayResult=display, error=error),
+        },
+    }
+
+
+def display_result(body: events.ToolResult, language: str) -> str:
+    """What a person wants to see of a result, never empty."""
+    if body.display_result:
+        return said(body.display_result, language)
+    phrase = PHRASES.get(body.name, STATUSES[events.COMPLETED])
+    if not body.success:
+        phrase = REJECTED if body.rejected else STATUSES[events.FAILED]
+    subjects = (body.args.get(name) for name in SUBJECTS)
+    subject = next((it for it in subjects if isinstance(it, str) and it), body.name)
+    return said(phrase.filled(subject=subject, tool=body.name), language)
+
+
+def _complete(body: events.Complete, language: str) -> dict[str, Any]:
+    return {
+        "success": body.success,
+        "message": said(REASONS[body.reason], language),
+        "reason": body.reason,
+        "usage": usage(body.usage),
+    }
+
+
+def usage(value: events.Usage) -> dict[str, Any]:
+    """`{"inputTokens", "outputTokens", "byModel": {name: {"inputTokens", "outputTokens"}}}`."""
+    by_model = {
+        name: {"inputTokens": tokens[0], "outputTokens": tokens[1]}
+        for name, tokens in (value.by_model or {}).items()
+    }
+    return {
+        "inputTokens": value.input_tokens,
+        "outputTokens": value.output_tokens,
+        "byModel": by_model,
+    }
+
+
+def _error(body: events.Error, language: str) -> dict[str, Any]:
+    details = spelled(body.details)
+    return {"message": said(body.message, language), "code": body.code, "details": details}
+
+
+_DATA: Mapping[str, Any] = {
+    events.Content.type: _content,
+    events.Thought.type: _thought,
+    events.ToolCall.type: _tool_call,
+    events.ToolExecution.type: _tool_execution,
+    events.ToolConfirmation.type: _tool_confirmation,
+    events.ToolResult.type: _tool_result,
+    events.Complete.type: _complete,
+    events.Error.type: _error,
+    events.Message.type: _message,
+}

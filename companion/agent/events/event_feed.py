@@ -1,0 +1,79 @@
+"""The events of all conversations as they happen, for readers who follow more than one turn."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections import deque
+from typing import Any, AsyncGenerator
+
+from .turn_events import Event
+
+# Events that are remembered for readers who come back, and characters in all of them.
+MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
+
+
+class Gone(Exception):
+    """The event after which somebody wants to go on is forgotten, or never was."""
+
+
+class EventFeed:
+    """All methods are called on one loop. Readers hold nothing of their own."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[Event, int]] = deque()
+        self._characters = 0
+        # Events before the recent ones.
+        self._forgotten = 0
+        self._grown = asyncio.Event()
+
+    def publish(self, event: Event) -> None:
+        size = _size(event.body)
+        self._recent.append((event, size))
+        self._characters += size
+        while len(self._recent) > MAX_EVENTS or self._characters > MAX_CHARACTERS:
+            self._characters -= self._recent.popleft()[1]
+            self._forgotten += 1
+        grown, self._grown = self._grown, asyncio.Event()
+        grown.set()
+
+    def follow(
+        self, session_id: str | None, after: tuple[str, int] | None
+    ) -> AsyncGenerator[Event, None]:
+        """The events from now on, of one conversation or of all; those after the turn and number
+        `after`, too. Ends for a reader so slow that their next event is forgotten. Raises Gone."""
+        place = self._end if after is None else self._place_of(after) + 1
+        return self._read(place, session_id)
+
+    @property
+    def _end(self) -> int:
+        return self._forgotten + len(self._recent)
+
+    def _place_of(self, wanted: tuple[str, int]) -> int:
+        for place, (event, _size) in enumerate(self._recent, self._forgotten):
+            if (event.turn_id, event.number) == wanted:
+                return place
+        raise Gone
+
+    async def _read(self, place: int, session_id: str | None) -> AsyncGenerator[Event, None]:
+        while place >= self._forgotten:
+            if place == self._end:
+                await self._grown.wait()
+                continue
+            event, _size = self._recent[place - self._forgotten]
+            place += 1
+            if session_id in (None, event.session_id):
+                yield event
+
+
+def _size(value: Any) -> int:
+    """Characters of all texts in it."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    if dataclasses.is_dataclass(value):
+        return sum(_size(getattr(value, each.name)) for each in dataclasses.fields(value))
+    return 0

@@ -1,0 +1,86 @@
+"""The events of one turn: a list that only grows, with any number of readers at their own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from datetime import datetime, timezone
+from typing import AsyncIterator, Callable
+
+from ..wording.surrogates import pair
+from .turn_events import Body, Content, Event, Message, ToolCall
+
+
+class EventLog:
+    """All methods are called on one loop. `session_id` is the conversation's; `told` hears every
+    event as it comes."""
+
+    def __init__(self, session_id: str, told: Callable[[Event], None]) -> None:
+        self.session_id = session_id
+        self.turn_id = secrets.token_hex(8)
+        self._told = told
+        self._events: list[Event] = []
+        self._grown = asyncio.Event()
+        # The end of the answer so far, for the piece that will close it: its last character, and
+        # the half of a surrogate pair that may follow.
+        self._held = self._half = ""
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self._events) and self._events[-1].is_last
+
+    @property
+    def last_number(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        return len(self._events)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the model has said something, or called a tool."""
+        return bool(self._held) or any(
+            isinstance(event.body, (Content, ToolCall)) for event in self._events
+        )
+
+    async def read(self, after: int = 0) -> AsyncIterator[Event]:
+        """The events with a number above `after`, those to come included; ends with the last."""
+        while True:
+            grown = self._grown
+            while after < len(self._events):
+                event = self._events[after]
+                after += 1
+                yield event
+                if event.is_last:
+                    return
+            if self.is_over:
+                return
+            await grown.wait()
+
+    def say(self, text: str) -> None:
+        """Add a piece of the answer. Its last character waits for what follows, so that the piece
+        that turns out to be the last one has a text."""
+        text, self._half = pair(self._half, text)
+        if text:
+            text, self._held = (self._held + text)[:-1], text[-1]
+        if text:
+            self._append(Content(text))
+
+    def add(self, body: Body) -> Event:
+        """Add anything else; a run of pieces before it is closed."""
+        last, self._held, self._half = self._held, "", ""
+        if last:
+            self._append(Content(last, is_partial=False))
+        return self._append(body)
+
+    def note(self, body: Message) -> Event:
+        """An event for others than the readers: what the user said, with the number 0."""
+        return Event(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
+
+    def _append(self, body: Body) -> Event:
+        number = len(self._events) + 1
+        event = Event(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
+        self._events.append(event)
+        # First, for they are in a hurry.
+        grown, self._grown = self._grown, asyncio.Event()
+        grown.set()
+        self._told(event)
+        return event

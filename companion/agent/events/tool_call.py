@@ -1,0 +1,204 @@
+"""One call of a tool, read from what the agent's protocol tells of it; guesses what that leaves out
+and reads no file.
+
+Source: docs/gemini-cli-acp.md 4. The CLI's protocol has no tool names and no arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from ..acp.messages import ToolCallUpdate
+from ..wording.sentence import Words, sentence
+from .turn_events import Diff, ToolResult
+
+# Ids that do not begin with the tool's name and two underscores.
+READ_MANY = "read_many_files"
+RESOLVE_PROMPT = "resolve-prompt-"
+SHELL = "run_shell_command"
+# How the names of servers' tools begin, and the titles of their calls: "add (sums MCP Server)".
+OF_SERVER = "mcp_"
+SERVER_TITLE = re.compile(r".* \((?P<server>.+) MCP Server\)", re.DOTALL)
+# The names by which the CLI shows its own tools.
+DISPLAY_NAMES = {
+    "read_file": "ReadFile",
+    "read_many_files": "ReadManyFiles",
+    "write_file": "WriteFile",
+    "replace": "Edit",
+    "edit": "Edit",
+    "run_shell_command": "Shell",
+    "list_directory": "ReadFolder",
+    "glob": "FindFiles",
+    "grep_search": "SearchText",
+    "web_fetch": "WebFetch",
+    "google_web_search": "GoogleSearch",
+    "save_memory": "SaveMemory",
+}
+# "[current working directory /path] (what it is for)", "[in folder] (what it is for) [background]"
+SHELL_NOTE = re.compile(
+    r"\[(?:current working directory .*?|in (?P<folder>.*?))\](?: \((?P<purpose>.*?)\))?"
+    r"(?P<background> \[background\])?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the protocol tells of a call. `text` is what the agent shows of it, `kind` is "edit",
+    "execute", "read", ... as in the protocol."""
+
+    id: str
+    name: str
+    title: str = ""
+    kind: str = ""
+    status: str = ""
+    text: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    diff: Diff | None = None
+
+    @property
+    def display_name(self) -> str:
+        return DISPLAY_NAMES.get(self.name, self.name)
+
+    @property
+    def is_attachment(self) -> bool:
+        """Whether it asks for a file that the user attached; the agent tells no end of those."""
+        return self.id.startswith(RESOLVE_PROMPT)
+
+    @property
+    def is_of_server(self) -> bool:
+        """Whether the tool is one of a tool server."""
+        return self.name.startswith(OF_SERVER)
+
+    @property
+    def server(self) -> str:
+        """The tool server's name; "" where it is not known for certain: the CLI puts an argument
+        named "command" in the title's place, and arguments that are long are not told at all."""
+        found = SERVER_TITLE.fullmatch(self.title)
+        known = _members(self.text) if self.is_of_server else None
+        is_certain = known is not None and "command" not in known
+        return found.group("server") if found and is_certain else ""
+
+    @property
+    def command(self) -> str:
+        """What would run or be written: all of it, for it is decided on."""
+        if self.name == SHELL:
+            return str(self.args.get("command") or self.title)
+        if self.is_of_server:
+            return f"{self.name} {self.text}"
+        if self.diff is not None:
+            return f"{self.name} {self.diff.path}"
+        return f"{self.name} {self.title}".strip()
+
+    @property
+    def summary(self) -> Words:
+        """What came of it, for a person."""
+        if self.text or self.diff is None:
+            return self.text
+        before, after = self.diff.old_text.count("\n"), self.diff.new_text.count("\n")
+        return sentence(
+            "{path} ({before} -> {after} lines)", path=self.diff.path, before=before, after=after
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """A call as the CLI recorded it. `status` is the CLI's word for it, "" where it has none;
+    `ended` is the time at which it ended, as the CLI writes it."""
+
+    name: str = ""
+    display_name: str = ""
+    status: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    output: str = ""
+    error: str = ""
+    display: str = ""
+    ended: str = ""
+
+
+def read(told: ToolCallUpdate, name: str = "", args: Mapping[str, Any] | None = None) -> Call:
+    """`name` and `args` are given where the agent tells them."""
+    name = name or name_of(told.id)
+    diff = _diff(told)
+    text = "\n".join(told.texts)
+    if args is None:
+        args = _arguments(name, told.title, text, diff, next(filter(None, told.paths), ""))
+    return Call(told.id, name, told.title, told.kind, told.status, text, args, diff)
+
+
+def result(call: Call, before: Call | None, record: Record | None, success: bool) -> ToolResult:
+    """What came of a call: `call` as the agent tells its end, `before` as it told its begin."""
+    record = record or Record()
+    args = record.args or call.args or (before.args if before else {})
+    text = record.output or record.error or call.text
+    display = call.summary or record.display
+    error: Words | None = None
+    if not success:
+        error = record.error or call.text or record.output or sentence("It failed.")
+    name = record.name or call.name
+    return ToolResult(call.id, name, args, text, display, success, error)
+
+
+def ended(call: Call, reason: Words, rejected: bool) -> ToolResult:
+    """The result that the agent does not tell of."""
+    return ToolResult(call.id, call.name, call.args, "", "", False, reason, rejected)
+
+
+def name_of(id: str) -> str:
+    """The tool's name.
+
+    read_file__call_abc                   read_file
+    write_file__write_file_1795_0         write_file
+    mcp_a__b_add__mcp_a__b_add_1795_0     mcp_a__b_add
+    """
+    if id.startswith(READ_MANY + "-"):
+        return READ_MANY
+    if id.startswith(RESOLVE_PROMPT):
+        return "read_file"
+    at = id.find("__")
+    while at > 0:
+        # A name may have two underscores in it; where it is said twice, there is no doubt.
+        if id[at + 2 :].startswith(id[:at] + "_"):
+            return id[:at]
+        at = id.find("__", at + 1)
+    return id.partition("__")[0]
+
+
+def _diff(told: ToolCallUpdate) -> Diff | None:
+    for each in told.diffs:
+        return Diff(each.path, each.old_text, each.new_text)
+    return None
+
+
+def _arguments(name: str, title: str, text: str, diff: Diff | None, path: str) -> dict[str, Any]:
+    """As many of the arguments as can be known for certain."""
+    if name == SHELL:
+        return {"command": title, **_noted(text)}
+    if diff is not None:
+        content = {"content": diff.new_text} if name == "write_file" else {}
+        return {"file_path": diff.path, **content}
+    if name.startswith(OF_SERVER):
+        return _members(text) or {}
+    return {"file_path": path} if path else {}
+
+
+def _noted(text: str) -> dict[str, Any]:
+    """What the note beside a command tells of its other arguments."""
+    note = SHELL_NOTE.fullmatch(text)
+    if note is None:
+        return {}
+    found = {"description": note.group("purpose"), "dir_path": note.group("folder")}
+    background = {"is_background": True} if note.group("background") else {}
+    return {**{name: value for name, value in found.items() if value}, **background}
+
+
+def _members(text: str) -> dict[str, Any] | None:
+    """Those of the object that the text holds as JSON; None where it holds none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,255 @@
+"""What happens in a turn, as frozen values; knows neither the agent's protocol nor who listens.
+
+There are eight kinds of the API's specification, and what the user said. All text is Unicode
+without halves of surrogate pairs, so that it can always be encoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Mapping, Sequence, Union
+
+from ..wording.sentence import Words
+
+# Where a tool call can stand.
+PENDING, EXECUTING, COMPLETED, FAILED = "pending", "executing", "completed", "failed"
+
+# The subject of a thought that tells something about the conversation.
+WARNING = "Warning"
+# Why a turn ended without an error.
+END_TURN, CANCELLED, MAX_TOKENS = "end_turn", "cancelled", "max_tokens"
+MAX_TURN_REQUESTS, EMPTY = "max_turn_requests", "empty"
+# In the place of a message that the disk has lost.
+LOST = "[What the user said here is lost.]"
+
+
+@dataclass(frozen=True)
+class Content:
+    """A piece of the answer, never empty. The last of a run of pieces has `is_partial` False."""
+
+    type: ClassVar[str] = "content"
+    text: str
+    is_partial: bool = True
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A thought of the model; or, with the subject WARNING, something about the conversation that
+    the user should know. `subject` may be empty."""
+
+    type: ClassVar[str] = "thought"
+    subject: str
+    description: Words
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The model calls a tool; comes once for each call.
+
+    `args` is what is known of the arguments before the tool ran: for files their path, for
+    commands the command, often less than what `ToolResult.args` says.
+    """
+
+    type: ClassVar[str] = "tool_call"
+    call_id: str
+    name: str
+    display_name: str
+    description: str
+    args: Mapping[str, Any]
+    requires_confirmation: bool
+
+
+@dataclass(frozen=True)
+class ToolExecution:
+    """Where the call stands: PENDING, EXECUTING, COMPLETED or FAILED; `rejected` where it failed
+    because it was not allowed to run."""
+
+    type: ClassVar[str] = "tool_execution"
+    call_id: str
+    name: str
+    status: str
+    rejected: bool = False
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to decide. `label` is the English word for it, mostly the agent's."""
+
+    outcome: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What a tool would make of a file. `path` is absolute; `old_text` is empty for a new file."""
+
+    path: str
+    old_text: str
+    new_text: str
+
+
+@dataclass(frozen=True)
+class ToolConfirmation:
+    """The call waits for somebody to decide on it.
+
+    `command` is what would run or be written, `args` what is known of the arguments. `options` are
+    the outcomes that can be chosen for this call.
+    """
+
+    type: ClassVar[str] = "tool_confirmation"
+    call_id: str
+    name: str
+    display_name: str
+    description: str
+    command: str
+    args: Mapping[str, Any]
+    options: tuple[Option, ...]
+    diff: Diff | None = None
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of the call; the last event about it.
+
+    `result` is what the model is told, `display_result` what the tool shows a person of it, often
+    nothing. `args` are the arguments as far as they are known now. `error` says why it failed or
+    was rejected, which is a failure, too: it was not allowed to run.
+    """
+
+    type: ClassVar[str] = "tool_result"
+    call_id: str
+    name: str
+    args: Mapping[str, Any]
+    result: str
+    display_result: Words
+    success: bool
+    error: Words | None = None
+    rejected: bool = False
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the model counted them; by model's name where several took part."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    by_model: Mapping[str, tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Complete:
+    """The turn is over. `reason` is END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS (also for
+    the CLI's own detection of loops) or EMPTY (the model said nothing, or was not let)."""
+
+    type: ClassVar[str] = "complete"
+    reason: str
+    usage: Usage
+
+    @property
+    def success(self) -> bool:
+        return self.reason == END_TURN
+
+
+@dataclass(frozen=True)
+class Error:
+    """The turn broke off; no `Complete` follows. `code` is one of those in `failure`, `message`
+    a sentence, `details` more of it or empty."""
+
+    type: ClassVar[str] = "error"
+    code: str
+    message: Words
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """An image or a document of a conversation. `name` is the user's, without a folder; `size` is
+    in bytes."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """What the user said, which begins a turn; not among the events of the turn itself. `files` are
+    the paths of what is read along."""
+
+    type: ClassVar[str] = "message"
+    text: str
+    files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+Body = Union[
+    Content,
+    Thought,
+    ToolCall,
+    ToolExecution,
+    ToolConfirmation,
+    ToolResult,
+    Complete,
+    Error,
+    Message,
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A body with its place: `number` counts the turn's events from 1 (a Message has 0), `time` is
+    in UTC, `session_id` is the conversation's and stays when the agent is started anew."""
+
+    number: int
+    time: datetime
+    session_id: str
+    turn_id: str
+    body: Body
+
+    @property
+    def is_last(self) -> bool:
+        return isinstance(self.body, (Complete, Error))
+
+
+@dataclass
+class PastTurn:
+    """A message of the user, and the events that came of it; `time` is in UTC. Where some of that
+    could not be read it is not `is_whole`; a message that is lost has no text."""
+
+    id: str
+    time: datetime
+    text: str
+    files: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    events: list[Event] = field(default_factory=list)
+    is_whole: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.events) and self.events[-1].is_last
+
+    @property
+    def last_time(self) -> datetime:
+        return self.events[-1].time if self.events else self.time
+
+    @property
+    def said(self) -> str:
+        """What the user said, and the names of what was attached."""
+        names = ", ".join(it.name for it in self.attachments)
+        text = self.text or ("" if self.is_whole else LOST)
+        return f"{text}\n[Attached: {names}]" if names else text
+
+
+def sum_of(usages: Sequence[Usage]) -> Usage:
+    by_model: dict[str, tuple[int, int]] = {}
+    for usage in usages:
+        for name, (given, taken) in (usage.by_model or {}).items():
+            before = by_model.get(name, (0, 0))
+            by_model[name] = before[0] + given, before[1] + taken
+    return Usage(
+        sum(usage.input_tokens for usage in usages),
+        sum(usage.output_tokens for usage in usages),
+        by_model,
+    )

@@ -1,0 +1,1 @@
+"""The processes of the agents, and who the user is to them."""

@@ -1,0 +1,170 @@
+"""Who the user is to a CLI's model: configured, logged in, logged out, one change at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import AsyncIterator
+
+from ..agents.cli import Cli
+from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
+from ..conversations.registry import Conversations
+from ..events import turn_events as events
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import sentence
+from .login import GoogleLogin, Login
+from .pool import Pool
+
+
+class Account:
+    """`fallback` counts until somebody configures, clears or logs out. A change is refused while
+    one of the CLI's conversations is busy."""
+
+    def __init__(
+        self,
+        store: Store,
+        fallback: Credentials | None,
+        cli: Cli,
+        pool: Pool,
+        conversations: Conversations,
+    ) -> None:
+        self._store = store
+        self._credentials = store.load() or fallback
+        self._cli = cli
+        self._pool = pool
+        self._conversations = conversations
+        # Held by who changes who the user is; what is in memory and on disk stays the same so.
+        self._changing = asyncio.Lock()
+        self._login: GoogleLogin | None = None
+        self._is_refused = self._is_verified = False
+
+    @property
+    def credentials(self) -> Credentials:
+        """Those in use. Raises AgentError, code AUTH_NOT_SET."""
+        if self._credentials is None:
+            told = sentence("No credentials are configured for {cli}.", cli=self._cli.name)
+            raise AgentError(failure.AUTH_NOT_SET, told)
+        return self._credentials
+
+    def status(self) -> AuthStatus:
+        credentials = self._credentials
+        if credentials is None:
+            return AuthStatus(False, None, False, False, None, False)
+        is_google = credentials.kind == GOOGLE
+        return AuthStatus(
+            not self._is_refused and (self._cli.has_login or not is_google),
+            credentials.kind,
+            bool(credentials.api_key),
+            credentials.has_google_cloud,
+            self._cli.account if is_google else None,
+            self._is_verified,
+        )
+
+    async def configure(self, credentials: Credentials) -> None:
+        """Use these from now on, after a restart too. Every conversation gets a new session of the
+        CLI.
+
+        Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
+        """
+        self._cli.check(credentials)
+        self._conversations.refuse_if_busy(self._cli.id)
+        async with self._without_login():
+            self._conversations.refuse_if_busy(self._cli.id)
+            try:
+                self._store.save(credentials)
+            except OSError as error:
+                raise AgentError(
+                    failure.AUTH_CONFIG_FAILED,
+                    sentence(
+                        "The credentials cannot be saved: {reason}.", reason=error.strerror or error
+                    ),
+                ) from error
+            await self._use(credentials)
+
+    async def begin_login(self) -> Login | None:
+        """Log in with Google: where to go for a code; None where somebody is logged in already.
+        While a login waits for its code this is the same one.
+
+        Codes: VALIDATION_ERROR where another kind is configured; SESSION_BUSY; OAUTH_INIT_FAILED;
+        CLIENT_NOT_INITIALIZED.
+        """
+        if not self._cli.has_google_login:
+            told = sentence("{cli} has no login with Google.", cli=self._cli.name)
+            raise AgentError(failure.VALIDATION_ERROR, told)
+        async with self._changing:
+            credentials = self._credentials
+            if credentials is None or credentials.kind != GOOGLE:
+                raise AgentError(
+                    failure.VALIDATION_ERROR,
+                    sentence("Configure the kind of login {kind} first.", kind=repr(GOOGLE)),
+                )
+            self._conversations.refuse_if_busy(self._cli.id)
+            if self._login is not None and not self._login.is_over:
+                return self._login.place
+            self._login = GoogleLogin(self._pool, self._cli, credentials)
+            login = await self._login.begin()
+            if login is None and self._is_refused:
+                await self._use(credentials)
+            return login
+
+    async def finish_login(self, code: str) -> None:
+        """The code that Google showed the user.
+
+        Codes: VALIDATION_ERROR where no login waits or the text is no code; AUTH_REQUIRED where
+        Google refuses it (`details` then is the next place to go, or empty); NETWORK_ERROR.
+        """
+        async with self._changing:
+            if self._login is None or self._login.is_over:
+                raise AgentError(failure.VALIDATION_ERROR, sentence("No login waits for a code."))
+            await self._login.finish(code)
+            await self._use(self._credentials)
+
+    async def abandon_login(self) -> None:
+        """End a login under way, if there is one."""
+        if self._login is not None:
+            await self._login.abandon()
+
+    async def clear(self) -> None:
+        """Forget kind, key and project; a login with Google stays for when it is chosen again."""
+        async with self._without_login():
+            await self._forget()
+
+    async def logout(self) -> None:
+        """Forget everything about who the user is."""
+        async with self._without_login():
+            await self._forget()
+            self._cli.forget_login()
+
+    def learn(self, last: events.Body) -> None:
+        """From how a turn ends, what the credentials are worth."""
+        if isinstance(last, events.Error):
+            self.learn_error(last.code)
+        elif isinstance(last, events.Complete) and last.success:
+            self._is_refused, self._is_verified = False, True
+
+    def learn_error(self, code: str) -> None:
+        """The same from an error of the agent, by its code."""
+        if code == failure.AUTH_REQUIRED:
+            self._is_refused, self._is_verified = True, False
+
+    @asynccontextmanager
+    async def _without_login(self) -> AsyncIterator[None]:
+        """Alone with who the user is, and no login under way, whose code would come to another."""
+        # Now, for who begins one has the lock until the CLI says where to go.
+        await self.abandon_login()
+        async with self._changing:
+            await self.abandon_login()
+            yield
+
+    async def _forget(self) -> None:
+        # The file first: ending the process takes seconds, in which we may be ended ourselves.
+        self._store.clear()
+        await self._use(None)
+
+    async def _use(self, credentials: Credentials | None) -> None:
+        self._credentials = credentials
+        self._is_refused = self._is_verified = False
+        # Old sessions of the agent would keep the old credentials.
+        self._conversations.cancel_all(self._cli.id)
+        await self._pool.stop()

@@ -1,0 +1,134 @@
+"""One CLI as the engine offers it: its home, its processes, and who the user is to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Iterator, Mapping, Sequence
+
+from ...base import private_files
+from ..agents.cli import Cli
+from ..agents.credentials import Store
+from ..agents.program import is_there
+from ..agents.supported import CLIS, USUAL
+from ..conversations.registry import Conversations
+from ..wording.failure import AGENT_NOT_FOUND, AgentError
+from ..wording.sentence import sentence
+from .account import Account
+from .pool import Pool, ProcessInfo
+from .runner import Launch
+
+
+@dataclass(frozen=True)
+class AgentInfo:
+    """A CLI that is offered. `processes` are those that run, `starts` counts all there were;
+    `has_google_login` says what it can; `is_usual` that it is taken where nobody names any."""
+
+    id: str
+    name: str
+    is_usual: bool
+    auth_kinds: tuple[str, ...]
+    has_google_login: bool
+    is_authenticated: bool
+    limit: int
+    starts: int
+    processes: tuple[ProcessInfo, ...]
+
+
+def make_cli(id: str, state: str, trusted: bool) -> Cli:
+    """`state` is the engine's folder."""
+    return CLIS[id](os.path.join(_folder(state, id), "home"), trusted)
+
+
+class Backend:
+    """`state` is the engine's folder, which is there."""
+
+    def __init__(self, launch: Launch, cli: Cli, state: str, conversations: Conversations) -> None:
+        folder = _folder(state, cli.id)
+        private_files.make_folder(folder)
+        self.cli = cli
+        self.pool = Pool(launch, cli)
+        store = Store(folder, cli.check)
+        self.account = Account(store, launch.fallback, cli, self.pool, conversations)
+        self._launch = launch
+
+    @property
+    def can_start(self) -> bool:
+        """Whether a process runs, or its program is there to be started."""
+        return bool(self.pool.running) or is_there(self._launch.command)
+
+    async def stop(self) -> None:
+        """End a login and all processes, within about six seconds."""
+        self.pool.stop_watching()
+        await self.account.abandon_login()
+        await self.pool.stop()
+
+    def info(self, is_usual: bool) -> AgentInfo:
+        """Never starts a process."""
+        return AgentInfo(
+            self.cli.id,
+            self.cli.name,
+            is_usual,
+            self.cli.kinds,
+            self.cli.has_google_login,
+            self.account.status().is_authenticated,
+            self._launch.processes,
+            self.pool.starts,
+            self.pool.running,
+        )
+
+
+def _folder(state: str, id: str) -> str:
+    """Gemini CLI's things lie in the engine's folder itself, where they were first."""
+    return state if id == USUAL else os.path.join(state, id)
+
+
+class Backends:
+    """Those that are offered, the usual one first, whose id is `usual`."""
+
+    def __init__(
+        self,
+        launches: Sequence[Launch],
+        clis: Mapping[str, Cli],
+        state: str,
+        conversations: Conversations,
+    ) -> None:
+        self.usual = launches[0].agent
+        self._by_id = {
+            each.agent: Backend(each, clis[each.agent], state, conversations) for each in launches
+        }
+
+    def __iter__(self) -> Iterator[Backend]:
+        return iter(self._by_id.values())
+
+    def __getitem__(self, agent: str | None) -> Backend:
+        """By the CLI's id, the usual one for None. Raises AgentError, code AGENT_NOT_FOUND."""
+        found = self._by_id.get(agent or self.usual)
+        if found is None:
+            told = sentence(
+                "This server does not offer the agent {got}; it offers {offered}.",
+                got=repr(agent),
+                offered=", ".join(self._by_id),
+            )
+            raise AgentError(AGENT_NOT_FOUND, told)
+        return found
+
+    def taking(self, kind: str) -> Backend:
+        """The first for credentials of this kind. Raises AgentError, code AGENT_NOT_FOUND."""
+        found = next((it for it in self if kind in it.cli.kinds), None)
+        # One that is not offered, which is said.
+        return found or self[next(id for id, cli in CLIS.items() if kind in cli.kinds)]
+
+    def infos(self) -> tuple[AgentInfo, ...]:
+        """Starts none."""
+        return tuple(it.info(it.cli.id == self.usual) for it in self)
+
+    @property
+    def processes(self) -> tuple[ProcessInfo, ...]:
+        """All that run."""
+        return tuple(each for it in self for each in it.pool.running)
+
+    @property
+    def can_start(self) -> bool:
+        """Whether each CLI runs, or its program is there to be started."""
+        return all(backend.can_start for backend in self)

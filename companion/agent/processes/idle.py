@@ -1,0 +1,55 @@
+"""The CLI's memory, given back while nobody uses it: it returns none by itself, so a large one is
+ended, and the next use starts another."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import Callable, Iterator
+
+from ...base.log import logger
+from .runner import Runner
+
+# Bytes of memory from which on it is ended, and seconds in which nobody may have used it.
+LARGE, IDLE = 600 << 20, 60.0
+
+
+class IdleWatch:
+    """All methods are called on one loop. `is_busy` says whether a turn runs."""
+
+    def __init__(self, runner: Runner, is_busy: Callable[[], bool]) -> None:
+        self._runner = runner
+        self._is_busy = is_busy
+        self._users = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """While somebody talks with the process it is let be, and for IDLE after that."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self.used()
+
+    def used(self) -> None:
+        """Look after IDLE, and not before."""
+        self.stop()
+        self._timer = asyncio.get_running_loop().call_later(IDLE, self._look)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        self._ending = asyncio.ensure_future(self._end_if_large())
+
+    async def _end_if_large(self) -> None:
+        # Whoever uses it looks again afterwards. Nothing waits between this and the end of the
+        # process's being the one that is used.
+        if not self._users and not self._is_busy() and self._runner.memory > LARGE:
+            logger.info("%s is large and nobody uses it, so it is ended", self._runner.name)
+            await self._runner.stop()

@@ -1,0 +1,189 @@
+"""A login with Google by a code: the CLI says where to go, a person brings the code back.
+
+It has a process of its own, for while the CLI waits for a code it takes every line for one
+(docs/gemini-cli-acp.md 7.42).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from ..acp import messages
+from ..acp.acp_client import Client, Listener
+from ..agents.cli import Cli
+from ..agents.credentials import Credentials
+from ..wording import failure
+from ..wording.failure import (
+    AUTH_REQUIRED,
+    NETWORK_ERROR,
+    OAUTH_INIT_FAILED,
+    VALIDATION_ERROR,
+    AgentError,
+)
+from ..wording.sentence import sentence
+from .pool import Pool
+
+# Seconds that the CLI waits for the code.
+LIFETIME = 300.0
+# Seconds until the CLI shows where to go, and until Google says what it thinks of a code.
+SHOWING, EXCHANGING = 60.0, 60.0
+URL = re.compile(r"https://accounts\.google\.com/[!-~]+")
+# Characters of a code; Google's have fewer than a hundred.
+MAX_CODE = 2000
+# How the CLI's log says why a code did not do.
+FAILED = "Failed to authenticate with authorization code:"
+ABANDONED = sentence("The login was given up.")
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where the user has to go, and until when (UTC) the code can be brought back."""
+
+    url: str
+    expires: datetime
+
+
+class GoogleLogin(Listener):
+    """From `begin` until it `is_over`."""
+
+    def __init__(self, pool: Pool, cli: Cli, credentials: Credentials) -> None:
+        self._pool = pool
+        self._cli = cli
+        self._credentials = credentials
+        self._is_abandoned = False
+        self._connecting: asyncio.Future[Client] | None = None
+        self._client: Client | None = None
+        self._request: asyncio.Future[None] | None = None
+        self._shown = asyncio.Event()
+        self._url = ""
+        # Why the last code did not do, in the CLI's words.
+        self._failure = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._expires = datetime.now(timezone.utc)
+
+    @property
+    def is_over(self) -> bool:
+        return self._client is None or self._request is None or self._request.done()
+
+    @property
+    def place(self) -> Login:
+        """Where to go now; a wrong code leads to another place."""
+        return Login(self._url, self._expires)
+
+    async def begin(self) -> Login | None:
+        """Where to go; None where the login that is there still holds. Raises AgentError."""
+        client = self._client = await self._connect()
+        self._request = asyncio.ensure_future(
+            client.request(self._cli.authentication(self._credentials))
+        )
+        # Whoever brings the code hears what came of it; nobody else has to.
+        self._request.add_done_callback(lambda it: it.cancelled() or it.exception())
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(LIFETIME, lambda: asyncio.ensure_future(self.abandon()))
+        self._expires = datetime.now(timezone.utc) + timedelta(seconds=LIFETIME)
+        if not await self._wait(SHOWING):
+            await self.abandon()
+            raise AgentError(
+                OAUTH_INIT_FAILED, sentence("The Gemini CLI did not say where to log in.")
+            )
+        if self._request.done():
+            await self._finish(OAUTH_INIT_FAILED)
+            return None
+        return self.place
+
+    async def finish(self, code: str) -> None:
+        """Bring the code. Raises AgentError; AUTH_REQUIRED where Google refuses it, with the next
+        place to go in `details` as long as another code may be tried."""
+        code = code.strip()
+        # A line feed would end the line, and what follows would be taken for the protocol.
+        if not code or not code.isprintable() or len(code) > MAX_CODE:
+            raise AgentError(
+                VALIDATION_ERROR, sentence("Expected the code that Google showed, in one line.")
+            )
+        if self.is_over or self._client is None:
+            raise AgentError(
+                VALIDATION_ERROR, sentence("No login waits for a code; begin one first.")
+            )
+        self._shown.clear()
+        self._failure = ""
+        self._client.type_line(code)
+        if not await self._wait(EXCHANGING):
+            await self.abandon()
+            raise AgentError(NETWORK_ERROR, sentence("Google did not answer."))
+        if not self.is_over and failure.is_network(self._failure):
+            raise AgentError(NETWORK_ERROR, sentence("Google cannot be reached."), self._failure)
+        if not self.is_over:
+            raise AgentError(AUTH_REQUIRED, sentence("Google did not accept the code."), self._url)
+        await self._finish(AUTH_REQUIRED)
+
+    async def abandon(self) -> None:
+        """End it, also while it begins. Does nothing where it has ended."""
+        self._is_abandoned = True
+        if self._connecting is not None and not self._connecting.done():
+            self._connecting.cancel()
+            await asyncio.wait({self._connecting})
+        client, self._client = self._client, None
+        if self._timer is not None:
+            self._timer.cancel()
+        if client is not None:
+            await client.kill()
+
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
+        """There is no session."""
+
+    def permission(self, request: messages.PermissionRequest) -> None:
+        """There is no session."""
+
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        """There is no session."""
+
+    def noise(self, text: str) -> None:
+        found = URL.search(text)
+        if found:
+            self._url = found.group()
+            self._shown.set()
+
+    def logged(self, text: str) -> None:
+        if text.startswith(FAILED):
+            self._failure = text[len(FAILED) :].strip()
+
+    def ended(self) -> None:
+        """The request fails, which says it."""
+
+    async def _connect(self) -> Client:
+        connecting = self._connecting = asyncio.ensure_future(
+            self._pool.connect(self._credentials, self)
+        )
+        try:
+            client = await connecting
+        except asyncio.CancelledError:
+            if not self._is_abandoned:
+                raise
+            raise AgentError(OAUTH_INIT_FAILED, ABANDONED) from None
+        if self._is_abandoned:
+            await client.kill()
+            raise AgentError(OAUTH_INIT_FAILED, ABANDONED)
+        return client
+
+    async def _wait(self, seconds: float) -> bool:
+        """For an address or an answer; whether one came."""
+        if self._request is None:
+            return False
+        shown = asyncio.ensure_future(self._shown.wait())
+        awaited: set[asyncio.Future[Any]] = {self._request, shown}
+        done, _ = await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        shown.cancel()
+        return bool(done)
+
+    async def _finish(self, code: str) -> None:
+        """The CLI has answered. Raises AgentError where it refused."""
+        error = self._request.exception() if self._request is not None else None
+        if self._is_abandoned:
+            raise AgentError(code, ABANDONED)
+        await self.abandon()
+        if isinstance(error, AgentError):
+            raise AgentError(code, error.message, error.details) from error

@@ -1,0 +1,165 @@
+"""The processes of one CLI, and which conversation is in which."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Iterator
+
+from ...base.log import logger
+from ..acp import messages
+from ..acp.acp_client import Client, Listener
+from ..agents.cli import Cli
+from ..agents.credentials import Credentials
+from ..conversations.conversation import Conversation
+from ..turn.turn import Turn
+from .idle import IdleWatch
+from .runner import Launch, Runner
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """A process that runs, with its bytes of memory (0 where this machine does not say) and the
+    number of its conversations."""
+
+    pid: int
+    version: str
+    memory: int
+    conversations: int
+
+
+class Place(Listener):
+    """Room for one process, with the conversations that have their sessions in it: a dead one is
+    started again there. It hears what the process says, for these conversations alone."""
+
+    def __init__(self, launch: Launch, cli: Cli, opening: asyncio.Lock) -> None:
+        self.runner = Runner(launch, cli, self, opening)
+        self.idle = IdleWatch(self.runner, lambda: any(each.is_busy for each in self))
+        self._cli = cli
+        # The last used one is the last.
+        self._conversations: dict[Conversation, None] = {}
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(list(self._conversations))
+
+    def __contains__(self, conversation: object) -> bool:
+        return conversation in self._conversations
+
+    def __len__(self) -> int:
+        return len(self._conversations)
+
+    @property
+    def info(self) -> ProcessInfo | None:
+        client = self.runner.running
+        if client is None:
+            return None
+        return ProcessInfo(client.process.pid, client.version, self.runner.memory, len(self))
+
+    def enter(self, conversation: Conversation) -> None:
+        """It is used here, now."""
+        self.leave(conversation)
+        self._conversations[conversation] = None
+
+    def leave(self, conversation: Conversation) -> None:
+        self._conversations.pop(conversation, None)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        with self.idle.using():
+            yield
+
+    # What the process says.
+
+    def update(self, session: str, update: messages.SessionUpdate) -> None:
+        conversation = self._of_session(session)
+        if conversation is not None:
+            conversation.update(update)
+
+    def permission(self, request: messages.PermissionRequest) -> None:
+        turn = self._turn_of(request.session)
+        if turn is not None:
+            turn.permission(request)
+        elif self.runner.running is not None:
+            # Nobody began what this asks for, so nobody can want it.
+            self.runner.running.answer(request.id, messages.decision(None))
+
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        turn = self._turn_of(request.session)
+        if turn is not None:
+            turn.write_file(request)
+        elif self.runner.running is not None:
+            error = self._cli.refusal("The turn is over, so nothing was written.")
+            self.runner.running.refuse(request.id, error)
+
+    def noise(self, text: str) -> None:
+        self.runner.hear(text)
+
+    def logged(self, text: str) -> None:
+        retry = self._cli.retry(text)
+        if retry is not None:
+            for conversation in self:
+                if conversation.turn is not None:
+                    conversation.turn.retried(retry.attempt, retry.status)
+
+    def ended(self) -> None:
+        logger.info("%s ended", self._cli.name)
+
+    def _of_session(self, session: str) -> Conversation | None:
+        # The last used ones first, for it is asked with every word of an answer.
+        newest = reversed(self._conversations)
+        return next((each for each in newest if each.session == session), None)
+
+    def _turn_of(self, session: str) -> Turn | None:
+        """The turn that runs in the session."""
+        found = self._of_session(session)
+        turn = None if found is None else found.turn
+        return turn if turn is not None and not turn.is_over else None
+
+
+class Pool:
+    """As many places as `launch` says. All methods are called on one loop."""
+
+    def __init__(self, launch: Launch, cli: Cli) -> None:
+        # They have one home, and so one lock in it.
+        opening = asyncio.Lock()
+        self._places = [Place(launch, cli, opening) for _ in range(launch.processes)]
+
+    @property
+    def starts(self) -> int:
+        return sum(place.runner.starts for place in self._places)
+
+    @property
+    def running(self) -> tuple[ProcessInfo, ...]:
+        found = (place.info for place in self._places)
+        return tuple(each for each in found if each is not None)
+
+    def place_of(self, conversation: Conversation) -> Place:
+        """Where it is, and stays; a new one gets the place with the fewest."""
+        here = [place for place in self._places if conversation in place]
+        place = here[0] if here else min(self._places, key=len)
+        place.enter(conversation)
+        return place
+
+    def leave(self, conversation: Conversation) -> None:
+        """It is not used any more."""
+        for place in self._places:
+            place.leave(conversation)
+
+    async def prepare(self, credentials: Credentials) -> None:
+        """Start the first process."""
+        place = self._places[0]
+        with place.using():
+            await place.runner.client(credentials)
+
+    async def connect(self, credentials: Credentials, listener: Listener) -> Client:
+        """A process beside those of the places. Raises AgentError."""
+        return await self._places[0].runner.connect(credentials, listener)
+
+    async def stop(self) -> None:
+        """End all processes."""
+        await asyncio.gather(*(place.runner.stop() for place in self._places))
+
+    def stop_watching(self) -> None:
+        for place in self._places:
+            place.idle.stop()

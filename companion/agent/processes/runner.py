@@ -1,0 +1,167 @@
+"""One process of the agent: started when it is needed, authenticated, watched, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from ...base import private_files
+from ...base.log import logger
+from ..acp.acp_client import Client, Listener
+from ..acp.process import Process
+from ..agents.cli import Cli
+from ..agents.credentials import GOOGLE, Credentials
+from ..agents.supported import USUAL
+from ..wording.failure import (
+    AUTH_CONFIG_FAILED,
+    AUTH_REQUIRED,
+    CLIENT_NOT_INITIALIZED,
+    STREAM_ERROR,
+    AgentError,
+)
+from ..wording.sentence import sentence
+
+# Seconds for the start, which takes two, and for taking over credentials, which takes none.
+STARTING, AUTHENTICATING = 60.0, 60.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the agent is started. `environment` and `settings` are the operator's own additions:
+    variables of the process, members of the CLI's settings.json. `model` is that of new sessions,
+    `agent` the CLI's id, `processes` how many of them may run. `fallback` counts until somebody
+    configures, clears or logs out."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    agent: str = USUAL
+    processes: int = 1
+    fallback: Credentials | None = None
+
+
+class Runner:
+    """All methods are called on one loop. `listener` hears what the agent says; `opening` is held
+    by who opens a session, in any process with the same home."""
+
+    def __init__(self, launch: Launch, cli: Cli, listener: Listener, opening: asyncio.Lock) -> None:
+        self.starts = 0
+        self._launch = launch
+        self._cli = cli
+        self._listener = listener
+        self._opening = opening
+        self._client: Client | None = None
+        self._lock = asyncio.Lock()
+        self._wants_login = asyncio.Event()
+
+    @property
+    def running(self) -> Client | None:
+        """The client of the process that runs, if one does."""
+        client = self._client
+        return client if client is not None and client.is_running else None
+
+    async def client(self, credentials: Credentials) -> Client:
+        """A client that is authenticated; starts the process where none runs. Raises AgentError."""
+        async with self._lock:
+            running = self.running
+            if running is not None:
+                return running
+            if credentials.kind == GOOGLE and not self._cli.has_login:
+                told = sentence("Nobody has logged in with Google yet.")
+                raise AgentError(AUTH_REQUIRED, told)
+            client = await self.connect(credentials, self._listener)
+            try:
+                await self._authenticate(client, credentials)
+                self._client = client
+            finally:
+                if self._client is not client:
+                    await client.kill()
+            return client
+
+    async def connect(self, credentials: Credentials, listener: Listener) -> Client:
+        """A process of its own that was not authenticated yet. Raises AgentError."""
+        try:
+            self._cli.prepare(credentials, self._launch.settings)
+            environment = self._cli.environment(credentials, self._launch.environment)
+            process = await Process.start(self._command, environment, self._cli.folder)
+        except private_files.NotPrivate as error:
+            told = sentence("The folder of {cli} is not closed to other users.", cli=self._cli.name)
+            raise AgentError(CLIENT_NOT_INITIALIZED, told, str(error)) from error
+        except OSError as error:
+            reason = error.strerror or error
+            told = sentence("{cli} cannot be started: {reason}.", cli=self._cli.name, reason=reason)
+            raise AgentError(CLIENT_NOT_INITIALIZED, told) from error
+        self.starts += 1
+        client = Client(process, listener, self._cli.name, self._opening)
+        try:
+            await client.initialize(STARTING)
+        except AgentError as error:
+            await client.kill()
+            wrote = "\n".join([*client.lines.strays.shown, process.last_errors]).strip()
+            raise AgentError(
+                CLIENT_NOT_INITIALIZED, error.message, wrote or error.details
+            ) from error
+        except asyncio.CancelledError:
+            await client.kill()
+            raise
+        name, pid = self._cli.name, process.pid
+        logger.info("%s %s runs as process %d", name, client.version, pid)
+        return client
+
+    def hear(self, noise: str) -> None:
+        """A line past the protocol, which may be the CLI asking for a login."""
+        if self._cli.asks_for_login(noise):
+            self._wants_login.set()
+
+    async def stop(self) -> None:
+        """End the process, if one runs."""
+        async with self._lock:
+            client, self._client = self._client, None
+            if client is not None:
+                await client.stop()
+
+    @property
+    def name(self) -> str:
+        """The CLI's."""
+        return self._cli.name
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the process holds; 0 where this machine does not say."""
+        if sys.platform == "win32":
+            return 0
+        client = self.running
+        if client is None:
+            return 0
+        try:
+            with open(f"/proc/{client.process.pid}/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, IndexError, AttributeError):
+            return 0
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        return (*self._launch.command, *self._cli.arguments(self._launch.model))
+
+    async def _authenticate(self, client: Client, credentials: Credentials) -> None:
+        self._wants_login.clear()
+        request = asyncio.ensure_future(
+            client.request(self._cli.authentication(credentials), AUTHENTICATING)
+        )
+        asking = asyncio.ensure_future(self._wants_login.wait())
+        try:
+            await asyncio.wait({request, asking}, return_when=asyncio.FIRST_COMPLETED)
+            if not request.done():
+                raise AgentError(AUTH_REQUIRED, sentence("The login with Google has run out."))
+            request.result()
+        except AgentError as error:
+            code = error.code if error.code == STREAM_ERROR else AUTH_CONFIG_FAILED
+            code = AUTH_REQUIRED if error.code == AUTH_REQUIRED else code
+            raise AgentError(code, error.message, error.details) from error
+        finally:
+            asking.cancel()
+            request.cancel()

@@ -1,0 +1,1 @@
+"""A message of the user and all that comes of it."""

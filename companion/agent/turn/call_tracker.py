@@ -1,0 +1,222 @@
+"""The tool calls of one turn, each from its first word to its result, and the decisions on them.
+
+It fills in what the agent does not say (docs/gemini-cli-acp.md 4): that an approved tool runs, that
+a rejected one was rejected, what a tool was given and gave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from ..acp.messages import PermissionRequest, WriteTextFile
+from ..events import tool_call
+from ..events.event_log import EventLog
+from ..events.tool_call import Call, Record
+from ..events.turn_events import (
+    COMPLETED,
+    EXECUTING,
+    FAILED,
+    PENDING,
+    Event,
+    ToolCall,
+    ToolExecution,
+)
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import Words, sentence
+from .agent_session import AgentSession
+from .file_writes import FileWrites, Note
+from .outcomes import CANCEL, MODIFY, ONCE, PendingPermission
+
+# What a call's result says where the agent says nothing.
+REJECTED = sentence("Rejected by the user.")
+UNANSWERED = sentence("Nobody decided on it in time, so it was rejected.")
+UNATTENDED = sentence("It wants to be confirmed and nobody could be asked, so it was rejected.")
+STOPPED = sentence("The turn ended before the tool did.")
+
+
+class CallTracker:
+    """Writes into the log and answers the agent. `patience` is in seconds, for a decision; None
+    where nobody is there to decide, and such calls are rejected at once. `note` hears in a thread
+    of each file before it changes."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        agent: AgentSession,
+        patience: float | None,
+        note: Note,
+    ) -> None:
+        self.is_cancelled = False
+        self.writes = FileWrites(agent.writes_through_us, note)
+        self._log = log
+        self._agent = agent
+        self._session, self._approvals = agent.session, agent.approvals
+        self._patience = patience
+        self._calls: dict[str, Call] = {}
+        self._pending: dict[str, PendingPermission] = {}
+        # Calls whose end is told, though the agent may still tell it.
+        self._told: set[str] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call runs or waits for a decision."""
+        return not self._calls
+
+    @property
+    def confirmations(self) -> tuple[Event, ...]:
+        """The events of the calls that wait for a decision."""
+        events = (pending.event for pending in self._pending.values())
+        return tuple(event for event in events if event is not None)
+
+    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
+        """Decide on a call; the first decision counts. `new_text` is what MODIFY has to be
+        written. Raises AgentError."""
+        pending = self._pending.get(call_id)
+        if pending is None:
+            raise failure.no_call(call_id)
+        option = pending.option(outcome)
+        if (outcome == MODIFY) != (new_text is not None):
+            raise AgentError(
+                failure.VALIDATION_ERROR,
+                sentence("Expected newContent with {outcome}, and only with it.", outcome=MODIFY),
+            )
+        if option != CANCEL:
+            self.writes.decide(pending.call, new_text)
+        self._settle(pending)
+        if option == CANCEL:
+            self._session.decide(pending.request, CANCEL)
+            self._reject(pending.call, REJECTED)
+            return
+        self._session.decide(pending.request, self._approvals.remember(pending.call, option))
+        self._approve(pending.call)
+
+    def begin(self, call: Call) -> None:
+        """A call that needs nobody's word, or whose first word this is."""
+        if self._introduce(call):
+            self._tell_status(call, EXECUTING)
+
+    async def change(self, call: Call) -> None:
+        """The agent tells more of a call, or its end."""
+        known = self._calls.get(call.id)
+        if call.status not in (COMPLETED, FAILED):
+            self.begin(call)
+            return
+        if known is None and call.id in self._told:
+            return
+        self._introduce(call)
+        record = await self._agent.recording.find(call.id)
+        # docs/gemini-cli-acp.md 4.29: so it calls a command that was ended with the turn, too.
+        success = call.status == COMPLETED and not self.is_cancelled
+        # The end of a call that failed does not tell the file.
+        written = self.writes.end(known or call)
+        if written is not None:
+            success = written.success
+            # The CLI takes it for an error, and shows that.
+            call = replace(call, text="", diff=None)
+            record = Record(output=str(written.told), args=record.args if record else {})
+        elif success and call.diff is not None:
+            await self.writes.note_own(call.diff)
+        self._tell_status(call, COMPLETED if success else FAILED)
+        result = tool_call.result(call, known, record, success)
+        if written is not None and not success:
+            result = replace(result, error=written.told)
+        self._log.add(result)
+        self._calls.pop(call.id, None)
+
+    def ask(self, request: PermissionRequest) -> None:
+        """The agent asks whether a call may run."""
+        call = self._agent.call(request.call)
+        if self.is_cancelled:
+            self._session.decide(request, None)
+            return
+        if self._approvals.covers(call):
+            self._introduce(call)
+            self._session.decide(request, ONCE)
+            self._approve(call)
+            return
+        self._introduce(call, requires_confirmation=True)
+        self._tell_status(call, PENDING)
+        if self._patience is None:
+            self._session.decide(request, CANCEL)
+            self._reject(call, UNATTENDED)
+            return
+        is_changeable = call.diff is not None and self._agent.writes_through_us(call.diff.path)
+        pending = PendingPermission(request, call, is_changeable)
+        pending.event = self._log.add(pending.body)
+        loop = asyncio.get_running_loop()
+        pending.timer = loop.call_later(self._patience, self._expire, call.id)
+        self._pending[call.id] = pending
+
+    async def write(self, request: WriteTextFile) -> None:
+        """The agent wants a file written, for one of the calls."""
+        try:
+            text = self._agent.cli.text_to_write(request)
+            told = await self.writes.write(request.path, text)
+        except AgentError as refused:
+            told = refused.message
+        self._agent.answer_write(request, str(told))
+
+    def cancel(self) -> None:
+        """What waits for a decision will not run, nor what the agent asks for from now on."""
+        self.is_cancelled = self.writes.is_cancelled = True
+        # An answer that came after the turn's cancellation would still run the tool
+        # (docs/gemini-cli-acp.md 5.37).
+        for pending in list(self._pending.values()):
+            self._settle(pending)
+            self._session.decide(pending.request, None)
+            self._reject(pending.call, STOPPED)
+
+    def close(self) -> None:
+        """The turn is over: no call goes on."""
+        for pending in list(self._pending.values()):
+            self._settle(pending)
+            self._reject(pending.call, STOPPED)
+        for call in list(self._calls.values()):
+            self._fail(call, STOPPED)
+
+    def _expire(self, call_id: str) -> None:
+        pending = self._pending.get(call_id)
+        if pending is not None:
+            self._settle(pending)
+            self._session.decide(pending.request, CANCEL)
+            self._reject(pending.call, UNANSWERED)
+
+    def _settle(self, pending: PendingPermission) -> None:
+        del self._pending[pending.call.id]
+        if pending.timer is not None:
+            pending.timer.cancel()
+
+    def _introduce(self, call: Call, requires_confirmation: bool = False) -> bool:
+        """Show a call that was not shown yet; whether it was not."""
+        if call.id in self._calls:
+            return False
+        self._calls[call.id] = call
+        self._log.add(
+            ToolCall(
+                call.id, call.name, call.display_name, call.title, call.args, requires_confirmation
+            )
+        )
+        return True
+
+    def _approve(self, call: Call) -> None:
+        self._tell_status(call, EXECUTING)
+        if call.is_attachment:
+            self._tell_status(call, COMPLETED)
+            self._log.add(tool_call.result(call, None, None, True))
+            del self._calls[call.id]
+
+    def _reject(self, call: Call, reason: Words) -> None:
+        """It was not allowed to run."""
+        self._fail(call, reason, rejected=True)
+
+    def _fail(self, call: Call, reason: Words, rejected: bool = False) -> None:
+        self._tell_status(call, FAILED, rejected)
+        self._log.add(tool_call.ended(call, reason, rejected))
+        self._calls.pop(call.id, None)
+        self._told.add(call.id)
+        self.writes.end(call)
+
+    def _tell_status(self, call: Call, status: str, rejected: bool = False) -> None:
+        self._log.add(ToolExecution(call.id, call.name, status, rejected))

@@ -1,0 +1,253 @@
+"""One turn: a message of the user and all that comes of it, as a list of events that grows.
+
+It hears the agent through `update`, `permission` and `write_file`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import AsyncIterator, Callable, Sequence, Union
+
+from ...base.log import logger
+from ..acp import messages
+from ..events.event_log import EventLog
+from ..events.turn_events import (
+    CANCELLED,
+    EMPTY,
+    END_TURN,
+    MAX_TOKENS,
+    MAX_TURN_REQUESTS,
+    WARNING,
+    Body,
+    Complete,
+    Error,
+    Event,
+    Thought,
+    Usage,
+    sum_of,
+)
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import Words, sentence
+from .agent_session import AgentSession
+from .call_tracker import CallTracker
+from .file_writes import Note
+
+# Seconds that the agent gets to end a turn that was cancelled; it needs a twentieth of one.
+CANCELLING = 5.0
+# The agent's word for a change of its mode, within the answer (docs/gemini-cli-acp.md 2.18).
+MODE_UPDATE = re.compile(r"\[MODE_UPDATE\] \w+\s*")
+THOUGHT = re.compile(r"\*\*(.*?)\*\*\n?(.*)", re.DOTALL)
+RETRYING = "Retrying"
+REASONS = (END_TURN, CANCELLED, MAX_TOKENS, MAX_TURN_REQUESTS)
+# What the agent says within a turn, in its order.
+Said = Union[messages.SessionUpdate, messages.PermissionRequest]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for a decision, and for the turn as a whole."""
+
+    confirmation: float = 600.0
+    turn: float = 3600.0
+
+
+class Turn:
+    """Runs from `start` (inside a loop) until `is_over`.
+
+    `asks` says whether somebody is there to decide on tools; without, such calls are rejected.
+    `ended` is called with the last body, before anybody reads it; `note`, in a thread, with each
+    file before it changes.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        agent: AgentSession,
+        limits: Limits,
+        asks: bool,
+        ended: Callable[[Body], None],
+        note: Note,
+    ) -> None:
+        self.id, self.session_id = log.turn_id, log.session_id
+        self.usage = Usage()
+        self._agent, self._session = agent, agent.session
+        self._limits = limits
+        self._ended = ended
+        self._log = log
+        patience = limits.confirmation if asks else None
+        self._calls = CallTracker(self._log, agent, patience, note)
+        self._inbox: asyncio.Queue[Said | None] = asyncio.Queue()
+        self._error: AgentError | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    # What a listener sees and does.
+
+    @property
+    def is_over(self) -> bool:
+        return self._log.is_over
+
+    @property
+    def last_number(self) -> int:
+        """The number of the newest event, 0 before the first."""
+        return self._log.last_number
+
+    def events(self, after: int = 0) -> AsyncIterator[Event]:
+        """The events with a number above `after`, those to come included; ends with the last.
+
+        Any number of readers may read, each at its own pace.
+        """
+        return self._log.read(after)
+
+    @property
+    def confirmations(self) -> tuple[Event, ...]:
+        """The events of the calls that wait for a decision."""
+        return self._calls.confirmations
+
+    def confirm(self, call_id: str, outcome: str, new_text: str | None = None) -> None:
+        """Decide on a call; the first decision counts. Raises AgentError."""
+        self._calls.confirm(call_id, outcome, new_text)
+
+    def cancel(self) -> None:
+        """End it soon; what waits for a decision will not run. Does nothing once it is over.
+
+        Before `start` it keeps the message from being said at all.
+        """
+        if self.is_over or self._calls.is_cancelled:
+            return
+        self._calls.cancel()
+        if self._task is not None:
+            self._session.cancel()
+            asyncio.get_running_loop().call_later(CANCELLING, self._give_up)
+
+    # What the agent tells.
+
+    def start(self, parts: Sequence[messages.Block], warnings: Sequence[Words] = ()) -> None:
+        """`warnings` are what the user should know first."""
+        for warning in warnings:
+            self._log.add(Thought(WARNING, warning))
+        if self._calls.is_cancelled:
+            self._end(self._complete(CANCELLED))
+            return
+        # Sent at once: a cancellation that overtook it would be for nothing.
+        self._task = asyncio.ensure_future(self._run(self._session.prompt(parts)))
+
+    def update(self, update: messages.SessionUpdate) -> None:
+        self._inbox.put_nowait(update)
+
+    def permission(self, request: messages.PermissionRequest) -> None:
+        self._inbox.put_nowait(request)
+
+    def write_file(self, request: messages.WriteTextFile) -> None:
+        # Not after what was said before: the agent says nothing more until it has its answer.
+        asyncio.ensure_future(self._calls.write(request))
+
+    def retried(self, attempt: int, status: str) -> None:
+        """The model did not answer some turn; perhaps this one, if it waits for the model."""
+        if self._task is not None and not self.is_over and self._calls.is_idle:
+            told = sentence(
+                "The model did not answer attempt {attempt}; it is asked again.", attempt=attempt
+            )
+            if status:
+                told = sentence(
+                    "The model did not answer attempt {attempt} (status {status}); it is asked"
+                    " again.",
+                    attempt=attempt,
+                    status=status,
+                )
+            self._log.add(Thought(RETRYING, told))
+
+    # What comes of it.
+
+    async def _run(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
+        """The boundary of a turn: a bug of ours ends it with an error and leaves nobody waiting."""
+        prompt.add_done_callback(lambda _: self._inbox.put_nowait(None))
+        limit = asyncio.get_running_loop().call_later(self._limits.turn, self._time_out)
+        try:
+            while True:
+                message = await self._inbox.get()
+                if message is None:
+                    break
+                await self._handle(message)
+            self._finish(prompt)
+        except Exception:
+            logger.exception("a turn broke off")
+            self._session.cancel()
+            told = sentence("Something went wrong; see the log.")
+            self._end(Error(failure.INTERNAL_ERROR, told))
+        finally:
+            limit.cancel()
+            prompt.cancel()
+
+    async def _handle(self, said: Said) -> None:
+        if isinstance(said, messages.PermissionRequest):
+            self._calls.ask(said)
+        elif isinstance(said, messages.AgentMessageChunk):
+            self.usage = sum_of([self.usage, self._agent.cli.usage(said.meta)])
+            if not MODE_UPDATE.fullmatch(said.text):
+                self._log.say(said.text)
+        elif isinstance(said, messages.AgentThoughtChunk):
+            self._think(said.text)
+        elif isinstance(said, messages.ToolCallStart):
+            self._calls.begin(self._agent.call(said))
+        elif isinstance(said, messages.ToolCallUpdate):
+            await self._calls.change(self._agent.call(said))
+
+    def _think(self, text: str) -> None:
+        found = THOUGHT.fullmatch(text)
+        if found:
+            self._log.add(Thought(found.group(1).strip(), found.group(2).strip()))
+        elif text.startswith(WARNING + ":"):
+            self._log.add(Thought(WARNING, text[len(WARNING) + 1 :].strip()))
+        elif text.strip():
+            self._log.add(Thought("", text.strip()))
+
+    # How it ends.
+
+    def _time_out(self) -> None:
+        seconds = f"{self._limits.turn:g}"
+        self._error = AgentError(
+            failure.TIMED_OUT,
+            sentence("The turn took longer than {seconds} seconds.", seconds=seconds),
+        )
+        self.cancel()
+
+    def _give_up(self) -> None:
+        if not self.is_over and self._task is not None:
+            self._end(_error(self._error) or self._complete(CANCELLED))
+            self._task.cancel()
+            # It would go on unseen, with tools that need nobody's word.
+            self._session.client.give_up()
+
+    def _finish(self, prompt: asyncio.Future[messages.TurnEnd]) -> None:
+        if self.is_over:
+            return
+        error = prompt.exception()
+        if error is not None and not isinstance(error, AgentError):
+            raise error
+        body: Body | None = _error(self._error or error)
+        if body is None:
+            end = prompt.result()
+            self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])
+            body = self._complete(end.stop_reason)
+        self._end(body)
+
+    def _complete(self, reason: str) -> Complete:
+        if self._calls.is_cancelled:
+            reason = CANCELLED
+        elif reason not in REASONS:
+            reason = END_TURN
+        if reason == END_TURN and not self._log.has_answer:
+            reason = EMPTY
+        return Complete(reason, self.usage)
+
+    def _end(self, body: Body) -> None:
+        self._calls.close()
+        self._ended(body)
+        self._log.add(body)
+
+
+def _error(error: AgentError | None) -> Error | None:
+    return None if error is None else Error(error.code, error.message, error.details)
