@@ -1,8 +1,8 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
-The parts run in lanes at once, because those with the real CLI wait most of the time. What a
-part says is shown when it ends. One that hangs is ended, with its process group. The last line
-tells what was skipped in all of them, or, where something failed, in which.
+Several parts run at once, because those with the real CLI wait much of the time. What a part says
+is shown when it ends. One that hangs is ended, with its process group. The last line tells what was
+skipped in all of them, or, where something failed, in which.
 """
 
 from __future__ import annotations
@@ -26,47 +26,53 @@ E2E = os.path.join("tests", "e2e")
 # The Node that stands beside the CLIs, for whichever platform it is.
 NODE = os.path.join(ROOT, E2E, "node_modules", "node-*-*", "bin")
 # Tests with the real CLI by the names of their files.
-AGENT, API, PAGE = "test_agent*.py", "test_api*.py", "test_page.py"
-INSTALLED = ("test_packages.py", "test_doctor.py")
+AGENT, API, PAGE = ("test_agent*.py",), ("test_api*.py",), ("test_page.py",)
+DESCRIBED = ("test_api_schema.py", "test_api_clients.py", "test_api_agents.py", "test_api_docs.py")
+FAULTS, INSTALLED = ("test_faults.py",), ("test_packages.py", "test_doctor.py")
+TOOLS = tuple(os.path.join("tests", name) for name in ("tools", "headless"))
 
 
-def with_cli(*names: str) -> Tuple[str, ...]:
-    """The tests of these files."""
+def with_cli(*names: str, but: Tuple[str, ...] = ()) -> Tuple[str, ...]:
+    """The tests of these files, without those of the others."""
+    return (*PYTEST, *sorted(files(names) - files(but)))
+
+
+def files(names: Tuple[str, ...]) -> Set[str]:
     found = (glob.glob(os.path.join(ROOT, E2E, name)) for name in names)
-    return (*PYTEST, *sorted(path for paths in found for path in paths))
+    return {os.path.relpath(path, ROOT) for paths in found for path in paths}
 
 
-def with_cli_but(*names: str) -> Tuple[str, ...]:
-    """All others of the folder, so that none is left out."""
-    return (*PYTEST, E2E, *(word for name in names for word in ("--ignore-glob", f"*/{name}")))
+def without(*folders: str) -> Tuple[str, ...]:
+    """All other tests, so that none is left out."""
+    return (*PYTEST, *(word for folder in folders for word in ("--ignore", folder)))
 
 
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
-# By name, with the arguments of Python; a lane's parts run one after the other, and the lanes take
-# about as long as each other.
+# By name, with the arguments of Python; those that take longest begin first.
 TESTS = (
-    (("the real CLI in its terminal", with_cli_but(AGENT, API, PAGE, *INSTALLED)),),
+    ("the real CLI as an agent", with_cli(*AGENT)),
+    ("the real CLI behind the API", with_cli(*API, but=DESCRIBED)),
+    ("the core", without(E2E, *TOOLS)),
+    ("tools and the editor without a screen", (*PYTEST, *TOOLS)),
+    ("the API as it is described", with_cli(*DESCRIBED)),
+    ("the real CLI and faults", with_cli(*FAULTS)),
+    ("the API's page in a browser", with_cli(*PAGE)),
     (
-        ("the real CLI behind the API", with_cli(API)),
-        ("the API's page in a browser", with_cli(PAGE)),
+        "the real CLI in its terminal",
+        with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED)),
     ),
-    (
-        ("the real CLI as an agent", with_cli(AGENT)),
-        ("the real CLI and what is installed", with_cli(*INSTALLED)),
-    ),
-    (("the adapter in an editor", ADAPTER), ("the core", (*PYTEST, "--ignore", E2E))),
+    ("the real CLI and what is installed", with_cli(*INSTALLED)),
+    ("the adapter in an editor", ADAPTER),
 )
 FUZZ = (
-    (("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),),
-    (
-        ("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
-        ("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
-    ),
-    (
-        ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
-        ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
-    ),
+    ("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
+    ("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
+    ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
+    ("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
+    ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
+# Parts that run at once: each core has its work while two of them wait for a CLI or a browser.
+AT_ONCE = (os.cpu_count() or 2) + 2
 # Seconds that a part may take: many times what it takes on an idle machine. Each test has a limit
 # of its own, in tests/conftest.py: this one is for what hangs before the first or after the last.
 LIMIT = 1800.0 * int(os.environ.get("FUZZ", "1"))
@@ -92,10 +98,6 @@ class Run:
         # Held by whoever writes here or to the terminal.
         self._lock = threading.Lock()
 
-    def lane(self, parts: Tuple[Part, ...]) -> None:
-        for name, arguments in parts:
-            self._part(name, arguments)
-
     def stop(self) -> None:
         """End what runs, and begin nothing more."""
         with self._lock:
@@ -103,7 +105,8 @@ class Run:
             for process in self._running:
                 kill(process)
 
-    def _part(self, name: str, arguments: Tuple[str, ...]) -> None:
+    def part(self, part: Part) -> None:
+        name, arguments = part
         begun = time.monotonic()
         # A file: with a pipe, whatever a part leaves running would be waited for.
         with tempfile.TemporaryFile() as file:
@@ -178,14 +181,14 @@ def compiling(folder: str) -> Dict[str, str]:
     return found
 
 
-def run_all(lanes: Tuple[Tuple[Part, ...], ...], limit: float = LIMIT) -> int:
-    """Run the lanes side by side; gives the status to exit with."""
-    print("Running the tests of", ", ".join(name for lane in lanes for name, _ in lane), flush=True)
+def run_all(parts: Tuple[Part, ...], limit: float = LIMIT) -> int:
+    """Run the parts, AT_ONCE at a time; gives the status to exit with."""
+    print("Running the tests of", ", ".join(name for name, _ in parts), flush=True)
     folder = tempfile.mkdtemp()
     run = Run(limit, compiling(folder))
-    with ThreadPoolExecutor(len(lanes)) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
-            list(pool.map(run.lane, lanes))
+            list(pool.map(run.part, parts))
         except KeyboardInterrupt:
             run.stop()
             raise

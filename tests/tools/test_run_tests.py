@@ -26,9 +26,8 @@ time.sleep(600)
 def run(*parts: tuple[str, str], limit: float = 600.0) -> tuple[int, list[str]]:
     """Status and lines of a run with these parts, a name and a program each."""
     said = io.StringIO()
-    lanes = tuple(((name, ("-c", code)),) for name, code in parts)
     with contextlib.redirect_stdout(said):
-        status = run_tests.run_all(lanes, limit)
+        status = run_tests.run_all(tuple((name, ("-c", code)) for name, code in parts), limit)
     return status, said.getvalue().splitlines()
 
 
@@ -45,6 +44,32 @@ class Ending(unittest.TestCase):
         status, lines = run(("one", "print('why'); raise SystemExit(3)"), ("two", ""))
         self.assertEqual((status, lines[-1]), (1, "FAILED: tests of one (status 3)"))
         self.assertIn("why", lines)
+
+
+class Parts(unittest.TestCase):
+    def test_each_file_with_the_real_cli_is_in_one_of_them(self) -> None:
+        named = [
+            word for _name, words in run_tests.TESTS for word in words if word != run_tests.E2E
+        ]
+        found = sorted(word for word in named if word.startswith(run_tests.E2E))
+        names = sorted(os.listdir(os.path.join(run_tests.ROOT, run_tests.E2E)))
+        tests = [it for it in names if it.startswith("test_") and it.endswith(".py")]
+        self.assertEqual(found, [os.path.join(run_tests.E2E, name) for name in tests])
+
+    def test_what_the_core_leaves_out_another_one_has(self) -> None:
+        core = dict(run_tests.TESTS)["the core"]
+        left_out = {folder for option, folder in zip(core, core[1:]) if option == "--ignore"}
+        elsewhere = {word for _name, words in run_tests.TESTS if words != core for word in words}
+        self.assertLessEqual(left_out - {run_tests.E2E}, elsewhere)
+
+    def test_no_more_run_at_once_than_are_wanted_and_the_first_begin_first(self) -> None:
+        begun: list[str] = []
+        parts = tuple((str(number), ()) for number in range(9))
+        with mock.patch.object(run_tests, "AT_ONCE", 1), mock.patch.object(
+            run_tests.Run, "part", lambda _run, part: begun.append(part[0])
+        ), contextlib.redirect_stdout(io.StringIO()):
+            run_tests.run_all(parts)
+        self.assertEqual(begun, [str(number) for number in range(9)])
 
 
 class Compiling(unittest.TestCase):
@@ -82,7 +107,7 @@ class Hanging(unittest.TestCase):
     def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
         hanging = run_tests.Run(limit=0.1)
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            hanging.lane((("one", ("-c", "import time; time.sleep(600)")),))
+            hanging.part(("one", ("-c", "import time; time.sleep(600)")))
         self.assertEqual(hanging.failed, ["one (hung: ended after 0 s)"])
         self.assertIn("== Tests of one: ", said.getvalue())
 
@@ -105,5 +130,5 @@ class Hanging(unittest.TestCase):
         stopped = run_tests.Run()
         stopped.stop()
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            stopped.lane((("one", ("-c", "")),))
+            stopped.part(("one", ("-c", "")))
         self.assertEqual((said.getvalue(), stopped.failed), ("", []))
