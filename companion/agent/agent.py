@@ -187,7 +187,7 @@ class Agent:
             raise failure.not_among(outcomes.OUTCOMES, outcome)
         self.conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
 
-    def confirmations(self) -> tuple[events.Event, ...]:
+    def confirmations(self) -> tuple[events.TurnEvent, ...]:
         """The events of all calls that wait for a decision."""
         return tuple(event for turn in self.conversations.turns for event in turn.confirmations)
 

@@ -29,7 +29,7 @@ from GeminiCompanion.companion.agent.conversations import registry as conversati
 from GeminiCompanion.companion.agent.conversations.session_opener import Opened
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcript, Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -90,7 +90,7 @@ class OnDisk(unittest.IsolatedAsyncioTestCase):
         transcript.change(session="12345678-session")
         transcript.message("turn", events.Message("hello"))
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-        transcript.event(Event(1, NOW, id, "turn", over))
+        transcript.event(TurnEvent(1, NOW, id, "turn", over))
         transcript.write()
         return transcript
 
@@ -260,7 +260,7 @@ class WithoutACli(OnDisk):
 
 
 class CutOff(OnDisk):
-    async def last(self, agent: Agent) -> list[Event]:
+    async def last(self, agent: Agent) -> list[TurnEvent]:
         """The events of the newest turn."""
         page = await agent.conversation(ID).past.page(1, None)
         assert page is not None
@@ -271,7 +271,7 @@ class CutOff(OnDisk):
     ) -> None:
         transcript = self.written()
         transcript.message("second", events.Message("and then?"))
-        transcript.event(Event(1, NOW, ID, "second", events.Content("Then")))
+        transcript.event(TurnEvent(1, NOW, ID, "second", events.Content("Then")))
         transcript.write()
         with open(transcript.path, "rb") as file:
             before = file.read()
@@ -283,7 +283,7 @@ class CutOff(OnDisk):
         with open(transcript.path, "rb") as file:
             self.assertEqual(file.read(), before)
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-        transcript.event(Event(2, NOW, ID, "second", over))
+        transcript.event(TurnEvent(2, NOW, ID, "second", over))
         transcript.write()
         story = await self.last(agent)
         self.assertEqual([event.body for event in story[1:]], [over])

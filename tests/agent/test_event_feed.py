@@ -13,13 +13,13 @@ from GeminiCompanion.companion.agent.events.event_feed import (
     EventFeed,
     Gone,
 )
-from GeminiCompanion.companion.agent.events.turn_events import Content, Event
+from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
 
 PATIENCE = 30.0
 
 
-def event(number: int, session: str = "one", text: str = "x") -> Event:
-    return Event(number, datetime.now(timezone.utc), session, "turn", Content(text))
+def event(number: int, session: str = "one", text: str = "x") -> TurnEvent:
+    return TurnEvent(number, datetime.now(timezone.utc), session, "turn", Content(text))
 
 
 class Following(unittest.IsolatedAsyncioTestCase):

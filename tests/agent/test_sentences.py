@@ -135,6 +135,6 @@ class Wire(unittest.TestCase):
         self.assertEqual(data["prompt"], "Run the tool t?")
 
     def told(self, body: events.Body, language: str) -> dict[str, Any]:
-        event = events.Event(1, datetime.now(timezone.utc), "s", "t", body)
+        event = events.TurnEvent(1, datetime.now(timezone.utc), "s", "t", body)
         data: dict[str, Any] = wire.as_seed(event, language)["data"]
         return data

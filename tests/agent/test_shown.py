@@ -23,7 +23,7 @@ OPTION = events.Option("proceed_once", "Allow\u202e")
 
 
 def told(body: events.Body, language: str = ENGLISH) -> dict[str, Any]:
-    event = events.Event(1, datetime.now(timezone.utc), "s", "t", body)
+    event = events.TurnEvent(1, datetime.now(timezone.utc), "s", "t", body)
     data: dict[str, Any] = wire.as_seed(event, language)["data"]
     return data
 

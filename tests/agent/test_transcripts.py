@@ -24,7 +24,7 @@ from GeminiCompanion.companion.agent.events.turn_events import (
     END_TURN,
     Complete,
     Content,
-    Event,
+    TurnEvent,
     Usage,
 )
 from GeminiCompanion.companion.agent.wording.sentence import CHINESE, ENGLISH, said, sentence
@@ -57,7 +57,7 @@ class Files(unittest.TestCase):
     def turn(self, id: str, *bodies: events.Body) -> None:
         self.transcript.message(id, events.Message(f"message {id}"))
         for number, body in enumerate(bodies, 1):
-            self.transcript.event(Event(number, NOW, ID, id, body))
+            self.transcript.event(TurnEvent(number, NOW, ID, id, body))
         self.transcript.write()
 
     def damage(self, data: bytes) -> None:
@@ -69,7 +69,7 @@ class Files(unittest.TestCase):
         self.damage(b'{"type":"mess')
         transcript = self.again()
         transcript.message("two", events.Message("second"))
-        transcript.event(Event(1, NOW, ID, "two", OVER))
+        transcript.event(TurnEvent(1, NOW, ID, "two", OVER))
         transcript.write()
         self.assertEqual([turn.text for turn in self.history().turns], ["message one", "second"])
         self.assertTrue(self.history().turns[1].is_over)
@@ -194,7 +194,7 @@ class Files(unittest.TestCase):
         with full, self.assertLogs("GeminiCompanion", "ERROR") as logs:
             for id in ("one", "two"):
                 transcript.message(id, events.Message(f"message {id}"))
-                transcript.event(Event(1, NOW, ID, id, OVER))
+                transcript.event(TurnEvent(1, NOW, ID, id, OVER))
                 transcript.write(is_last=True)
                 self.assertEqual((transcript.is_saved, transcript.is_waiting), (False, True))
             self.assertEqual(self.ids(transcript.page(3, None)), ["one", "two"])
@@ -231,7 +231,7 @@ class Files(unittest.TestCase):
             transcript.change(title="A title")
             for id in turns:
                 transcript.message(id, events.Message(f"message {id}"))
-                transcript.event(Event(1, NOW, "b" * 32, id, OVER))
+                transcript.event(TurnEvent(1, NOW, "b" * 32, id, OVER))
                 transcript.write()
             page = transcript.page(1000, None)
         told = [each for each in logs.output if "oldest lines are lost" in each]
@@ -253,7 +253,7 @@ class Files(unittest.TestCase):
         with mock.patch.object(LineFile, "append", side_effect=full) as append:
             with self.assertLogs("GeminiCompanion", "ERROR"):
                 for number in range(100):
-                    self.transcript.event(Event(number, NOW, ID, "one", Content("x")))
+                    self.transcript.event(TurnEvent(number, NOW, ID, "one", Content("x")))
                     self.transcript.write()
         self.assertLess(append.call_count, 50)
 
@@ -262,10 +262,10 @@ class Files(unittest.TestCase):
             self.transcript.message("one", events.Message("hello"))
             self.transcript.write()
             self.assertEqual(fsync.call_count, 1)
-            self.transcript.event(Event(1, NOW, ID, "one", Content("Hello")))
+            self.transcript.event(TurnEvent(1, NOW, ID, "one", Content("Hello")))
             self.transcript.write()
             self.assertEqual(fsync.call_count, 1)
-            self.transcript.event(Event(2, NOW, ID, "one", OVER))
+            self.transcript.event(TurnEvent(2, NOW, ID, "one", OVER))
             self.transcript.write()
             self.assertEqual(fsync.call_count, 2)
 
@@ -322,7 +322,7 @@ class Files(unittest.TestCase):
 
     def test_what_is_told_is_on_disk_soon_and_in_its_order_without_anybody_asking(self) -> None:
         for number in range(1, 501):
-            self.transcript.event(Event(number, NOW, ID, "one", Content(str(number))))
+            self.transcript.event(TurnEvent(number, NOW, ID, "one", Content(str(number))))
         end = time.monotonic() + PATIENCE
         while self.lines() < 501 and time.monotonic() < end:
             time.sleep(0.01)

@@ -17,7 +17,7 @@ from GeminiCompanion.companion.agent.conversations import attachments, conversat
 from GeminiCompanion.companion.agent.conversations.checkpoints import Checkpoints
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
 from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.wording.failure import AgentError
 from GeminiCompanion.companion.api.files import uploads
 from GeminiCompanion.companion.api.handlers import attachment_handlers
@@ -60,7 +60,7 @@ class ConversationFiles(ApiTest):
         attached = (events.Attachment("b" * 32, "a.png", "image/png", 3),)
         transcript.message(TURN, events.Message("hello", (), attached))
         over = events.Complete(events.END_TURN, events.Usage(0, 0, {}))
-        transcript.event(Event(1, NOW, ID, TURN, over))
+        transcript.event(TurnEvent(1, NOW, ID, TURN, over))
         transcript.write()
         cls.files = transcript.folder
         cls.conversation = cls.another_server(folder)

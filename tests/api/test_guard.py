@@ -476,9 +476,9 @@ class Texts(ApiTest):
         bodies: Any = events.Content(self.HALF), events.Error(self.HALF, failure.GEMINI_ERROR, "")
         time = datetime.now(timezone.utc)
 
-        async def told(_after: int) -> AsyncIterator[events.Event]:
+        async def told(_after: int) -> AsyncIterator[events.TurnEvent]:
             for number, body in enumerate(bodies, 1):
-                yield events.Event(number, time, "session", "turn", body)
+                yield events.TurnEvent(number, time, "session", "turn", body)
 
         turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):

@@ -11,7 +11,7 @@ from unittest import mock
 
 from aiohttp import web
 from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Event
+from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.wording import failure
 from GeminiCompanion.companion.api.contract.refusal import Refusal
 from GeminiCompanion.companion.api.handlers import openai_handlers
@@ -26,9 +26,9 @@ class Pieces(unittest.IsolatedAsyncioTestCase):
         asked = events.ToolConfirmation("call", "ls", "ls", "", "ls", {}, ())
         bodies: list[events.Body] = [asked, events.Complete(events.END_TURN, events.Usage())]
 
-        async def told() -> AsyncIterator[Event]:
+        async def told() -> AsyncIterator[TurnEvent]:
             for number, body in enumerate(bodies, 1):
-                yield Event(number, NOW, "one", "turn", body)
+                yield TurnEvent(number, NOW, "one", "turn", body)
 
         services, turn = mock.MagicMock(), mock.MagicMock()
         services.agent.confirm.side_effect = failure.no_call("call")
@@ -54,9 +54,9 @@ class Completions(unittest.IsolatedAsyncioTestCase):
         self.agent.remove_when_over = mock.AsyncMock()
 
     async def answer(self, *bodies: events.Body) -> dict[str, Any]:
-        async def told() -> AsyncIterator[Event]:
+        async def told() -> AsyncIterator[TurnEvent]:
             for number, body in enumerate(bodies, 1):
-                yield Event(number, NOW, "one", "turn", body)
+                yield TurnEvent(number, NOW, "one", "turn", body)
 
         self.agent.chat.return_value.events = told
         said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]

@@ -128,7 +128,7 @@ class Figures(ApiTest):
                 story: list[tuple[int, events.Body]] = [(0, events.Message("hello", ())), (7, last)]
                 for seconds, body in story:
                     time = begun + timedelta(seconds=seconds)
-                    server.agent.feed.publish(events.Event(seconds, time, "session", id, body))
+                    server.agent.feed.publish(events.TurnEvent(seconds, time, "session", id, body))
 
         self.on_loop(tell())
         wait_for(lambda: self.figures(server)["gemini_api_turn_seconds_count"] == 3)

@@ -173,10 +173,10 @@ class Behind(ApiTest):
         gate = self.on_loop(made())
         now = datetime.now(timezone.utc)
 
-        async def told(_after: int) -> AsyncIterator[events.Event]:
-            yield events.Event(1, now, "session", "turn", events.Content("first"))
+        async def told(_after: int) -> AsyncIterator[events.TurnEvent]:
+            yield events.TurnEvent(1, now, "session", "turn", events.Content("first"))
             await gate.wait()
-            yield events.Event(2, now, "session", "turn", events.Content("second", False))
+            yield events.TurnEvent(2, now, "session", "turn", events.Content("second", False))
 
         turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):

@@ -477,7 +477,7 @@ class Audited(ApiTest):
     def test_a_decision_has_the_name_of_its_tool(self) -> None:
         body = events.ToolConfirmation("call", "write_file", "", "", "", {}, ())
         now = datetime.now(timezone.utc)
-        waiting = events.Event(1, now, "the-session", "turn", body)
+        waiting = events.TurnEvent(1, now, "the-session", "turn", body)
         agent = self.server.agent
         with mock.patch.object(agent, "confirmations", return_value=[waiting]):
             with mock.patch.object(agent, "confirm"):

@@ -6,14 +6,14 @@ import unittest
 from datetime import datetime, timezone
 
 from GeminiCompanion.companion.agent.events import turn_events as events
-from GeminiCompanion.companion.agent.events.turn_events import Content, Event
+from GeminiCompanion.companion.agent.events.turn_events import Content, TurnEvent
 from GeminiCompanion.companion.api.handlers.session_handlers import _without_pieces
 
 NOW = datetime.now(timezone.utc)
 
 
 def shown(*bodies: events.Body) -> list[events.Body]:
-    story = [Event(number, NOW, "one", "turn", body) for number, body in enumerate(bodies, 1)]
+    story = [TurnEvent(number, NOW, "one", "turn", body) for number, body in enumerate(bodies, 1)]
     return [event.body for event in _without_pieces(story)]
 
 

@@ -99,7 +99,7 @@ class Conversation:
         transcript: Transcript,
         summary: Summary,
         cli: Cli,
-        told: Callable[[events.Event], None],
+        told: Callable[[events.TurnEvent], None],
     ) -> None:
         self.id = summary.id
         self.workspace = summary.workspace
@@ -404,7 +404,7 @@ class Conversation:
                 self._change(self._state.choosing({what: ""}))
                 self._refused += (NOT_AGAIN[what].filled(name=name, reason=error.message),)
 
-    def _hear(self, event: events.Event) -> None:
+    def _hear(self, event: events.TurnEvent) -> None:
         self._transcript.event(event)
         self._told(event)
         if not event.is_last:

@@ -58,10 +58,12 @@ class PastTurns:
         for turn in turns:
             if turn.id in self._summary.unfinished and not turn.is_over:
                 number = turn.events[-1].number + 1 if turn.events else 1
-                event = events.Event(number, turn.last_time, self._summary.id, turn.id, BROKEN_OFF)
+                event = events.TurnEvent(
+                    number, turn.last_time, self._summary.id, turn.id, BROKEN_OFF
+                )
                 turn.events.append(event)
             if not turn.is_whole:
-                event = events.Event(0, turn.time, self._summary.id, turn.id, DAMAGED)
+                event = events.TurnEvent(0, turn.time, self._summary.id, turn.id, DAMAGED)
                 turn.events.insert(0, event)
 
 

@@ -248,5 +248,5 @@ def _agent(summary: Summary) -> str:
     return summary.state.agent or USUAL
 
 
-def _call_id(event: events.Event) -> str:
+def _call_id(event: events.TurnEvent) -> str:
     return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""

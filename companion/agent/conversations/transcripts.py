@@ -40,7 +40,7 @@ from ...base.log import logger
 from ...base.unwritten_lines import AFTER_ALL_OTHERS, FIRST, NEVER, UnwrittenLimit, UnwrittenLines
 from ...base.write_behind import WriteBehind
 from ..events import turn_events as events
-from ..events.turn_events import Attachment, Body, Event, PastTurn, Usage, sum_of
+from ..events.turn_events import Attachment, Body, PastTurn, TurnEvent, Usage, sum_of
 from ..wording.sentence import restored
 from ..wording.surrogates import clean
 from .conversation_state import ConversationState
@@ -154,7 +154,7 @@ class Page:
 
 
 # A line that is still to be written, as the values that stand in it.
-Line = Union[Event, Mapping[str, Any]]
+Line = Union[TurnEvent, Mapping[str, Any]]
 
 
 class Transcript:
@@ -217,7 +217,7 @@ class Transcript:
             {"type": "message", "turn": turn, "time": now, **dataclasses.asdict(said)}
         )
 
-    def event(self, event: Event) -> None:
+    def event(self, event: TurnEvent) -> None:
         self._add(event)
 
     def change(self, **changes: str) -> None:
@@ -328,9 +328,9 @@ class Transcript:
             self._write_collected()
 
     def _collect(self, line: Line) -> None:
-        values = _values(line) if isinstance(line, Event) else line
+        values = _values(line) if isinstance(line, TurnEvent) else line
         self._is_new = self._is_new or values["type"] == "conversation"
-        is_end = isinstance(line, Event) and line.is_last
+        is_end = isinstance(line, TurnEvent) and line.is_last
         self._is_lasting = self._is_lasting or is_end or values["type"] == "message"
         text = json.dumps(clean(values), ensure_ascii=False, separators=(",", ":"))
         self._unwritten.add(text.encode("utf-8") + b"\n", DROPPED.get(values["type"], FIRST))
@@ -401,7 +401,7 @@ def _counts(line: bytes) -> bool:
     return not line.startswith(EVENT) or any(end in line for end in ENDS)
 
 
-def _values(event: Event) -> dict[str, Any]:
+def _values(event: TurnEvent) -> dict[str, Any]:
     return {
         "type": "event",
         "turn": event.turn_id,
@@ -539,7 +539,7 @@ def _take(history: History, line: Mapping[str, Any]) -> None:
         turn = history.turns[-1]
         body = _body(dict(line["body"]))
         number, time = int(line["number"]), _time(line["time"])
-        turn.events.append(Event(number, time, history.id, turn.id, body))
+        turn.events.append(TurnEvent(number, time, history.id, turn.id, body))
 
 
 def _time(text: str) -> datetime:

@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from ...base.shown_text import spelled
 from ..events import turn_events as events
-from ..events.turn_events import Event
+from ..events.turn_events import TurnEvent
 from ..turn import outcomes
 from ..wording.sentence import CHINESE, ENGLISH, Sentence, said, sentence
 from . import shown
@@ -56,7 +56,7 @@ LABELS: Mapping[str, Sentence] = {
 }
 
 
-def as_seed(event: Event, language: str = CHINESE) -> dict[str, Any]:
+def as_seed(event: TurnEvent, language: str = CHINESE) -> dict[str, Any]:
     """`{"type", "data", "timestamp"}`; `language` is CHINESE or ENGLISH.
 
     Beyond the specification every `data` has `sessionId` and `turnId`, a confirmation `args`,

@@ -7,7 +7,7 @@ import dataclasses
 from collections import deque
 from typing import Any, AsyncGenerator
 
-from .turn_events import Event
+from .turn_events import TurnEvent
 
 # Events that are remembered for readers who come back, and characters in all of them.
 MAX_EVENTS, MAX_CHARACTERS = 10_000, 16 << 20
@@ -21,13 +21,13 @@ class EventFeed:
     """All methods are called on one loop. Readers hold nothing of their own."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[Event, int]] = deque()
+        self._recent: deque[tuple[TurnEvent, int]] = deque()
         self._characters = 0
         # Events before the recent ones.
         self._forgotten = 0
         self._grown = asyncio.Event()
 
-    def publish(self, event: Event) -> None:
+    def publish(self, event: TurnEvent) -> None:
         size = _size(event.body)
         self._recent.append((event, size))
         self._characters += size
@@ -39,7 +39,7 @@ class EventFeed:
 
     def follow(
         self, session_id: str | None, after: tuple[str, int] | None
-    ) -> AsyncGenerator[Event, None]:
+    ) -> AsyncGenerator[TurnEvent, None]:
         """The events from now on, of one conversation or of all; those after the turn and number
         `after`, too. Ends for a reader so slow that their next event is forgotten. Raises Gone."""
         place = self._end if after is None else self._place_of(after) + 1
@@ -55,7 +55,7 @@ class EventFeed:
                 return place
         raise Gone
 
-    async def _read(self, place: int, session_id: str | None) -> AsyncGenerator[Event, None]:
+    async def _read(self, place: int, session_id: str | None) -> AsyncGenerator[TurnEvent, None]:
         while place >= self._forgotten:
             if place == self._end:
                 await self._grown.wait()

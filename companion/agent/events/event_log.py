@@ -8,18 +8,18 @@ from datetime import datetime, timezone
 from typing import AsyncIterator, Callable
 
 from ..wording.surrogates import pair
-from .turn_events import Body, Content, Event, Message, ToolCall
+from .turn_events import Body, Content, Message, ToolCall, TurnEvent
 
 
 class EventLog:
     """All methods are called on one loop. `session_id` is the conversation's; `told` hears every
     event as it comes."""
 
-    def __init__(self, session_id: str, told: Callable[[Event], None]) -> None:
+    def __init__(self, session_id: str, told: Callable[[TurnEvent], None]) -> None:
         self.session_id = session_id
         self.turn_id = secrets.token_hex(8)
         self._told = told
-        self._events: list[Event] = []
+        self._events: list[TurnEvent] = []
         self._grown = asyncio.Event()
         # The end of the answer so far, for the piece that will close it: its last character, and
         # the half of a surrogate pair that may follow.
@@ -41,7 +41,7 @@ class EventLog:
             isinstance(event.body, (Content, ToolCall)) for event in self._events
         )
 
-    async def read(self, after: int = 0) -> AsyncIterator[Event]:
+    async def read(self, after: int = 0) -> AsyncIterator[TurnEvent]:
         """The events with a number above `after`, those to come included; ends with the last."""
         while True:
             grown = self._grown
@@ -64,20 +64,20 @@ class EventLog:
         if text:
             self._append(Content(text))
 
-    def add(self, body: Body) -> Event:
+    def add(self, body: Body) -> TurnEvent:
         """Add anything else; a run of pieces before it is closed."""
         last, self._held, self._half = self._held, "", ""
         if last:
             self._append(Content(last, is_partial=False))
         return self._append(body)
 
-    def note(self, body: Message) -> Event:
+    def note(self, body: Message) -> TurnEvent:
         """An event for others than the readers: what the user said, with the number 0."""
-        return Event(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
+        return TurnEvent(0, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
 
-    def _append(self, body: Body) -> Event:
+    def _append(self, body: Body) -> TurnEvent:
         number = len(self._events) + 1
-        event = Event(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
+        event = TurnEvent(number, datetime.now(timezone.utc), self.session_id, self.turn_id, body)
         self._events.append(event)
         # First, for they are in a hurry.
         grown, self._grown = self._grown, asyncio.Event()

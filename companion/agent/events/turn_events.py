@@ -198,7 +198,7 @@ Body = Union[
 
 
 @dataclass(frozen=True)
-class Event:
+class TurnEvent:
     """A body with its place: `number` counts the turn's events from 1 (a Message has 0), `time` is
     in UTC, `session_id` is the conversation's and stays when the agent is started anew."""
 
@@ -223,7 +223,7 @@ class PastTurn:
     text: str
     files: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    events: list[Event] = field(default_factory=list)
+    events: list[TurnEvent] = field(default_factory=list)
     is_whole: bool = True
 
     @property

@@ -18,9 +18,9 @@ from ..events.turn_events import (
     EXECUTING,
     FAILED,
     PENDING,
-    Event,
     ToolCall,
     ToolExecution,
+    TurnEvent,
 )
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -65,7 +65,7 @@ class CallTracker:
         return not self._calls
 
     @property
-    def confirmations(self) -> tuple[Event, ...]:
+    def confirmations(self) -> tuple[TurnEvent, ...]:
         """The events of the calls that wait for a decision."""
         events = (pending.event for pending in self._pending.values())
         return tuple(event for event in events if event is not None)

@@ -34,7 +34,7 @@ class PendingPermission:
     request: PermissionRequest
     call: Call
     is_changeable: bool = False
-    event: events.Event | None = None
+    event: events.TurnEvent | None = None
     timer: asyncio.TimerHandle | None = None
 
     @property

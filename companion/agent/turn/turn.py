@@ -23,8 +23,8 @@ from ..events.turn_events import (
     Body,
     Complete,
     Error,
-    Event,
     Thought,
+    TurnEvent,
     Usage,
     sum_of,
 )
@@ -94,7 +94,7 @@ class Turn:
         """The number of the newest event, 0 before the first."""
         return self._log.last_number
 
-    def events(self, after: int = 0) -> AsyncIterator[Event]:
+    def events(self, after: int = 0) -> AsyncIterator[TurnEvent]:
         """The events with a number above `after`, those to come included; ends with the last.
 
         Any number of readers may read, each at its own pace.
@@ -102,7 +102,7 @@ class Turn:
         return self._log.read(after)
 
     @property
-    def confirmations(self) -> tuple[Event, ...]:
+    def confirmations(self) -> tuple[TurnEvent, ...]:
         """The events of the calls that wait for a decision."""
         return self._calls.confirmations
 

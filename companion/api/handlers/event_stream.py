@@ -15,7 +15,7 @@ from typing import AsyncIterator
 from aiohttp import web
 
 from ...agent.display import wire
-from ...agent.events.turn_events import Event
+from ...agent.events.turn_events import TurnEvent
 from ...agent.turn.turn import Turn
 from ...base.log import logger
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
@@ -70,7 +70,7 @@ async def send(
 
 
 async def follow(
-    services: Services, inputs: Inputs, events: AsyncIterator[Event]
+    services: Services, inputs: Inputs, events: AsyncIterator[TurnEvent]
 ) -> web.StreamResponse:
     """Send events until the client leaves. No turn is cancelled then."""
     kind = kind_of(inputs.request.headers.get("Accept", ""))
@@ -78,7 +78,7 @@ async def follow(
 
 
 async def _send(
-    services: Services, inputs: Inputs, kind: str, events: AsyncIterator[Event]
+    services: Services, inputs: Inputs, kind: str, events: AsyncIterator[TurnEvent]
 ) -> web.StreamResponse:
     language = inputs.language
     if kind == SSE:
@@ -124,7 +124,7 @@ async def _send_blocks(
     return response
 
 
-async def _blocks(events: AsyncIterator[Event], language: str) -> AsyncIterator[bytes]:
+async def _blocks(events: AsyncIterator[TurnEvent], language: str) -> AsyncIterator[bytes]:
     # Sent with the first event: many clients take a block without data for an empty event.
     retry = b"retry: %d\n" % RETRY
     async for event in events:
@@ -153,5 +153,5 @@ async def _write(request: web.BaseRequest, response: web.StreamResponse, data: b
         timer.cancel()
 
 
-def _json(event: Event, language: str) -> bytes:
+def _json(event: TurnEvent, language: str) -> bytes:
     return encoded(wire.as_seed(event, language))

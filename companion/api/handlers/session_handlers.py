@@ -13,7 +13,7 @@ from ...agent.conversations.conversation import SessionInfo
 from ...agent.display import wire
 from ...agent.events import turn_events as events
 from ...agent.events.event_feed import Gone
-from ...agent.events.turn_events import Event, PastTurn
+from ...agent.events.turn_events import PastTurn, TurnEvent
 from ...base.http_server import outlive_client
 from ..contract.refusal import TURN_NOT_FOUND, Refusal
 from ..files.served_files import readable
@@ -115,7 +115,7 @@ async def all_events(services: Services, inputs: Inputs) -> web.StreamResponse:
     return await event_stream.follow(services, inputs, coming)
 
 
-def _after(place: tuple[str, int], told: Sequence[Event]) -> deque[Event]:
+def _after(place: tuple[str, int], told: Sequence[TurnEvent]) -> deque[TurnEvent]:
     """The events after the one of this turn and number. Raises Refusal."""
     for index, event in enumerate(told):
         if (event.turn_id, event.number) == place:
@@ -124,8 +124,8 @@ def _after(place: tuple[str, int], told: Sequence[Event]) -> deque[Event]:
 
 
 async def _joined(
-    missed: deque[Event], known: Mapping[str, int], coming: AsyncIterator[Event]
-) -> AsyncIterator[Event]:
+    missed: deque[TurnEvent], known: Mapping[str, int], coming: AsyncIterator[TurnEvent]
+) -> AsyncIterator[TurnEvent]:
     """Each event once, although the feed may repeat some of the transcript's: `known` has the last
     numbers of its turns. Events that were sent are dropped, because the stream has no end."""
     while missed:
@@ -135,10 +135,10 @@ async def _joined(
             yield event
 
 
-def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[Event]:
+def _all(id: str, turns: Sequence[PastTurn]) -> Iterator[TurnEvent]:
     for turn in turns:
         message = events.Message(turn.text, turn.files, turn.attachments)
-        yield Event(0, turn.time, id, turn.id, message)
+        yield TurnEvent(0, turn.time, id, turn.id, message)
         yield from turn.events
 
 
@@ -153,9 +153,9 @@ def _turn(turn: PastTurn, language: str) -> dict[str, Any]:
     }
 
 
-def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
+def _without_pieces(story: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
     """The events with each run of pieces joined. After a crash, the last run may lack its end."""
-    run: list[Event] = []
+    run: list[TurnEvent] = []
     for event in story:
         if isinstance(event.body, events.Content):
             run.append(event)
@@ -166,7 +166,7 @@ def _without_pieces(story: Sequence[Event]) -> Iterator[Event]:
     yield from _whole(run)
 
 
-def _whole(run: Sequence[Event]) -> Iterator[Event]:
+def _whole(run: Sequence[TurnEvent]) -> Iterator[TurnEvent]:
     if run:
         said = "".join(it.body.text for it in run if isinstance(it.body, events.Content))
         yield dataclasses.replace(run[-1], body=events.Content(said, is_partial=False))

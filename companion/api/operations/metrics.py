@@ -88,7 +88,7 @@ class Metrics:
     def content_type(self) -> str:
         return prometheus_client.CONTENT_TYPE_LATEST
 
-    def _hear(self, event: events.Event) -> None:
+    def _hear(self, event: events.TurnEvent) -> None:
         body = event.body
         if isinstance(body, events.Message):
             self._begun[event.turn_id] = event.time
@@ -99,7 +99,7 @@ class Metrics:
         elif isinstance(body, events.Error):
             self._ended(event, body.code)
 
-    def _ended(self, event: events.Event, outcome: str) -> None:
+    def _ended(self, event: events.TurnEvent, outcome: str) -> None:
         self._turns.labels(outcome).inc()
         begun = self._begun.pop(event.turn_id, event.time)
         self._seconds.observe((event.time - begun).total_seconds())
