@@ -220,6 +220,24 @@ class Choosing(ReviewCase):
         self.assertEqual(caret_row(right), 100)
         self.assertEqual(text_of(right), changed(LINES, _200="new 200\n", _400="new 400\n"))
 
+    def test_keep_stays_where_the_user_types_meanwhile(self) -> Steps:
+        right = yield from self.propose("".join(LINES), changed(LINES, _100="x\n", _800="y\n"))
+        # The changes of this text are still to be computed.
+        right.run_command("insert", {"characters": "typed "})
+        self.run_command("keep_change")
+        right.run_command("insert", {"characters": "more "})
+        yield from self.until_computed(right)
+        self.assertEqual(self.review(right).summary(right).seen, 1)
+        self.assertEqual(right.rowcol(right.sel()[0].b), (99, len("typed more ")))
+
+    def test_drop_stays_where_the_user_types_meanwhile(self) -> Steps:
+        right = yield from self.propose("".join(LINES), changed(LINES, _100="x\n", _800="y\n"))
+        self.run_command("drop_change")
+        right.run_command("insert", {"characters": "typed "})
+        yield from self.until_computed(right)
+        self.assertEqual(text_of(right), changed(LINES, _101="typed line 101\n", _800="y\n"))
+        self.assertEqual(right.rowcol(right.sel()[0].b), (100, len("typed ")))
+
     def test_they_stay_where_the_user_wants_that(self) -> Steps:
         self.set("keep_goes_on", False)
         right = yield from self.propose("".join(LINES), changed(LINES, _100="x\n", _800="y\n"))

@@ -51,26 +51,26 @@ class Changes:
 
     def keep(self, right: sublime.View, key: str | None = None) -> None:
         """The user wants the change of that key, else the one at the caret or in sight."""
-        drawn = self._drawn(right)
+        drawn, count = self._drawn(right), right.change_count()
 
         def do(comparison: Comparison) -> None:
             number = self._number(right, comparison, key, drawn)
             if number is not None:
                 self._reviews.saw(right, comparison.keys[number])
-                self._go_on(right, comparison.new_starts[number])
+                self._go_on(right, comparison.new_starts[number], count)
 
         self._reviews.with_comparison(right, do)
 
     def drop(self, right: sublime.View, key: str | None = None) -> None:
         """Put the lines of the file back, as one edit that can be undone."""
-        drawn = self._drawn(right)
+        drawn, count = self._drawn(right), right.change_count()
 
         def do(comparison: Comparison) -> None:
             number = self._number(right, comparison, key, drawn)
             if number is not None and right.is_read_only():
                 self._drop_of_large(right, comparison, number)
             elif number is not None:
-                self._put_back(right, comparison, comparison.changes[number])
+                self._put_back(right, comparison, comparison.changes[number], count)
 
         self._reviews.with_comparison(right, do)
 
@@ -113,9 +113,9 @@ class Changes:
         show_change(right, comparison, number)
         self._reviews.drawing.links(right)
 
-    def _go_on(self, right: sublime.View, row: int) -> None:
+    def _go_on(self, right: sublime.View, row: int, count: int) -> None:
         """A change at the row was decided on: go to the next one that is not, if the user wants
-        that."""
+        that and has not typed since the text had this change count."""
 
         def do(comparison: Comparison) -> None:
             decided = seen(right) | comparison.dropped
@@ -123,6 +123,9 @@ class Changes:
             below = [at for at in undecided if comparison.new_starts[at] >= row]
             if not undecided:
                 self._say(right, ALL_DECIDED)
+                return
+            # The program alone changes what cannot be typed into.
+            if right.change_count() != count and not right.is_read_only():
                 return
             if not below:
                 self._say(right, ABOVE)
@@ -136,15 +139,19 @@ class Changes:
     def _say(self, right: sublime.View, sentence: str) -> None:
         self._tell(f"{name_of(right)}: {sentence}")
 
-    def _put_back(self, right: sublime.View, comparison: Comparison, change: Change) -> None:
+    def _put_back(
+        self, right: sublime.View, comparison: Comparison, change: Change, count: int
+    ) -> None:
+        typed = right.change_count() - count
         text = "".join(comparison.old.rows[change.old_start : change.old_end])
         region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
         texts.replace_parts(right, [(region, text)])
+        count = right.change_count() - typed
         self._reviews.refresh(right)
         if len(comparison.changes) == 1:
             ask_whether_to_reject(right, self._reject)
         else:
-            self._go_on(right, change.new_start)
+            self._go_on(right, change.new_start, count)
 
     def _drop_of_large(self, right: sublime.View, comparison: Comparison, number: int) -> None:
         """The same where the view has the changed parts only; or take that back."""
@@ -157,7 +164,7 @@ class Changes:
         if len(review.dropped) == len(review.digest.shown.keys):
             ask_whether_to_reject(right, self._reject)
         elif key in review.dropped:
-            self._go_on(right, comparison.new_starts[number])
+            self._go_on(right, comparison.new_starts[number], right.change_count())
 
 
 def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], object]) -> None:
