@@ -42,13 +42,13 @@ class FolderLock:
         os.close(descriptor)
         if self.holder == str(os.getpid()):
             raise FolderInUse(
-                f"{self.folder} is still in use by a server that ran before in process"
-                f" {self.holder}, this one, and is ending. Try again in a few seconds, or use"
-                " another folder."
+                f"{self.folder} is still in use by an earlier server in this process"
+                f" ({self.holder}), which is ending. Try again in a few seconds, or use another"
+                " folder."
             )
         raise FolderInUse(
-            f"{self.folder} is in use by process {self.holder or 'unknown'}, another server. End"
-            " that one first, or use another folder."
+            f"{self.folder} is in use by another server, process {self.holder or 'unknown'}. End"
+            " that server first, or use another folder."
         )
 
     def release(self) -> None:

@@ -8,8 +8,8 @@ import traceback
 
 SENTENCE = (
     'The library "{}" {}. Run "Package Control: Satisfy Libraries" from the command palette (or'
-    ' "make install" once more, where you did that) and restart Sublime Text, or take the'
-    " package that carries its libraries: docs/install.md tells how."
+    ' "make install" again, if you used that) and restart Sublime Text, or install the package'
+    " that contains its libraries; docs/install.md tells how."
 )
 
 

@@ -31,18 +31,18 @@ MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE, MAX_AHEAD = 7, 36525
 # Seconds for a disk to say what a path stands for.
 PATIENCE = 2.0
-NOT_KNOWN = "The accepted text is not known whole; the edit cannot be undone here."
+NOT_KNOWN = "Only part of the accepted text is known; the edit cannot be undone here."
 TOO_LARGE = "The edit is too large to be remembered; it cannot be undone here."
 NOT_SAVED = "Accepted edits cannot be undone after a restart: {}"
-NOT_WRITTEN = "{} cannot be written ({}). Mend that; the next edit is saved with those before it."
+NOT_WRITTEN = "{} cannot be written ({}). Fix that; the next edit is saved with all before it."
 SAVE_FAILED = (
     'Accepted edits cannot be undone after a restart; "Gemini Companion: Show Log" tells why. The'
-    " next edit is saved with those before it."
+    " next edit is saved with all before it."
 )
 LOAD_FAILED = (
-    "What you accepted before the restart cannot be undone, and what you accept now not after the"
-    ' next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart Companion" tries'
-    " again."
+    "Edits from before the restart cannot be undone, and edits from now on cannot be undone after"
+    ' the next one; "Gemini Companion: Show Log" tells why. "Gemini Companion: Restart Companion"'
+    " tries again."
 )
 NO_ANSWER = "The edit of {} cannot be undone after a restart: its disk does not answer."
 TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; until then it can."

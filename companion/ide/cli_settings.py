@@ -89,7 +89,7 @@ def parsed(path: str, text: str | None) -> SettingsFile:
         if node is None or not isinstance(node.value, dict):
             # Raises, except where the text is empty, which the CLIs do not read either.
             commented_json.with_value(text, ("ide",), {})
-            raise Broken(1, "the file is empty, and not even an object in braces")
+            raise Broken(1, "expected an object in braces, found an empty file")
         unread = commented_json.strict(text)[1] + text.startswith(commented_json.BOM)
     except Broken as broken:
         return SettingsFile(path, text, problem=f"{path}, line {broken.line}: {broken.what}.")
@@ -102,14 +102,14 @@ def enabling(cli: Cli, path: str) -> Change:
     before = _bytes(path)
     target = os.path.realpath(path)
     if before is not None and not os.stat(target).st_mode & stat.S_IWUSR:
-        raise CannotChange(f"{target} is read-only. Let it be written, and try again.")
+        raise CannotChange(f"{target} is read-only. Allow writing, and try again.")
     try:
         text, lines = _enabled(cli, (before or b"").decode("utf-8"))
     except UnicodeDecodeError as error:
         raise CannotChange(_not_utf8(path, error)) from None
     except Broken as broken:
         raise CannotChange(
-            f"{path}, line {broken.line}: {broken.what}. Mend that line, and try again."
+            f"{path}, line {broken.line}: {broken.what}. Fix that line, and try again."
         ) from None
     return Change(path, target, before, text.encode("utf-8"), lines)
 
@@ -123,9 +123,9 @@ def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
         text = commented_json.with_value(text, key, True)
     strict, commas = commented_json.strict(text)
     if commas:
-        lines.append(f"without {commas} commas before closing brackets, at which {cli.name} stops")
+        lines.append(f"without {commas} commas before closing brackets, which {cli.name} refuses")
     if text.startswith(commented_json.BOM):
-        lines.append(f"without the byte order mark, at which {cli.name} stops")
+        lines.append(f"without the byte order mark, which {cli.name} refuses")
     return strict, tuple(lines)
 
 
@@ -159,13 +159,13 @@ def _bytes(path: str) -> bytes | None:
     except OSError as error:
         raise CannotChange(f"{path} could not be read ({error.strerror}).") from error
     if len(data) > MAX_BYTES:
-        raise CannotChange(f"{path} is larger than 1 MiB, and no settings file then.")
+        raise CannotChange(f"{path} is larger than 1 MiB, which is too large for a settings file.")
     return data
 
 
 def _not_utf8(path: str, error: UnicodeDecodeError) -> str:
     line = error.object.count(b"\n", 0, error.start) + 1
-    return f"{path}, line {line}: the file has to be UTF-8, and is not."
+    return f"{path}, line {line}: expected UTF-8."
 
 
 def _back_up(path: str, data: bytes, mode: int) -> str:

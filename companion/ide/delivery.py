@@ -16,9 +16,9 @@ PATIENCE = 5.0
 # Seconds after which a CLI knows what became of its proposal.
 SETTLED = 2.0
 LIST = '"Gemini Companion: Show Unwritten Edits"'
-AWAY = "Gemini CLI is away; your decision waits, and goes to it when it is back."
+AWAY = "Gemini CLI is away; your decision waits until it is back."
 AWAY_WITH_TEXT = f"{AWAY} See {LIST}."
-CROWDED = f"The oldest of the texts in {LIST} had to make way."
+CROWDED = f"{LIST} is full; its oldest text was removed."
 
 
 class Delivery:

@@ -31,7 +31,7 @@ SUPERSEDED, HOUR = 24, 60 * 60.0
 # Seconds for a disk to tell what a file holds.
 READING = 5.0
 MARK = "\ufeff"
-UNWRITTEN = "Gemini CLI has not written {}; your text is here still. See " + LIST + "."
+UNWRITTEN = "Gemini CLI has not written {}; your text is kept. See " + LIST + "."
 
 
 class DiskCheck:

@@ -38,8 +38,8 @@ D = TypeVar("D")
 
 # Seconds in which a machine has to be examined: processes are listed, ports and programs are asked.
 EXAMINATION = 20.0
-NOT_DONE = 'The edit could not be undone; "Gemini Companion: Show Log" tells more.'
-LATE = "The disk does not answer; look into the file whether the edit was undone."
+NOT_DONE = 'The edit could not be undone; "Gemini Companion: Show Log" says why.'
+LATE = "The disk does not answer; check in the file whether the edit was undone."
 
 
 async def _done(work: Awaitable[D], instead: D) -> D:

@@ -101,7 +101,7 @@ def read(path: str) -> Original:
     except OSError as error:
         return Original("", exists=True, note=f"The file cannot be read: {error.strerror}.")
     except UnicodeEncodeError:
-        note = "The file cannot be read: this system's encoding lacks a letter of its name."
+        note = "The file cannot be read: this system's encoding lacks a character of its name."
         return Original("", exists=True, note=note)
     if os.access(path, os.W_OK):
         return original
@@ -155,7 +155,7 @@ def put_back(path: str, before: Original, after: str) -> tuple[str, Original | N
         elif before.data is not None:
             _replace(os.path.realpath(path), before.data)
         else:
-            return "The old text is not known whole; nothing was undone.", None
+            return "Only part of the old text is known; nothing was undone.", None
     except OSError as error:
         return f"The edit could not be undone: {path} ({error.strerror}).", None
     return "", None
@@ -214,7 +214,7 @@ def _read(file: BinaryIO) -> Original:
         if time.monotonic() > end:
             return Original("", exists=True, note=LATE)
     if not size and file.read(1):
-        return Original("", exists=True, note="The file does not say how large it is.")
+        return Original("", exists=True, note="The size of the file is unknown.")
     if size <= LARGE:
         whole = bytes(data)
         return replace(_decode(whole, True), digest=digest.hexdigest(), data=whole)

@@ -43,17 +43,17 @@ MAX_PROPOSAL = 1024 * 1024
 # What could not be read is put beside the file under its name and this, and a number where there is
 # one already.
 UNREAD = ".unread"
-NOT_WHOLE = "Some of what was saved for the restart cannot be read."
-TOO_OLD = "Texts of yours that no CLI has written for {} days are not listed any more."
+NOT_WHOLE = "Part of the saved state cannot be read."
+TOO_OLD = "Texts that no CLI has written for {} days are no longer listed."
 TOO_MUCH = (
-    "More texts wait for Gemini CLI than are saved for a restart; the oldest will not be. See"
+    "Too many texts wait for Gemini CLI to save all for a restart; the oldest are not saved. See"
     ' "Gemini Companion: Show Unwritten Edits".'
 )
 # The time of a file that is older than what it should hold; and what the user is told then.
 OUTDATED_NS = 0
 OUTDATED = (
-    "What changed last could not be saved for the restart: what you decided or typed then may be"
-    ' missing, in your diffs and in "Gemini Companion: Show Unwritten Edits".'
+    "The last changes could not be saved before the restart. Decisions and texts may be missing in"
+    ' your diffs and in "Gemini Companion: Show Unwritten Edits".'
 )
 # Session ids and tokens travel in headers of HTTP.
 VISIBLE = re.compile("[!-~]{1,1000}")
@@ -133,7 +133,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
     except OSError as error:
-        lost = f"What was saved for the restart cannot be read: {path} ({error.strerror})."
+        lost = f"The saved state cannot be read: {path} ({error.strerror})."
         return [], f"{lost} {_put_aside(path)}" if os.path.isfile(path) else lost
     young, is_all = _young(found)
     problems = [OUTDATED] if status.st_mtime_ns == OUTDATED_NS else []
@@ -185,9 +185,9 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
         private_files.write(path, data, lasting=True)
     except OSError as error:
         _mark_outdated(path)
-        return f"What has to outlive a restart could not be saved: {path} ({error.strerror})."
+        return f"The state for the next restart could not be saved: {path} ({error.strerror})."
     except private_files.NotPrivate as error:
-        return f"What has to outlive a restart could not be saved: {error}"
+        return f"The state for the next restart could not be saved: {error}"
     return "" if is_all else TOO_MUCH
 
 
@@ -211,8 +211,8 @@ def _put_aside(path: str) -> str:
         with suppress(FileExistsError):
             _name_twice(path, aside)
     except OSError as error:
-        return f"It could not be put aside ({error.strerror})."
-    return f"All of it is in {aside}."
+        return f"It could not be moved aside ({error.strerror})."
+    return f"The whole file is kept as {aside}."
 
 
 def _name_twice(path: str, other: str) -> None:

@@ -25,14 +25,14 @@ SAVE_DELAY = 0.2
 # Seconds for the disk to take what is there at the end; the next companion waits longer, or an
 # older state could be written over a newer one.
 LAST = 8.0
-LATE = "What has to outlive a restart could not be saved: {} (the disk does not answer)."
+LATE = "The state for the next restart could not be saved: {} (the disk does not answer)."
 # Seconds for an editor that quits to let go of the folder, and those between two tries.
 HANDOVER, RETRY = 2.0, 0.1
 IN_USE = (
-    "{} keeps its state in {}. Until it has ended, nothing that you type or decide here is saved"
+    "{} uses the state folder {}. Until it has ended, your texts and decisions here are not saved"
     " for a restart."
 )
-TAKEN_OVER = "The other editor has ended: what you type and decide is saved for a restart again."
+TAKEN_OVER = "The other editor has ended: your texts and decisions are saved for a restart again."
 
 
 class Saving:

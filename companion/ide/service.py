@@ -18,7 +18,7 @@ NAME = "GeminiCompanion"
 JOIN = 2.0
 STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
-    ' "Gemini Companion: Restart Companion" to go on.'
+    ' "Gemini Companion: Restart Companion" to start it again.'
 )
 
 

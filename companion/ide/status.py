@@ -39,7 +39,7 @@ class Status:
             else 'Server: none; run "Gemini Companion: Restart Companion"',
             "Folders: %s" % (", ".join(self.folders) or "none; open the folder of your project"),
             "Discovery file: %s"
-            % (", ".join(self.discovery_paths) or "not written; the log tells why"),
+            % (", ".join(self.discovery_paths) or "not written; the log says why"),
         ]
         if self.unwritten:
             lines.append(

@@ -82,8 +82,8 @@ def _flatpak(place: Place) -> Surrounding | None:
     app = known.group(1) if known else FLATPAK_ID
     return Surrounding(
         name,
-        f"{name}, with a /tmp of its own: CLIs outside of it do not see the discovery file there.",
-        f"Share /tmp with it, and start it anew: flatpak override --user --filesystem=/tmp {app}."
+        f"{name}, with a /tmp of its own: CLIs outside it do not see the discovery file there.",
+        f"Share /tmp with it, and restart it: flatpak override --user --filesystem=/tmp {app}."
         f" {GUIDE}",
     )
 
@@ -98,7 +98,7 @@ def _snap(place: Place) -> Surrounding | None:
         return Surrounding(name)
     return Surrounding(
         name,
-        f"{name}, with a /tmp of its own: CLIs outside of it do not see the discovery file there.",
+        f"{name}, with a /tmp of its own: CLIs outside it do not see the discovery file there.",
         f'Install the classic snap, or set "extra_discovery_folder". {GUIDE}',
     )
 
@@ -112,8 +112,8 @@ def _wsl_outside(place: Place) -> Surrounding | None:
     if any(place.path_maps.to_remote(it) == it for it in inside):
         return Surrounding(
             name,
-            f"{name}, where a CLI knows it by another path, and Sublime Text runs on Windows: a CLI"
-            " there does not find it.",
+            f"{name}, where CLIs use another path for it than Sublime Text on Windows: they do not"
+            " find it.",
             'Run Sublime Text for Linux in the same distribution; or set "path_maps" and'
             f' "extra_discovery_folder". {GUIDE}',
         )
@@ -121,10 +121,10 @@ def _wsl_outside(place: Place) -> Surrounding | None:
         return Surrounding(name)
     return Surrounding(
         name,
-        f"{name}, whose temp folder is not that of Windows: a CLI there does not see the discovery"
-        " file.",
+        f"{name}, which has another temp folder than Windows: a CLI there does not see the"
+        " discovery file.",
         f'Set "extra_discovery_folder" to a folder below {_share(inside[0])} that only you can'
-        f" enter, and TMPDIR of the CLI to the same one. {GUIDE}",
+        f" enter, and the CLI's TMPDIR to the same folder. {GUIDE}",
     )
 
 

@@ -346,4 +346,4 @@ def _accepts(request: BaseRequest, wanted: str) -> bool:
 
 
 def _internal_error(id: Id | None = None) -> RpcError:
-    return RpcError(INTERNAL_ERROR, "The companion failed; its log tells more.", id)
+    return RpcError(INTERNAL_ERROR, "The companion failed; its log says why.", id)

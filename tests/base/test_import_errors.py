@@ -60,7 +60,7 @@ for _ in range(2):
     sublime.set_timeout(crossed.set, 0)
     crossed.wait()
 """
-NEEDED = ("Package Control: Satisfy Libraries", "carries its libraries", "docs/install.md")
+NEEDED = ("Package Control: Satisfy Libraries", "contains its libraries", "docs/install.md")
 
 
 class Missing(unittest.TestCase):

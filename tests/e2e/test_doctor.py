@@ -182,7 +182,7 @@ class Doctor(unittest.TestCase):
             json.dump({**content, "port": 9}, file)
         self.addCleanup(lambda: os.path.exists(dead) and os.unlink(dead))
         self.reconnect(FAILED_TO_CONNECT)
-        self.until_it_fails(self.cli, "^Which file it reads: .* an editor that is gone")
+        self.until_it_fails(self.cli, "^Which file it reads: .* an editor that has ended")
         self.assertIn(name, self.failure(self.cli))
         self.editor.do("remedy", "sweep", dead)
         self.editor.do("wait_for", "exists", False, dead)

@@ -144,7 +144,7 @@ class CliSettings(unittest.TestCase):
 
     def test_other_encodings_are_not_touched(self) -> None:
         self.write('{\n"a": "\xfc"}'.encode("latin-1"))
-        self.assertRefused("line 2: the file has to be UTF-8")
+        self.assertRefused("line 2: expected UTF-8")
         self.assertIn("UTF-8", read(self.path).problem)
 
     def test_a_read_only_file_is_not_touched(self) -> None:

@@ -145,7 +145,7 @@ class Way(unittest.TestCase):
     def test_a_folder_that_no_variable_can_hold(self) -> None:
         self.assertFails("folder", "", "colon", window=replace(OURS, folders=("/a:b",)))
         unknown = replace(OURS, folders=(), unmapped=("E:\\a",))
-        self.assertFails("folder", "", "what CLIs call E:\\a.", window=unknown)
+        self.assertFails("folder", "", "no path of the CLIs for E:\\a.", window=unknown)
         self.assertIsInstance(
             checks.folder_open(facts(window=replace(OURS, folders=("C:\\a",)), platform="windows")),
             checks.Ok,
@@ -199,7 +199,7 @@ class Way(unittest.TestCase):
 
     def test_a_dead_file_in_the_way(self) -> None:
         dead = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", answers=False)
-        self.assertFails("file", checks.SWEEP, "an editor that is gone", files=(dead, FILE))
+        self.assertFails("file", checks.SWEEP, "an editor that has ended", files=(dead, FILE))
 
     def test_a_file_that_leads_to_what_is_no_editor(self) -> None:
         astray = DiscoveryFile(f"{PLACE}/x", EDITOR, 4000, 4000, "/work", is_editor=False)
@@ -264,11 +264,11 @@ class Way(unittest.TestCase):
         found = checks.proxy(facts(**inside, environment=proxies))
         self.assertEqual(
             found.what if isinstance(found, Failed) else "",
-            "The CLI would ask the proxy http://proxy:3128 for host.docker.internal.",
+            "The CLI would use the proxy http://proxy:3128 for host.docker.internal.",
         )
         for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT):
             outside = checks.proxy(facts(cli=cli, environment=proxies))
-            self.assertEqual(outside, Ok("the CLI goes past http://proxy:3128"))
+            self.assertEqual(outside, Ok("the CLI does not use http://proxy:3128 for this"))
         free = {**proxies, "NO_PROXY": "example.org, host.docker.internal"}
         self.assertIsInstance(checks.proxy(facts(**inside, environment=free)), Ok)
         self.assertEqual(checks.proxy(facts(**inside)), Ok("none in the way"))

@@ -173,11 +173,11 @@ class FilesThatHaveNoEnd(OriginalTestCase):
 
     def test_a_file_of_no_size_that_has_data_gives_a_note(self) -> None:
         found = file_content.read(self.path_with_size(b"0123", 0))
-        self.assertEqual((found.text, found.note), ("", "The file does not say how large it is."))
+        self.assertEqual((found.text, found.note), ("", "The size of the file is unknown."))
 
     @unittest.skipUnless(os.path.exists("/proc/self/pagemap"), "a file of Linux, without an end")
     def test_a_file_of_the_system_without_an_end_gives_a_note(self) -> None:
-        self.assertIn("how large", file_content.read("/proc/self/pagemap").note)
+        self.assertIn("The size", file_content.read("/proc/self/pagemap").note)
 
     def test_a_file_too_large_to_be_read_in_time_gives_a_note(self) -> None:
         with mock.patch.object(file_content, "PATIENCE", -1.0):

@@ -290,7 +290,7 @@ class TwoEditors(OutlivingTestCase):
                 async with self.running(self.other, 2) as second:
                     self.assertEqual(texts(second, 2), ())
                     (told,) = self.other.told
-                    self.assertRegex(told, "keeps its state in .* nothing .* is saved")
+                    self.assertRegex(told, "uses the state folder .* not saved")
                     self.assertEqual([it.unsaved for it in second.statuses()], [told])
                     self.assertIn("Not saved for a restart", second.statuses()[0].text())
                     DiffAccepted(2, "session", "/a/b", "second\n").apply(second)

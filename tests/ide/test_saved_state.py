@@ -224,7 +224,7 @@ class StateFile(unittest.TestCase):
         saved_state.save(self.path, [EMPTY, replace(WORKSPACE, saved_at=too_old)])
         found, problem = saved_state.load(self.path)
         self.assertEqual(found, [EMPTY])
-        self.assertRegex(problem, "^Texts of yours .* not listed any more. All of it is in ")
+        self.assertRegex(problem, "^Texts that no CLI .* no longer listed. .* is kept as ")
         saved_state.save(self.path, [EMPTY])
         with open(self.path + saved_state.UNREAD, encoding="ascii") as file:
             self.assertIn("typed", file.read())
@@ -257,7 +257,7 @@ class StateFile(unittest.TestCase):
         with mock.patch("builtins.open", side_effect=failing):
             found, problem = saved_state.load(self.path)
         self.assertEqual(found, [])
-        self.assertRegex(problem, r"cannot be read: .*Input/output error.* is in .*\.unread")
+        self.assertRegex(problem, r"cannot be read: .*Input/output error.* is kept as .*\.unread")
         saved_state.save(self.path, [])
         with open(self.path + saved_state.UNREAD, encoding="ascii") as file:
             self.assertIn("typed", file.read())

@@ -59,7 +59,7 @@ class StatusText(unittest.TestCase):
         self.assertNotIn("/ide enable", said)
 
     def test_without_a_discovery_file_it_points_to_the_log(self) -> None:
-        self.assertIn("not written; the log tells why", text(discovery_paths=()))
+        self.assertIn("not written; the log says why", text(discovery_paths=()))
 
     def test_every_line_ends_with_a_line_break(self) -> None:
         said = text()

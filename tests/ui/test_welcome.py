@@ -154,7 +154,7 @@ class Welcome(Pages):
         return welcome.html(found), doctor.html(found)
 
     def test_what_the_doctor_finds_in_the_way_is_said_here_as_well(self) -> None:
-        fine = "Nothing is in the way, and the CLI is not connected."
+        fine = "Nothing is in the way, but the CLI is not connected."
         container = frozenset(["/.dockerenv"])
         sandbox = Surrounding("Flatpak", "It hides.", "Do this.")
         cases: dict[str, dict[str, Any]] = {
@@ -174,7 +174,7 @@ class Welcome(Pages):
         unset = parsed("/s.json", "{}")
         for page in self.pages({"settings": unset}):
             self.assertIn("and it asks whether to connect Sublime Text.", page)
-            self.assertIn("Answer &quot;No (esc)&quot;, for", page)
+            self.assertIn("Answer &quot;No (esc)&quot;, because", page)
             self.assertNotIn("Nothing is in the way", page)
         for page in self.pages({"settings": unset, "process": None}):
             self.assertIn("Enable it here before you start the CLI.", page)

@@ -74,7 +74,7 @@ def installed(facts: Facts) -> Ok | Failed | None:
     if not program.path and facts.wrapper:
         return Failed(
             f"{facts.wrapper} was not found.",
-            'The setting "cli_command" names it: write a path there that leads to it.',
+            'Set "cli_command" to the path of this program.',
         )
     if not program.path:
         if not cli.package:
@@ -86,13 +86,13 @@ def installed(facts: Facts) -> Ok | Failed | None:
     # One that runs may have another Node.js than the editor finds.
     if program.node_version and is_old and facts.process is None:
         return Failed(
-            f"{cli.name} needs Node.js {cli.node} or newer, and finds {program.node_version}.",
+            f"{cli.name} needs Node.js {cli.node} or newer; this is {program.node_version}.",
             "Install a newer Node.js.",
         )
     if not program.is_on_path:
         return Failed(
-            f"{program.path} is there, and Sublime Text's PATH does not lead to it.",
-            'Write this path into the setting "cli_command".',
+            f"{program.path} is there, but Sublime Text's PATH does not lead to it.",
+            'Set "cli_command" to this path.',
             USE_PROGRAM,
             program.path,
         )
@@ -111,17 +111,17 @@ def settings_readable(facts: Facts) -> Ok | Failed | None:
     for file in (facts.settings, *facts.overriding):
         if file.problem:
             return Failed(
-                f"{file.problem}", f"{facts.cli.name} does not start before it is mended."
+                f"{file.problem}", f"{facts.cli.name} does not start until that is fixed."
             )
         if file.unread:
             return Failed(
-                f"{file.path} has commas before closing brackets or a byte order mark, at which"
-                f" {facts.cli.name} stops.",
-                "Take them out.",
+                f"{file.path} has commas before closing brackets or a byte order mark, which"
+                f" {facts.cli.name} refuses.",
+                "Remove them.",
                 ENABLE if file is facts.settings else "",
                 file.path,
             )
-    return Ok(facts.settings.path if facts.settings.text is not None else "none, which is good")
+    return Ok(facts.settings.path if facts.settings.text is not None else "none, which is fine")
 
 
 def login(facts: Facts) -> Ok | Failed | None:
@@ -137,25 +137,23 @@ def served(facts: Facts) -> Ok | Failed | None:
         return Ok(f"127.0.0.1, port {facts.window.port}")
     if facts.window.problem:
         # It says itself what is to be done first.
-        return Failed(
-            facts.window.problem, "Start the companion anew once that is mended.", RESTART
-        )
-    return Failed("This window has no server.", "Start the companion anew.", RESTART)
+        return Failed(facts.window.problem, "Fix that, and restart the companion.", RESTART)
+    return Failed("This window has no server.", "Restart the companion.", RESTART)
 
 
 def folder_open(facts: Facts) -> Ok | Failed | None:
     separator = facts.separator
     if facts.window.unmapped and not facts.window.folders:
         return Failed(
-            f'"path_maps" does not say what CLIs call {facts.window.unmapped[0]}.',
-            "Add that folder to the setting, or open one that it names.",
+            f'"path_maps" has no path of the CLIs for {facts.window.unmapped[0]}.',
+            "Add that folder to the setting, or open a folder that is in it.",
         )
     if not facts.window.folders:
         return Failed("This window has no folder.", "Open the folder of your project.", ADD_FOLDER)
     named = [folder for folder in facts.window.folders if separator in folder]
     if named and len(named) == len(facts.window.folders) and separator == ":":
         return Failed(
-            f"{named[0]} has a colon in its name, at which {facts.cli.name} cuts it in two.",
+            f"{named[0]} has a colon in its name, where {facts.cli.name} splits it.",
             "Give the folder another name.",
         )
     return Ok(", ".join(facts.window.folders))
@@ -169,13 +167,13 @@ def published(facts: Facts) -> Ok | Failed | None:
         # That there is one elsewhere does not help this CLI.
         return Failed(
             unwritten[facts.discovery_folder],
-            "Put that right, and let it be written again.",
+            "Fix that, and write the file again.",
             WRITE_AGAIN,
         )
     if facts.window.discovery_paths:
         return Ok(", ".join(facts.window.discovery_paths))
     return Failed(
-        next(iter(unwritten.values()), "The file through which a CLI finds the window is missing."),
+        next(iter(unwritten.values()), "The file by which CLIs find the window is missing."),
         "Write it again.",
         WRITE_AGAIN,
     )
@@ -219,22 +217,23 @@ def right_file(facts: Facts) -> Ok | Failed | None:
         return Ok("none for the CLI's folder")
     if not file.answers:
         return Failed(
-            f"{file.path} is of an editor that is gone, and the CLI reads it first.",
+            f"{file.path} belongs to an editor that has ended, and the CLI reads it first.",
             "Remove it.",
             SWEEP,
             file.path,
         )
     if not file.is_editor:
         return Failed(
-            f"{file.path} leads the CLI to port {file.points_to}, where no editor answers: that of"
-            " this file is gone, or hangs. The CLI reads this file first.",
-            f"End that editor if it runs, and remove the file; or use {_way_here(facts)}: that"
+            f"{file.path} leads the CLI to port {file.points_to}, where no editor answers: the"
+            " editor of this file has ended, or hangs. The CLI reads this file first.",
+            f"End that editor if it runs, and remove the file; or use {_way_here(facts)}, which"
             " leads to this window.",
             RUN_CLI,
         )
     return Failed(
-        f"{file.path} is of another window or editor with the same folder; the CLI reads it first.",
-        f"Close the folder there, or use {_way_here(facts)}: that leads to this window.",
+        f"{file.path} belongs to another window or editor with the same folder, and the CLI reads"
+        " it first.",
+        f"Close the folder there, or use {_way_here(facts)}, which leads to this window.",
         RUN_CLI,
     )
 
@@ -251,14 +250,15 @@ def detected(facts: Facts) -> Ok | Failed | None:
         if process.started and process.started < since and not found_before:
             return Failed(
                 f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
-                f" this window could be found ({_clock(since)}). It looks for an editor only then.",
-                "Leave it and start it again.",
+                f" this window could be found ({_clock(since)}). A CLI looks for an"
+                " editor only when it starts.",
+                "Quit the CLI and start it again.",
                 RUN_CLI,
             )
     if lookup.is_detected(facts):
         return Ok("Sublime Text")
     return Failed(
-        "Neither a file nor the terminal tells the CLI of Sublime Text.",
+        "Neither a file nor the terminal leads the CLI to Sublime Text.",
         f"Start it with {_way_here(facts)}.",
         RUN_CLI,
     )
@@ -270,7 +270,7 @@ def enabled(facts: Facts) -> Ok | Failed | None:
     for file in reversed(facts.overriding):
         value = file.value(key)
         if value is False:
-            return Failed(f"{file.path} sets {name} to false.", "Take it out there.")
+            return Failed(f"{file.path} sets {name} to false.", "Remove that line.")
         if value is True:
             return Ok(f"{name} in {file.path}")
     if facts.settings.value(key) is True:
@@ -278,7 +278,7 @@ def enabled(facts: Facts) -> Ok | Failed | None:
     asks = facts.process is not None and facts.settings.value(facts.cli.asked_key) is not True
     question = ", and it asks whether to connect Sublime Text" if asks else ""
     return Failed(
-        f"{name} is not set, so that the CLI connects to no editor{question}.",
+        f"{name} is not set, so the CLI connects to no editor{question}.",
         _enabling(facts, asks),
         ENABLE,
         facts.settings.path,
@@ -290,11 +290,11 @@ def _enabling(facts: Facts, asks: bool) -> str:
     not, and is not asked again (docs/protocol.md 5.48)."""
     if facts.process is None:
         return (
-            "Enable it here before you start the CLI. Else that asks whether to connect, and its"
+            "Enable it here before you start the CLI. Otherwise it asks whether to connect, and"
             ' "Yes" can end in an error.'
         )
-    first = 'Answer "No (esc)", for "Yes" can end in an error, and type' if asks else "Type"
-    return f"{first} /ide enable in the CLI; or enable it here and start the CLI anew."
+    first = 'Answer "No (esc)", because "Yes" can end in an error, and type' if asks else "Type"
+    return f"{first} /ide enable in the CLI; or enable it here and restart the CLI."
 
 
 def same_folder(facts: Facts) -> Ok | Failed | None:
@@ -303,13 +303,15 @@ def same_folder(facts: Facts) -> Ok | Failed | None:
         return Ok(facts.folder)
     if not found:
         return Failed(
-            "The CLI is told of no folder.", "Open the folder of your project.", ADD_FOLDER
+            "The CLI knows no folder of this window.",
+            "Open the folder of your project.",
+            ADD_FOLDER,
         )
     where = ", ".join(lookup.parts(facts, found))
     return Failed(
-        f"The CLI runs in {facts.folder}; it is told of {where}.",
-        "Add its folder to the window, or start it in one of these. Where it is one of these by"
-        ' another path, as in a container, set "path_maps".',
+        f"The CLI runs in {facts.folder}, but was told of {where}.",
+        "Add its folder to the window, or start the CLI in one of these. If the CLI has another"
+        ' path for one of these, as in a container, set "path_maps".',
         ADD_FOLDER,
         facts.folder,
     )
@@ -321,8 +323,8 @@ def host(facts: Facts) -> Ok | Failed | None:
     return Failed(
         f"{sorted(facts.exists)[0]} tells the CLI that it runs in a container. It calls"
         f" {lookup.CONTAINER_HOST}, where this editor does not listen.",
-        f"Where Sublime Text runs in the same container, start the CLI as REMOTE_CONTAINERS=1"
-        f" {facts.cli.command}, so that it calls 127.0.0.1. Where the CLI alone runs in one,"
+        f"If Sublime Text runs in the same container, start the CLI as REMOTE_CONTAINERS=1"
+        f" {facts.cli.command}, so that it calls 127.0.0.1. If only the CLI runs in one,"
         f" {REMOTE_GUIDE}",
     )
 
@@ -337,9 +339,9 @@ def proxy(facts: Facts) -> Ok | Failed | None:
     passed = [each.strip() for each in facts.environment.get("NO_PROXY", "").split(",")]
     is_passed = lookup.CONTAINER_HOST in passed or "*" in passed
     if facts.cli != LLXPRT or not lookup.calls_container_host(facts) or is_passed:
-        return Ok(f"the CLI goes past {_without_login(asked)}")
+        return Ok(f"the CLI does not use {_without_login(asked)} for this")
     return Failed(
-        f"The CLI would ask the proxy {_without_login(asked)} for {lookup.CONTAINER_HOST}.",
+        f"The CLI would use the proxy {_without_login(asked)} for {lookup.CONTAINER_HOST}.",
         f"Set NO_PROXY={lookup.CONTAINER_HOST} for it.",
     )
 
@@ -348,10 +350,10 @@ def answers(facts: Facts) -> Ok | Failed | None:
     port = lookup.port_called(facts)
     if facts.has_own_network and not lookup.calls_container_host(facts):
         return Failed(
-            "The CLI runs in a network of its own, as containers and sandboxes have, in which"
-            " 127.0.0.1 is not this machine.",
-            "Start it outside of that, or give that the network of this machine, as docker run"
-            f" --network host does. {REMOTE_GUIDE}",
+            "The CLI runs in a network of its own, like a container or a sandbox. There 127.0.0.1"
+            " is not this machine.",
+            "Start it outside, or let it use this machine's network, as with docker run --network"
+            f" host. {REMOTE_GUIDE}",
         )
     if port == facts.window.port:
         return Ok(f"port {port}")
@@ -368,16 +370,16 @@ def answers(facts: Facts) -> Ok | Failed | None:
 def connected(facts: Facts) -> Ok | Failed | None:
     count = facts.window.connected
     if facts.process is None and not count:
-        return Failed("No CLI is connected; none runs.", "Start one.", RUN_CLI)
+        return Failed("No CLI is connected, and none runs.", "Start one.", RUN_CLI)
     if facts.is_connected:
         return Ok("to this window")
     if not count or facts.is_connected is False:
         return Failed(
-            "Nothing is in the way, and the CLI is not connected.",
+            "Nothing is in the way, but the CLI is not connected.",
             'Type /ide enable in it. If it asks whether to connect, answer "No (esc)" before that.',
         )
     clis = "one CLI is" if count == 1 else f"{count} CLIs are"
-    which = "" if facts.process is None else "; which, this system does not tell"
+    which = "" if facts.process is None else "; this system does not tell which"
     return Ok(f"{clis} connected to this window{which}")
 
 
