@@ -36,6 +36,52 @@ class RestoredDiffs(WithoutServer):
         self.assertEqual((entry.state, entry.text, entry.is_edited), (OPEN, "mine\n", True))
 
     @in_loop
+    async def test_what_its_tab_has_of_an_unknown_diff_outlives_the_next_restart(self) -> None:
+        await self.begin()
+        self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
+        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
+        await self.clock.advance(0)
+        (entry,) = self.workspace.saved(time.time()).proposals
+        self.assertEqual((entry.state, entry.text), (OPEN, "of its tab\n"))
+
+    @in_loop
+    async def test_a_diff_that_was_decided_before_the_restart_is_closed_and_not_rejected(
+        self,
+    ) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        self.leave(session)
+        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        self.restart()
+        self.workspace.restored_diffs.reconcile([(session.id, PATH)])
+        await self.clock.advance(0)
+        self.assertEqual(self.editor.diffs, {})
+        (entry,) = self.workspace.book.entries()
+        self.assertEqual((entry.state, entry.text), (DECIDED, "mine\n"))
+
+    @in_loop
+    async def test_a_diff_that_is_shown_again_says_whether_its_cli_is_there(self) -> None:
+        await self.begin()
+        session, _ = self.connect()
+        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
+        for is_back, has_session in ((True, True), (False, True), (False, False)):
+            self.restart()
+            found = self.workspace.sessions.find(session.id)
+            assert found is not None
+            if is_back:
+                self.read(found)
+            if not has_session:
+                self.workspace.sessions.end(session.id)
+            self.editor.diffs.clear()
+            self.editor.orphaned.clear()
+            self.workspace.restored_diffs.reconcile([])
+            await self.clock.advance(0)
+            self.assertIn((WINDOW, session.id, PATH), self.editor.diffs)
+            gone = self.editor.orphaned.get((WINDOW, session.id), False)
+            self.assertEqual(gone, not is_back)
+
+    @in_loop
     async def test_what_was_typed_into_a_diff_that_cannot_be_shown_again_comes_back(self) -> None:
         await self.begin()
         session, _ = self.connect()
