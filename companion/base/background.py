@@ -1,4 +1,4 @@
-"""Work in a thread of its own, for a loop that must not wait; knows no file."""
+"""Runs work in a thread of its own, for a loop that must not wait. Knows no file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
-    """Do the work in a thread that nobody waits for at the end, unlike the threads of a loop's
-    executor: a disk may never answer. Raises what the work raises, and asyncio.TimeoutError after
-    `seconds`; the work itself goes on."""
+    """Do the work in a new thread. A disk may never answer, so nobody waits for this thread at the
+    end, unlike the threads of a loop's executor. Raises what the work raises, and
+    asyncio.TimeoutError after `seconds`; the work itself continues."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
-        """The boundary of the thread: whatever is raised is the caller's."""
+        """The boundary of the thread: every exception goes to the caller."""
         try:
             outcome = partial(future.set_result, work())
         except Exception as error:
             outcome = partial(future.set_exception, error)
-        # A loop that is closed has nobody who waits.
+        # If the loop is closed, nobody waits for the result.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
 

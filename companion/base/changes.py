@@ -1,10 +1,11 @@
-"""The changes between two texts, row by row, and texts with some of them; knows no view.
+"""Finds the changes between two texts, row by row, and makes texts with some of them. Knows no
+view.
 
 A row is a line with its line end. Rows are numbered from 0 and ranges end before their second
 number; columns count code points.
 
-The work is bounded by its amount and not by the clock, so the same texts always give the same
-changes. Beyond the bound the answer is coarser: fewer and larger changes, never wrong ones.
+The limits are amounts of work, not times, so the same texts always give the same changes. Beyond a
+limit the answer is coarser: fewer and larger changes, never wrong ones.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ MAX_PAIRS = 200_000
 # How often the rows of a text may be looked through in search of such rows, in multiples of their
 # number: texts whose rows were only moved about want it more often than others.
 MAX_ROUNDS = 32
-# Pairs of rows of one change that are compared, to find out which row became which.
+# The most pairs of rows of one change that are compared to find which row became which.
 MAX_ROW_PAIRS = 400
 # Words of a pair of rows, and code points of a row, up to which words are compared.
 MAX_WORDS = 400
 MAX_ROW = 4000
-# The share of equal code points from which one row counts as another one that was changed.
+# The share of equal code points from which a row counts as a changed version of another one.
 ALIKE = 0.6
 
-# Code points, and rows, that are handled in one call: of more, a call would hold up other threads.
+# Code points, and rows, that are handled in one call: a longer call would block other threads.
 PIECE = 1024 * 1024
 ROWS = 64 * 1024
 
@@ -51,18 +52,18 @@ class Change:
 
     @property
     def removed(self) -> int:
-        """How many old rows it takes away."""
+        """The number of old rows that it removes."""
         return self.old_end - self.old_start
 
     @property
     def added(self) -> int:
-        """How many new rows it brings."""
+        """The number of new rows that it adds."""
         return self.new_end - self.new_start
 
 
 @dataclass(frozen=True)
 class Span:
-    """Code points of one row, from column `start` to before column `end`."""
+    """The code points of one row from column `start` to before column `end`."""
 
     row: int
     start: int
@@ -87,7 +88,8 @@ def rows_of(text: str) -> list[str]:
 
 
 def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """The changes that make the new rows of the old ones, in their order; no two of them touch."""
+    """The changes that turn the old rows into the new ones, in their order. No two of them
+    touch."""
     found: list[Change] = []
     left = MAX_ROUNDS * (len(old) + len(new)) + MAX_PAIRS
     work: list[Range] = [(0, len(old), 0, len(new))]
@@ -121,8 +123,8 @@ def with_changes(old: Sequence[str], new: Sequence[str], chosen: Iterable[Change
 def changed_characters(
     old: Sequence[str], new: Sequence[str], change: Change
 ) -> tuple[list[Span], list[Span]]:
-    """What is different within the rows of a change that were altered and neither added nor taken
-    away as a whole: the spans of old rows, and those of new ones."""
+    """The differences within rows that were altered, not added or removed as a whole: the spans of
+    old rows, and those of new ones."""
     before: list[Span] = []
     after: list[Span] = []
     for old_row, new_row in _pairs(old, new, change):
@@ -133,7 +135,7 @@ def changed_characters(
 
 
 def counts(changes: Iterable[Change]) -> tuple[int, int]:
-    """How many rows are added and how many removed, in all."""
+    """The numbers of added and removed rows, in all changes."""
     listed = list(changes)
     return sum(change.added for change in listed), sum(change.removed for change in listed)
 
@@ -166,7 +168,7 @@ def _anchors(old: Sequence[str], new: Sequence[str], part: Range) -> list[tuple[
 
 
 def _counted(rows: Sequence[str], start: int, end: int) -> Counter[str]:
-    """How often each row stands there."""
+    """How often each row occurs."""
     found: Counter[str] = Counter()
     for at in range(start, end, ROWS):
         found.update(rows[at : min(at + ROWS, end)])
@@ -174,8 +176,8 @@ def _counted(rows: Sequence[str], start: int, end: int) -> Counter[str]:
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest choice of the pairs, which are in the order of their first numbers, whose second
-    numbers rise, too."""
+    """The most pairs whose second numbers rise; the pairs come in the order of their first
+    numbers."""
     ends: list[int] = []
     chains: list[int] = []
     before: list[int] = []
@@ -192,7 +194,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range]:
-    """What stands between the anchors; the part itself where there are none."""
+    """The parts between the anchors; the part itself if there are none."""
     old_start, old_end, new_start, new_end = part
     gaps: list[Range] = []
     for old_row, new_row in [*anchors, (old_end, new_end)]:
@@ -202,7 +204,8 @@ def _gaps_between(part: Range, anchors: Sequence[tuple[int, int]]) -> list[Range
 
 
 def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Change]:
-    """The changes of a part without anchors; one for all of it where looking would take long."""
+    """The changes of a part without anchors; a single one for the whole part if the search would
+    take long."""
     old_start, old_end, new_start, new_end = part
     before, after = old[old_start:old_end], new[new_start:new_end]
     in_new = _counted(new, new_start, new_end)
@@ -217,7 +220,7 @@ def _compared(old: Sequence[str], new: Sequence[str], part: Range) -> list[Chang
 
 
 def _joined(changes: Iterable[Change]) -> list[Change]:
-    """The same, with those that touch each other as one."""
+    """The same, with changes that touch joined to one."""
     found: list[Change] = []
     for change in changes:
         last = found[-1] if found else None
@@ -247,7 +250,7 @@ def _pairs(old: Sequence[str], new: Sequence[str], change: Change) -> list[tuple
 def _are_alike(one: str, other: str) -> bool:
     if max(len(one), len(other)) > MAX_ROW:
         return True
-    # Blanks at the start and line ends are equal in most rows, and say nothing.
+    # Leading blanks and line ends are equal in most rows, so they say nothing.
     matcher = SequenceMatcher(None, one.strip(), other.strip(), autojunk=False)
     quick = min(matcher.real_quick_ratio(), matcher.quick_ratio())
     return quick >= ALIKE and matcher.ratio() >= ALIKE
@@ -272,7 +275,7 @@ def _different(one: str, other: str) -> list[tuple[tuple[int, int], tuple[int, i
 
 
 def _columns(words: Sequence[str], start: int) -> list[int]:
-    """Where each of the words begins, and where the last one ends."""
+    """Where each word begins, and where the last one ends."""
     places = [start]
     for word in words:
         places.append(places[-1] + len(word))
@@ -280,7 +283,8 @@ def _columns(words: Sequence[str], start: int) -> list[int]:
 
 
 def common_start(one: str, other: str) -> int:
-    """The length of the longest common beginning; by halves, for a row can have megabytes."""
+    """The length of the longest common beginning. Searches by halves, because a row can have
+    megabytes."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

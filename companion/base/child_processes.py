@@ -1,5 +1,5 @@
-"""Processes that the package starts: what one writes, no console window that flashes up on Windows,
-and the end of one with what it has started, as far as that is found."""
+"""Starts processes and reads what they write, without a console window on Windows, and ends
+processes with all that they have started, as far as those can be found."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import sys
 from contextlib import suppress
 from typing import Iterator
 
-# As `creationflags` of a process that shows nothing; 0, which says nothing, elsewhere.
+# The `creationflags` of a process without a window; 0 on other systems.
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-# Where Linux shows its processes.
+# Where Linux lists its processes.
 PROC = "/proc"
-# Seconds for a program that tells something of this machine.
+# Seconds for a program that tells something about this machine.
 PATIENCE = 5.0
-# Seconds for one that lists processes: an editor that quits waits for it.
+# Seconds for a program that lists processes; an editor that quits waits for it.
 LISTING = 1.0
 
 
 def output(*command: str, seconds: float = PATIENCE) -> str:
-    """What the program writes; nothing where it fails."""
+    """The output of the program; nothing if it fails."""
     try:
         done = subprocess.run(
             command,
@@ -37,7 +37,7 @@ def output(*command: str, seconds: float = PATIENCE) -> str:
 
 
 def end_tree(*pids: int) -> None:
-    """End children of ours that each lead a group, their groups, and the groups below them."""
+    """End the process groups that our children lead, and the groups that those have started."""
     if sys.platform == "win32":
         for pid in pids:
             output("taskkill", "/PID", str(pid), "/T", "/F")
@@ -46,15 +46,15 @@ def end_tree(*pids: int) -> None:
 
 
 def end_group(pid: int) -> None:
-    """End what is left of a group, whose first process may have ended. Windows has no groups."""
+    """End the rest of a group whose first process may have ended. Windows has no groups."""
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
 
 
 def groups_below(*pids: int) -> set[int]:
-    """The groups of what children of ours have started, and of what that has started: CLIs give
-    each command one of its own. What has outlived the process that started it is not found."""
+    """The process groups that our children and their children have started: CLIs give each command
+    a group of its own. A process whose parent has ended is not found."""
     if sys.platform == "win32":
         return set()
     children: dict[int, list[tuple[int, int]]] = {}
@@ -69,20 +69,20 @@ def groups_below(*pids: int) -> set[int]:
 
 
 def stat_of(pid: int) -> list[str]:
-    """What Linux tells of a process, from its state on: parent and group come next. Raises OSError
-    where it is gone."""
+    """Linux's fields for a process, from its state on; parent and group come next. Raises OSError
+    if the process has ended."""
     with open(f"{PROC}/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        # The name stands in parentheses and may have any character.
+        # The name is in parentheses and may contain any character.
         return file.read().rpartition(")")[2].split()
 
 
 def _from_proc() -> Iterator[tuple[int, int, int]]:
-    """Each process, its parent and its group; nothing where the system does not tell."""
+    """Each process with its parent and group; nothing if the system does not tell."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(PROC)
     for name in filter(str.isdigit, names):
-        # It may be gone meanwhile.
+        # The process may have ended meanwhile.
         with suppress(OSError, ValueError, IndexError):
             fields = stat_of(int(name))
             yield int(name), int(fields[1]), int(fields[2])

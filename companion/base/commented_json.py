@@ -1,7 +1,5 @@
-"""JSON with comments and commas before closing brackets, as people write settings; knows no file.
-
-It is read, and changed in place so that all the rest of the text stays as it is.
-"""
+"""Reads JSON with comments and with commas before closing brackets, as people write settings, and
+changes it in place, so that the rest of the text stays as it is. Knows no file."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 BOM = "\ufeff"
-# Levels of brackets; deeper ones are no settings.
+# The most levels of brackets; settings never have more.
 MAX_DEPTH = 100
 SPACE = re.compile(r"[ \t\r\n]*")
 LINE_COMMENT = re.compile(r"//[^\r\n]*")
 BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 SCALAR = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])")
-# What of a text that makes no sense is shown.
+# The part of a broken text that a message shows.
 WORD = re.compile(r"[\w.+-]{1,20}|.", re.DOTALL)
 # What may stand between a value and the end of its line.
 REST_OF_LINE = re.compile(r"(?:[ \t]|/\*(?:(?!\*/)[^\r\n])*\*/)*(?://[^\r\n]*)?")
@@ -27,7 +25,7 @@ UNIT = "  "
 
 
 class Broken(Exception):
-    """The text makes no sense. `line` is 1-based; `what` says what is wrong there."""
+    """The text cannot be read. `line` counts from 1; `what` says what is wrong there."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -37,9 +35,9 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A value and where it stands, as offsets of the text. `members` are those of an object, in
-    order, each with the offset of its key; `comma` is the offset of one before the closing bracket,
-    -1 where there is none. `value` is what Python's json makes of it."""
+    """A value and its place, as offsets in the text. `members` are those of an object, in order,
+    each with the offset of its key. `comma` is the offset of a comma before the closing bracket, -1
+    if there is none. `value` is the value for Python."""
 
     start: int
     end: int
@@ -48,7 +46,7 @@ class Node:
     comma: int = -1
 
     def member(self, name: str) -> Node | None:
-        """The one that counts: the last of its name."""
+        """The member of that name that counts: the last one."""
         return next((node for key, _, node in reversed(self.members) if key == name), None)
 
 
@@ -63,12 +61,12 @@ class _Reader:
         return Broken(self.text.count("\n", 0, at) + 1, what)
 
     def found(self) -> str:
-        """What stands here, for a sentence."""
+        """The next token, for an error message."""
         word = WORD.match(self.text, self.at)
         return repr(word.group()) if word else "the end of the file"
 
     def skip(self) -> None:
-        """Go on behind space and comments."""
+        """Skip space and comments."""
         while True:
             self.at = _end(SPACE, self.text, self.at)
             if self.text.startswith("//", self.at):
@@ -140,7 +138,7 @@ class _Reader:
         return Node(start, self.at, items, (), comma)
 
     def closes(self, bracket: str, comma: int, has_items: bool, item: str) -> bool:
-        """Whether the bracket ends here what has been read up to here."""
+        """Whether the bracket ends here."""
         self.skip()
         if self.text.startswith(bracket, self.at):
             self.at += 1
@@ -154,7 +152,7 @@ class _Reader:
         return False
 
     def separator(self) -> int:
-        """The offset of the comma here; -1 where there is none."""
+        """The offset of the comma here; -1 if there is none."""
         self.skip()
         if not self.text.startswith(",", self.at):
             return -1
@@ -180,13 +178,13 @@ def _read(text: str) -> tuple[Node | None, list[int]]:
 
 
 def parse(text: str) -> Node | None:
-    """The value of the text; None where it holds nothing but space and comments. Raises Broken."""
+    """The value of the text; None if it contains only space and comments. Raises Broken."""
     return _read(text)[0]
 
 
 def strict(text: str) -> tuple[str, int]:
-    """The text without a byte order mark and without commas before closing brackets, and how many
-    of these there were: not every reader of comments takes them. Raises Broken."""
+    """The text without a byte order mark and without commas before closing brackets, and the number
+    of those: some readers of comments refuse them. Raises Broken."""
     commas = _read(text)[1]
     for at in sorted(commas, reverse=True):
         text = text[:at] + text[at + 1 :]
@@ -194,9 +192,8 @@ def strict(text: str) -> tuple[str, int]:
 
 
 def with_value(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with that value under these names, one within the other; objects that are missing
-    are made, in the manner of what stands around. Raises Broken, also where something on the way is
-    no object."""
+    """The text with the value under these nested names. Missing objects are created in the style of
+    the text. Raises Broken, also if a value on the way is not an object."""
     node = parse(text)
     if node is None:
         begin = text.rstrip() + _newline(text) if text.strip(BOM + " \t\r\n") else text.rstrip()
@@ -228,7 +225,7 @@ def _newline(text: str) -> str:
 
 
 def _with_member(text: str, parent: Node, name: str, path: Sequence[str], value: Any) -> str:
-    """With one more member at the end of the object; `path` are names below it."""
+    """The text with one more member at the end of the object; `path` has the names below it."""
     for each in reversed(path):
         value = {each: value}
     if not parent.members:
@@ -257,13 +254,13 @@ def _first_member(text: str, parent: Node, name: str, value: Any) -> str:
 
 
 def _member(name: str, value: Any, indent: str, unit: str, newline: str) -> str:
-    """The lines of a member; the first of them has its indentation already."""
+    """The lines of a member; the first one is already indented."""
     lines = json.dumps(value, indent=unit).split("\n")
     return f"{json.dumps(name)}: " + (newline + indent).join(lines)
 
 
 def _indent(text: str, at: int) -> str | None:
-    """What stands before the offset in its line; None where that is not only space."""
+    """The text before the offset in its line; None if that is not only space."""
     found = INDENTATION.search(text, text.rfind("\n", 0, at) + 1, at)
     begins = found is not None and found.start() == text.rfind("\n", 0, at) + 1
     return found.group() if found is not None and begins and "\n" in text[:at] else None
@@ -275,13 +272,13 @@ def _line_indent(text: str, at: int) -> str:
 
 
 def _unit(text: str, parent: Node, indent: str) -> str:
-    """By how much one level is indented."""
+    """The indentation of one level."""
     outer = _line_indent(text, parent.start)
     deeper = indent[len(outer) :] if indent.startswith(outer) else ""
     return deeper or UNIT
 
 
 def _first_indent(text: str) -> str:
-    """The first indentation of the text, which is that of one level."""
+    """The first indentation in the text, which is that of one level."""
     found = re.search(r'^([ \t]+)"', text, re.MULTILINE)
     return found.group(1) if found else ""

@@ -17,7 +17,7 @@ from typing import Any, Iterator, Optional, Sequence, Tuple
 
 from .changes import ROWS, Change, Span, changed_characters, changes_between, counts, rows_of
 
-# Changes of a text up to which changed characters are told; of more, whole rows are.
+# Up to this number of changes, changed characters are marked; beyond it, whole rows.
 MAX_DETAILED = 2000
 # Hexadecimal digits of a change's name: no two changes of a text have the same by chance.
 KEY_LENGTH = 16
@@ -38,11 +38,11 @@ class Side:
     numbers: Numbers = ()
 
     def region(self, start: int, end: int) -> Region:
-        """That of the rows from `start` to before `end`."""
+        """The region of the rows from `start` to before `end`."""
         return self.starts[start], self.starts[end]
 
     def number(self, row: int) -> int:
-        """The row of the larger text that the row is, or else the next one that is shown of it."""
+        """The number of the row in the larger text, or else of the next shown row that has one."""
         below = islice(self.numbers, row, None)
         above = reversed(self.numbers[:row])
         return next((it for it in chain(below, above) if it is not None), row)
@@ -50,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Filler:
-    """Room for `rows` rows that the other side has here: above the row `above`, which may be the
+    """Room for `rows` rows that only the other side has here: above the row `above`, which may be
     one after the last."""
 
     above: int
@@ -71,15 +71,15 @@ class Comparison:
 
     @property
     def in_force(self) -> Sequence[Change]:
-        """Those that are not dropped."""
+        """The changes that are not dropped."""
         if not self.dropped:
             return self.changes
         return [it for it, key in zip(self.changes, self.keys) if key not in self.dropped]
 
-    # Each step of scrolling looks these up: made with the first.
+    # Computed once: each step of scrolling uses these.
     @cached_property
     def old_starts(self) -> Sequence[int]:
-        """The row of the old side at which each change begins."""
+        """The old row at which each change begins."""
         return [it.old_start for it in self.changes]
 
     @cached_property
@@ -89,29 +89,30 @@ class Comparison:
 
     @cached_property
     def new_ends(self) -> Sequence[int]:
-        """The row of the new side before which each change ends."""
+        """The new row before which each change ends."""
         return [it.new_end for it in self.changes]
 
     @cached_property
     def counts(self) -> tuple[int, int]:
-        """How many rows are added and how many removed."""
+        """The numbers of added and of removed rows."""
         return counts(self.in_force)
 
     def old_regions(self) -> list[Region]:
-        """Those of the rows that are taken away."""
+        """The regions of the removed rows."""
         return [self.old.region(it.old_start, it.old_end) for it in self.in_force if it.removed]
 
     def new_regions(self) -> list[Region]:
-        """Those of the rows that are brought in."""
+        """The regions of the added rows."""
         return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
 
     def old_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
-        """What the old side needs for equal rows to stand at equal heights, at these changes."""
+        """The room that the old side needs so that equal rows stand at equal heights, at these
+        changes."""
         longer = [it for it in self.changes[numbers] if it.added > it.removed]
         return [Filler(it.old_end, it.added - it.removed) for it in longer]
 
     def new_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
-        """What the new side needs for that."""
+        """The same for the new side."""
         longer = [it for it in self.changes[numbers] if it.removed > it.added]
         return [Filler(it.new_end, it.removed - it.added) for it in longer]
 
@@ -185,8 +186,8 @@ def comparison_of(
     dropped: frozenset[str] = frozenset(),
     numbers: tuple[Numbers, Numbers] = ((), ()),
 ) -> Comparison:
-    """The same for texts whose changes are known; `keys` are those of the changes, where they have
-    names already, `numbers` those of the old rows and the new ones."""
+    """The same for texts whose changes are known. `keys` are the changes' keys, if they have any
+    yet; `numbers` are the row numbers of both sides in the larger texts."""
     old_starts, new_starts = _starts(old_rows), _starts(new_rows)
     before: list[Region] = []
     after: list[Region] = []
@@ -224,7 +225,7 @@ def _add_rows(digest: Any, rows: Sequence[str], start: int, end: int) -> None:
 
 
 def _starts(rows: Sequence[str]) -> Sequence[int]:
-    # Not a list: a collection of garbage would go through all of it, in whatever thread.
+    # Not a list: the garbage collector would go through all of it, in any thread.
     starts = array("q", [0])
     for at in range(0, len(rows), ROWS):
         lengths = map(len, rows[at : at + ROWS])

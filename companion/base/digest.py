@@ -30,16 +30,16 @@ Compared = Tuple[Comparison, Optional[str]]
 
 @dataclass(frozen=True)
 class Digest:
-    """Two large texts, and what is shown of them. Changes have the same keys in both."""
+    """Two large texts, and the parts of them that are shown. A change has the same key in both."""
 
     whole: Comparison
     shown: Comparison
-    # Whether the new text is the user's, too: no CLI has it.
+    # Whether the user has changed the new text, so that no CLI has it.
     is_merged: bool = False
 
     @property
     def size(self) -> int:
-        """Code points of both texts."""
+        """The number of code points of both texts."""
         return self.whole.old.starts[-1] + self.whole.new.starts[-1]
 
     def against(self, old: str) -> Digest:
@@ -67,7 +67,7 @@ class Digest:
         return with_changes(self.whole.new.rows, (), ())
 
     def without(self, dropped: frozenset[str]) -> Compared:
-        """The same where the changes of these keys are dropped."""
+        """The same with the changes of these keys dropped."""
         if not dropped:
             return self.shown, self.new_text if self.is_merged else None
         whole = self.whole
@@ -94,7 +94,7 @@ def _places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
 
 
 def digest(whole: Comparison) -> Comparison:
-    """The comparison of the parts that are shown."""
+    """The comparison of the shown parts."""
     old, new = _Parts(whole.old.rows), _Parts(whole.new.rows)
     changes: list[Change] = []
     for number, change in enumerate(whole.changes):

@@ -1,4 +1,4 @@
-"""A file put into the place of another one, in one step."""
+"""Replaces a file by another one in one step."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 import time
 from contextlib import suppress
 
-# How often it is tried on Windows, and the seconds before the second time; twice as many before
-# each further one, in all 0.15.
+# The number of attempts on Windows, and the seconds before the second one; the pause doubles each
+# time, 0.15 in all.
 TRIES = 5
 PAUSE = 0.01
-# What file systems answer that have no such call: shares of virtual machines, FUSE. What was
-# written stands there all the same.
+# The errors of file systems that cannot do this, such as shares of virtual machines and FUSE. The
+# data is written all the same.
 NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
-    """Both lie in one folder. Raises OSError.
+    """Replace a file by another one in the same folder. Raises OSError.
 
-    Windows replaces no file that another program has open, and virus scanners and indexers open
-    each new one for a moment. May block there for as long as all tries take.
+    Windows cannot replace a file that another program has open, and virus scanners and indexers
+    open each new file for a moment. There this may block until all attempts are made.
     """
     for pause in (PAUSE * 2**number for number in range(TRIES - 1)):
         try:
@@ -35,8 +35,8 @@ def replace(unfinished: str, path: str, platform: str = sys.platform) -> None:
 
 
 def sync_file(descriptor: int) -> None:
-    """Have it written through to the disk, where the file system can do that. Raises OSError, as
-    for a disk that is full. Blocks for as long as the disk takes."""
+    """Write the file's content through to the disk, if the file system can do that. Raises OSError,
+    for example if the disk is full. Blocks until the disk is done."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -45,9 +45,9 @@ def sync_file(descriptor: int) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Have it written that a file in the folder was replaced, as far as the system can: what it
-    held before is still there after a power cut otherwise. Blocks for as long as the disk takes."""
-    # Windows opens no folder.
+    """Write through to the disk that a file in the folder was replaced, as far as the system can.
+    Otherwise a power cut may bring the old file back. Blocks until the disk is done."""
+    # Windows cannot open a folder.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

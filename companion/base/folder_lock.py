@@ -1,4 +1,4 @@
-"""A folder that one process has for itself, until it lets go of it or ends, however it ends."""
+"""Locks a folder for one process, until it releases the folder or ends in any way."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import suppress
 from .log import logger
 
 NAME = "lock"
-# Where the byte is that is locked on Windows, where nobody else can read what is locked.
+# The offset of the locked byte on Windows, where nobody else can read locked bytes.
 FAR = 1 << 20
 
 
 class FolderInUse(Exception):
-    """Another server has the folder; the text is a sentence for the user."""
+    """Another server uses the folder; the text is a sentence for the user."""
 
 
 class FolderLock:
-    """On the file NAME in the folder, which stays there. The system itself takes the lock from a
-    process that has ended. `holder` is the number of the process that had it at the last try, as
-    text, empty where nobody knows."""
+    """A lock on the file NAME in the folder, which stays there. The system releases it when the
+    process ends. `holder` is the id of the process that had the lock at the last attempt, as text,
+    empty if unknown."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class FolderLock:
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
-        """Raises FolderInUse, which names the process that has it, and OSError."""
+        """Take the lock. Raises FolderInUse, which names the process that has it, and OSError."""
         if self._descriptor is not None:
             return
         path = os.path.join(self.folder, NAME)
@@ -81,6 +81,6 @@ else:
         except BlockingIOError:
             return False
         except OSError as error:
-            # Some network's file systems have no locks; one server there is better than none.
+            # Some network file systems have no locks; a server without a lock is better than none.
             logger.warning("the folder cannot be locked: %s", error)
         return True
