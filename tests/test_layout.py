@@ -248,7 +248,7 @@ class Layout(unittest.TestCase):
             " routes server serving/dispatch"
         )
         api = {f"api/{name}" for name in known.split()}
-        others = {"base/http_server", "base/repeated_heads", "ide/transport"}
+        others = {"base/aiohttp_internals", "base/connection", "base/http_server", "ide/transport"}
         self.assertEqual(importers["aiohttp"], api | others)
         self.assertEqual(importers["jsonschema"], {"ide/schema_check", "api/contract/validation"})
         self.assertEqual(importers["prometheus_client"], {"api/operations/metrics"})

@@ -12,11 +12,8 @@ import contextlib
 import functools
 import hmac
 import itertools
-import logging
 import math
 import socket
-import sys
-from http import HTTPStatus
 from typing import (
     TYPE_CHECKING,
     AbstractSet,
@@ -24,7 +21,6 @@ from typing import (
     Awaitable,
     Callable,
     ContextManager,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
@@ -34,21 +30,20 @@ from typing import (
 from urllib.parse import urlsplit
 
 # Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.helpers import rfc822_formatted_time
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
-from aiohttp.web_protocol import RequestHandler, RequestPayloadError
+from aiohttp.web_protocol import RequestPayloadError
 from aiohttp.web_request import BaseRequest
-from aiohttp.web_response import Response, StreamResponse
+from aiohttp.web_response import StreamResponse
 from aiohttp.web_server import Server
 
-from . import socket_handover
+from . import aiohttp_internals, socket_handover
+from .aiohttp_internals import Answer, FastConnection, head_of
+from .connection import Connection, TooManyChunks
 from .jsonrpc import load
 from .large_json import PIECE, TRUNCATED_TO, LargeJson, TooManyValues
 from .log import logger
 from .memory_budget import MemoryShare
-from .repeated_heads import MAX_HEADS, RepeatedHeads
 from .socket_handover import Place
 from .tls_listener import TlsListener
 from .unauthenticated import UnauthenticatedConnections, UnauthenticatedProtocol
@@ -64,30 +59,10 @@ MAX_CONNECTIONS = 128
 # Seconds for a body to come in whole; on this machine, even the largest takes one or two, unless
 # its sender does something else meanwhile (docs/protocol.md 3.20).
 BODY_TIME = 120.0
-# Seconds that a connection may idle between requests.
-IDLE = 75.0
-# Seconds in which the rest of a body is read and forgotten after an answer to its beginning: a
-# connection that is closed before might take the answer with it.
-LINGERING = 10.0
-# Seconds in which a client has to take some of an answer that waits for it. What the kernel holds,
-# a few megabytes, is reported in large steps only.
-STALLED = 60.0
 JSON = "application/json"
-# Of what the library answers with: else it names itself and Python, with their versions.
-SERVER = {"Server": "GeminiCompanion"}
 HTTP, HTTPS = "http", "https"
 # Ports that clients leave out of Host and Origin.
 USUAL_PORTS = {HTTP: 80, HTTPS: 443}
-# Bytes that the HTTP parser gets at a time: one in Python copies all that is left for each chunk.
-PARSED_AT_ONCE = 16 * 1024
-# Requests that wait for their turn on one connection, from which on nothing more of it is read. The
-# library's newer releases have this limit, too, and ask for data before they read on.
-MAX_WAITING = 32
-# What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
-# of 64 bytes stay below a fifth.
-CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
-# What the library calls a connection's parser: before release 3.14, and from then on.
-PARSERS = ("_request_parser", "_parser")
 # Statuses after which the rest of a body may still be on its way, so that what comes next on the
 # connection could be anything.
 CLOSING = (408, 413, 503)
@@ -112,20 +87,6 @@ class Refused(Exception):
         super().__init__(reason)
         self.reason = reason
         self.status = STATUSES[reason]
-
-
-class _TooManyChunks(RequestPayloadError):
-    """A body whose chunks are small beyond all use, or whose trailers do not end."""
-
-
-def _is_our_failure(record: logging.LogRecord) -> bool:
-    """What is no HTTP is its sender's fault; the library would quote it, with any token in it."""
-    error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, (HttpProcessingError, RequestPayloadError))
-
-
-_http_logger = logger.getChild("http")
-_http_logger.addFilter(_is_our_failure)
 
 
 class Guard:
@@ -191,237 +152,14 @@ def _host_of(address: str) -> str:
         return ""
 
 
-class _LoopOfOneTask:
-    """Stands for the running loop in one connection of the library. That makes a task for the
-    connection, then one for each request, which it awaits at once. Here the connection's task is
-    the only one, and runs the requests itself: a task for each would begin and end in other rounds
-    of the loop, for a tenth of what a small request costs."""
-
-    def __init__(self) -> None:
-        self._loop = loop = asyncio.get_running_loop()
-        self._has_task = False
-        # What each request needs, without the way by `__getattr__`.
-        self.create_future, self.time, self.call_at = loop.create_future, loop.time, loop.call_at
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loop, name)
-
-    # For `asyncio.current_task(loop)`, which looks the loop up in a dictionary.
-    def __hash__(self) -> int:
-        return hash(self._loop)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self._loop
-
-    def create_task(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        if self._has_task:
-            return work
-        self._has_task = True
-        return self._loop.create_task(work)
-
-
-def _loop_of_connection(in_tasks: bool) -> Any:
-    # From Python 3.12 on, tasks can begin at once, and the library has them do so without asking
-    # the loop.
-    if in_tasks or sys.version_info >= (3, 12):
-        return asyncio.get_running_loop()
-    return _LoopOfOneTask()
-
-
-class Connection(RequestHandler):
-    """Answers what is no HTTP with `not_http`, a body and its media type, and does not quote it.
-    Ends where its client takes nothing of an answer. `in_tasks` is that of HttpServer."""
-
-    def __init__(self, server: Server, not_http: tuple[bytes, str], in_tasks: bool) -> None:
-        super().__init__(
-            server,
-            loop=_loop_of_connection(in_tasks),
-            auto_decompress=False,
-            access_log=None,  # type: ignore[arg-type]
-            keepalive_timeout=IDLE,
-            lingering_time=LINGERING,
-            logger=_http_logger,
-        )
-        for name in PARSERS:
-            parser = getattr(self, name, None)
-            if parser is not None:
-                setattr(self, name, RepeatedHeads(parser, self, self._loop))
-        self._not_http = not_http
-        self._stall_timer: asyncio.TimerHandle | None = None
-        self._must_resume = False
-        self._unparsed = b""
-        self._is_held = False
-        # Whether the library's parser may keep requests that it has not told of.
-        self._may_keep = False
-        # The chunked body that is being read, and the bytes parsed of it.
-        self._body: StreamReader | None = None
-        self._parsed = 0
-        self.must_drain = False
-        self._found: dict[int, tuple[Mapping[str, str], object]] = {}
-        # The handler that is cancelled where the client leaves, if it is one of those.
-        self.ends_with_client: asyncio.Task[Any] | None = None
-
-    def found_in(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
-        """What `examine`, the same each time, finds in the head of the request. Most heads of a
-        connection are alike: then their headers are the same object, and they are examined once.
-        Raises what it raises."""
-        headers = request.headers
-        known = self._found.get(id(headers))
-        if known is None:
-            if len(self._found) >= MAX_HEADS:
-                self._found.clear()
-            # With the headers, for as long as they are held nothing else has their id.
-            self._found[id(headers)] = known = headers, examine(request)
-        return cast(T, known[1])
-
-    def data_received(self, data: bytes) -> None:
-        is_usual = len(data) <= PARSED_AT_ONCE and self._body is None and not self._unparsed
-        if is_usual and self._may_parse():
-            # Nearly every request; or the library's own call, to go on with what it has.
-            self._feed(data)
-            return
-        if not data:
-            self._feed(data)
-        self._unparsed += data
-        self._parse()
-
-    def _may_parse(self) -> bool:
-        return not self._must_resume and len(self._messages) < MAX_WAITING
-
-    def _feed(self, data: bytes) -> None:
-        try:
-            super().data_received(data)
-        except ValueError:
-            # An address that is none, with the library's older releases.
-            logger.debug("what came is no HTTP")
-            self.force_close()
-        if self._message_tail:
-            # It follows a request for another protocol, which is declined: the library's older
-            # releases keep all of it, and then lose it.
-            self.close()
-        # Newer releases stop near this number, and count one too many after a body that came late.
-        if len(self._messages) >= MAX_WAITING - 1:
-            self._may_keep = True
-
-    def _parse(self) -> None:
-        """As much of what was received as the reader of the body wants now, and until enough
-        requests wait. While something is left, nothing more is received."""
-        while self._unparsed and self._may_parse():
-            piece = self._unparsed[:PARSED_AT_ONCE]
-            self._unparsed = self._unparsed[PARSED_AT_ONCE:]
-            self._parsed += len(piece)
-            self._feed(piece)
-            if self._body is not None and self._has_too_many_chunks(self._body):
-                self._body.set_exception(_TooManyChunks())
-                # What else comes is not read.
-                self.close()
-        self._hold(bool(self._unparsed))
-
-    def _hold(self, is_held: bool) -> None:
-        """Whether the rest stays with the sender. To be said again where it does: the library
-        resumes for its own reasons."""
-        was_held, self._is_held = self._is_held, is_held
-        # Before Python 3.11, a connection with TLS that has just ended has nothing to pause.
-        with contextlib.suppress(AttributeError):
-            if is_held and self.transport is not None:
-                self.transport.pause_reading()
-            elif was_held and self.transport is not None and not self._must_resume:
-                self.transport.resume_reading()
-
-    def go_on(self) -> None:
-        """A request begins. Where it is the last of those that were parsed, more are."""
-        if self._messages:
-            return
-        if self._may_keep:
-            self._may_keep = False
-            self.data_received(b"")
-        elif self._unparsed:
-            self._parse()
-
-    @property
-    def waiting(self) -> int:
-        """Requests that came and wait for the end of the one that is handled."""
-        return len(self._messages)
-
-    def _has_too_many_chunks(self, body: StreamReader) -> bool:
-        beside = self._parsed - body.total_bytes
-        return not body.is_eof() and beside > CHUNKS_BESIDE + CHUNKS_SHARE * body.total_bytes
-
-    @contextlib.contextmanager
-    def limits_chunks(self, body: StreamReader) -> Iterator[None]:
-        """While a chunked body is read: what is beside its data ends the connection where it is
-        beyond the limit."""
-        self._body, self._parsed = body, body.total_bytes
-        try:
-            yield
-        finally:
-            self._body = None
-
-    def pause_reading(self) -> None:
-        self._must_resume = True
-        super().pause_reading()
-
-    def resume_reading(self, *args: Any, **options: Any) -> None:
-        """Only where reading was paused: else the library, which calls this for each body, would
-        feed its parser with nothing, at a tenth of what a request costs."""
-        if self._must_resume:
-            self._must_resume = False
-            super().resume_reading(*args, **options)
-            self._parse()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self.must_drain = True
-        self._check_progress()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self.must_drain = False
-        self._stop_checking()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._stop_checking()
-        super().connection_lost(exc)
-        if self.ends_with_client is not None:
-            self.ends_with_client.cancel()
-
-    def _check_progress(self, before: float = math.inf) -> None:
-        """Check every STALLED seconds whether fewer bytes wait than `before`."""
-        transport = self.transport
-        if transport is None:
-            return
-        waiting = transport.get_write_buffer_size()
-        if waiting >= before:
-            transport.abort()
-            return
-        loop = asyncio.get_running_loop()
-        self._stall_timer = loop.call_later(STALLED, self._check_progress, waiting)
-
-    def _stop_checking(self) -> None:
-        if self._stall_timer is not None:
-            self._stall_timer.cancel()
-
-    def handle_error(
-        self,
-        request: BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> StreamResponse:
-        response = super().handle_error(request, status, exc, "")
-        response.headers.update(SERVER)
-        if isinstance(response, Response) and status < 500:
-            response.body, response.content_type = self._not_http
-        return response
-
-
 class HttpServer:
     """Serves from `start` to `stop`; every request goes to `handle`, which raises nothing. What it
     does goes on where its client leaves, but for `end_with_client`.
 
     `unauthenticated` connections may wait for their request with the token at a time. Where a
     request need not be handled `in_tasks`, each in a task of its own with its own context
-    variables, that is done faster, in the one task of its connection."""
+    variables, that is done faster, in the one task of its connection; and all of it is faster where
+    aiohttp's internals are those that `aiohttp_internals` knows."""
 
     def __init__(
         self,
@@ -443,6 +181,10 @@ class HttpServer:
         """Listen, with `tls` where it is given; the port, where `port` 0 asks for any. At the end,
         requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
         self._server = Server(self._handle_one)
+        self._difference = aiohttp_internals.difference(aiohttp_internals.installed())
+        if self._difference:
+            told = "served by aiohttp's own way, which is slower: its internals are others (%s)"
+            logger.warning(told, self._difference)
         self._shutdown = shutdown
         listener = self._listener(address, port)
         if tls is None:
@@ -458,15 +200,18 @@ class HttpServer:
 
     async def _handle_one(self, request: BaseRequest) -> StreamResponse:
         connection = cast(Connection, request.protocol)
-        connection.go_on()
+        connection.begin(request)
         try:
             answer = await self._handle(request)
         finally:
             # The task may go on with the next request, which is another's to end.
             outlive_client(request)
-        if connection.waiting:
+            connection.end()
+        if connection.has_more:
             # Other connections have their turn first.
             await asyncio.sleep(0)
+        if self._difference and isinstance(answer, Answer):
+            return answer.as_response()
         return answer
 
     async def _accept(self, listener: socket.socket) -> None:
@@ -512,7 +257,10 @@ class HttpServer:
         protocol.authenticated()
 
     def _connection(self) -> asyncio.Protocol:
-        inner = Connection(self._server, self._not_http, self._in_tasks)
+        if self._difference:
+            inner = Connection(self._server, self._not_http)
+        else:
+            inner = FastConnection(self._server, self._not_http, self._in_tasks)
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
     def _listener(self, address: str, port: int) -> socket.socket:
@@ -604,7 +352,7 @@ async def _received(
             return await asyncio.wait_for(reading(), BODY_TIME)
     except asyncio.TimeoutError:
         raise Refused(LATE_BODY) from None
-    except _TooManyChunks:
+    except TooManyChunks:
         raise Refused(CHUNKS) from None
     except TooManyValues:
         raise Refused(MANY_VALUES) from None
@@ -658,62 +406,6 @@ async def take(memory: MemoryShare, size: int) -> None:
         await memory.take(size)
     except asyncio.TimeoutError:
         raise Refused(BUSY) from None
-
-
-def head_of(status: int, headers: Mapping[str, str]) -> bytes:
-    """The first lines of an answer, which can be used again and again."""
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("Expected header lines without line breaks.")
-    return ("\r\n".join(lines) + "\r\n").encode("utf-8")
-
-
-class Answer(StreamResponse):
-    """A whole answer that is small, written at once: without the work that the library's own
-    Response does for all that an answer could have. `head` is made by `head_of`."""
-
-    def __init__(self, head: bytes, body: bytes = b"", closes: bool = False) -> None:
-        # The library's own attributes are not made: nothing below uses them.
-        self._head = head
-        self._content = body
-        self._closes = closes
-        self._to: BaseRequest | None = None
-
-    @property
-    def status(self) -> int:
-        return int(self._head[len(b"HTTP/1.1 ") :][:3])
-
-    @property
-    def keep_alive(self) -> bool:
-        return not self._closes
-
-    async def prepare(self, request: BaseRequest) -> AbstractStreamWriter:
-        self._to = request
-        self._closes = self._closes or not request.keep_alive or request.version < (1, 1)
-        return request.writer
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Raises ConnectionError where the client has left."""
-        request, self._to = self._to, None
-        if request is None:
-            return
-        transport = request.transport
-        if transport is None or transport.is_closing():
-            raise ConnectionResetError("The client has left.")
-        transport.write(self._bytes(request.method == "HEAD"))
-        protocol = request.protocol
-        if isinstance(protocol, Connection) and protocol.must_drain:
-            await request.writer.drain()
-
-    def _bytes(self, is_head: bool) -> bytes:
-        return b"%bContent-Length: %d\r\nDate: %b\r\n%b\r\n%b" % (
-            self._head,
-            len(self._content),
-            rfc822_formatted_time().encode("ascii"),
-            b"Connection: close\r\n" if self._closes else b"",
-            b"" if is_head else self._content,
-        )
 
 
 async def send(

@@ -14,15 +14,9 @@ from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import Response, StreamResponse
 
 from ..base import http_server
-from ..base.http_server import (
-    Answer,
-    Connection,
-    Guard,
-    HttpServer,
-    Refused,
-    head_of,
-    in_pieces,
-)
+from ..base.aiohttp_internals import Answer, head_of
+from ..base.connection import SERVER, Connection
+from ..base.http_server import Guard, HttpServer, Refused, in_pieces
 from ..base.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -174,7 +168,7 @@ class Endpoint:
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         """The boundary of every request: nothing that happens inside reaches the library."""
         try:
-            cli = cast(Connection, request.protocol).found_in(request, self._examine)
+            cli = cast(Connection, request.protocol).examined(request, self._examine)
             if request.method == "POST":
                 return await self._post(request, cli)
             if request.method == "GET":
@@ -232,7 +226,7 @@ class Endpoint:
             return Answer(_ACCEPTED_HEAD)
         if len(body) <= PIECE:
             return Answer(_JSON_HEAD, body)
-        headers = {**_JSON, **http_server.SERVER, "Content-Length": str(len(body))}
+        headers = {**_JSON, **SERVER, "Content-Length": str(len(body))}
         return await http_server.send(request, 200, headers, in_pieces(body))
 
     async def _answer(self, message: Message, session: Session) -> bytes | None:
@@ -273,7 +267,7 @@ class Endpoint:
         http_server.end_with_client(request)
         response = StreamResponse(
             headers={
-                **http_server.SERVER,
+                **SERVER,
                 "Content-Type": "text/event-stream",
                 "Cache-Control": "no-cache, no-transform",
             }
@@ -293,7 +287,7 @@ class Endpoint:
 
     def _delete(self, request: BaseRequest) -> Response:
         self._sessions.end(self._session(request).id)
-        return Response(status=204, headers=http_server.SERVER)
+        return Response(status=204, headers=SERVER)
 
     def _session(self, request: BaseRequest) -> Session:
         id = request.headers.get("Mcp-Session-Id")

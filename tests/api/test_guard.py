@@ -24,7 +24,7 @@ from GeminiCompanion.companion.api.files import page_files
 from GeminiCompanion.companion.api.server import Server
 from GeminiCompanion.companion.api.serving import dispatch, guard
 from GeminiCompanion.companion.api.serving.access import Access
-from GeminiCompanion.companion.base import http_server, large_json, memory_budget
+from GeminiCompanion.companion.base import connection, http_server, large_json, memory_budget
 from GeminiCompanion.companion.base.folder_lock import FolderInUse
 from GeminiCompanion.companion.base.large_json import PIECE
 from GeminiCompanion.companion.base.log import logger
@@ -327,7 +327,7 @@ class Limits(ApiTest):
         return client
 
     def test_a_client_that_leaves_within_its_body_is_no_failure_of_ours(self) -> None:
-        lingering = mock.patch.object(http_server, "LINGERING", 0.5)
+        lingering = mock.patch.object(connection, "LINGERING", 0.5)
         with lingering, self.assertLogs(logger, "DEBUG") as logs:
             logger.info("the only line")
             for _ in range(3):
@@ -397,7 +397,7 @@ class Limits(ApiTest):
         return client
 
     def test_who_takes_nothing_of_an_answer_is_not_waited_for(self) -> None:
-        with mock.patch.object(http_server, "STALLED", 0.1):
+        with mock.patch.object(connection, "STALLED", 0.1):
             client = self.begin_to_read(4096)
             self.assertTrue(client.recv(100))
             ends = time.monotonic() + PATIENCE
@@ -406,7 +406,7 @@ class Limits(ApiTest):
         self.assertFalse(self.server._http.connections)
 
     def test_who_takes_an_answer_slowly_gets_all_of_it(self) -> None:
-        with mock.patch.object(http_server, "STALLED", 2.0):
+        with mock.patch.object(connection, "STALLED", 2.0):
             client, size, last = self.begin_to_read(1 << 17), 0, time.monotonic()
             for data in iter(lambda: client.recv(1 << 17), b""):
                 size += len(data)
@@ -418,10 +418,10 @@ class Limits(ApiTest):
     def test_an_answer_that_nobody_reads_waits_in_memory_for_a_piece_of_it_only(self) -> None:
         client = self.begin_to_read(4096)
         self.assertTrue(client.recv(100))
-        (connection,) = self.server._http._server.connections
-        if connection.transport is None:
+        (served,) = self.server._http._server.connections
+        if served.transport is None:
             self.fail("the connection is gone")
-        buffered = connection.transport.get_write_buffer_size
+        buffered = served.transport.get_write_buffer_size
         ends = time.monotonic() + PATIENCE
         while not buffered() and time.monotonic() < ends:
             time.sleep(0.01)
@@ -444,7 +444,7 @@ class Limits(ApiTest):
         self.assertEqual(self.ask("POST", "/read-file", large, server=server).status, 200)
 
     def test_a_body_of_many_values_is_refused_long_before_its_end(self) -> None:
-        with mock.patch.object(http_server, "LINGERING", 0.5):
+        with mock.patch.object(connection, "LINGERING", 0.5):
             client = self.begin(f"Content-Length: {dispatch.MAX_BODY}")
             client.sendall(b'{"path":[' + b'{"a":1},' * (large_json.MAX_REST // 8) + b"0," * PIECE)
             head = rest_of(client)

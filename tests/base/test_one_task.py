@@ -11,15 +11,10 @@ from typing import Any
 
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
-from GeminiCompanion.companion.base.http_server import (
-    Answer,
-    HttpServer,
-    end_with_client,
-    head_of,
-    outlive_client,
-)
+from GeminiCompanion.companion.base.aiohttp_internals import Answer, head_of
+from GeminiCompanion.companion.base.http_server import HttpServer, end_with_client, outlive_client
 
-from ..support import PATIENCE, until
+from ..support import PATIENCE, AiohttpsOwnWay, until
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -82,9 +77,11 @@ class OneTask(unittest.IsolatedAsyncioTestCase):
                 self.may_go_on.set()
                 await self.answers(reader, b"/slow", b"/three")
 
+    one_task = 1
+
     @unittest.skipIf(sys.version_info >= (3, 12), "tasks begin at once there")
     async def test_all_of_a_connection_is_done_in_one_task_unless_each_needs_its_own(self) -> None:
-        for in_tasks, count in ((False, 1), (True, 2)):
+        for in_tasks, count in ((False, self.one_task), (True, 2)):
             with self.subTest(in_tasks=in_tasks):
                 self.tasks.clear()
                 reader, writer = await self.serve(in_tasks)
@@ -147,6 +144,12 @@ class OneTask(unittest.IsolatedAsyncioTestCase):
                 count.append(len(gc.get_objects()))
         self.assertEqual(len(depths), 1)
         self.assertLess(count[1] - count[0], 100)
+
+
+class OneTaskAiohttpsOwnWay(AiohttpsOwnWay, OneTask):
+    """The same where its internals are others: each request has a task."""
+
+    one_task = 2
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import unittest
 from typing import Any, AsyncIterator, Callable
 from unittest import mock
 
-from GeminiCompanion.companion.base import http_server, unauthenticated
+from GeminiCompanion.companion.base import connection, http_server, unauthenticated
 from GeminiCompanion.companion.ide import sessions
 from GeminiCompanion.companion.ide.workspace import Workspace
 
@@ -172,9 +172,9 @@ class Http(FuzzTestCase):
         self.assert_serves()
 
     def test_nothing_is_left_of_them(self) -> None:
-        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.multiple(
-            http_server, BODY_TIME=0.3, LINGERING=0.3
-        ):
+        with mock.patch.object(unauthenticated, "TIME_LIMIT", 0.3), mock.patch.object(
+            http_server, "BODY_TIME", 0.3
+        ), mock.patch.object(connection, "LINGERING", 0.3):
             before = self.left()
             for _ in range(100):
                 self.exchange(self.request())

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Iterator
 from unittest import mock
 
-from GeminiCompanion.companion.base import http_server, jsonrpc, log, unauthenticated
+from GeminiCompanion.companion.base import connection, http_server, jsonrpc, log, unauthenticated
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide import mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
@@ -575,7 +575,7 @@ class Bodies(TransportTestCase):
     def test_a_body_that_does_not_come_is_given_up(self) -> None:
         head = self.client.head(Content_Length="1000")
         with mock.patch.object(http_server, "BODY_TIME", 0.05), mock.patch.object(
-            http_server, "LINGERING", 0.5
+            connection, "LINGERING", 0.5
         ):
             # To the end of the connection, which has no further use.
             answer = read_all(self.client.send_raw(head + b'{"half":'))

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from ...agent.wording.failure import INTERNAL_ERROR, AgentError
 from ...base import http_server
+from ...base.connection import SERVER
 from ...base.http_server import BAD_TOKEN, JSON, HttpServer, Refused
 from ...base.jsonrpc import RpcError
 from ...base.large_json import pieces
@@ -46,7 +47,7 @@ OPENAI = "/v1/"
 UNNAMED = ("", BYTES)
 # Headers of all answers.
 PLAIN = {
-    **http_server.SERVER,
+    **SERVER,
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }

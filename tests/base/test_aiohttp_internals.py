@@ -8,6 +8,7 @@ import os
 import random
 import unittest
 import weakref
+import zlib
 from typing import Any, Callable, cast
 from unittest.mock import Mock
 
@@ -18,18 +19,20 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 from aiohttp.web_response import StreamResponse
-from GeminiCompanion.companion.base.http_server import (
-    BAD_TOKEN,
-    PARSERS,
+from GeminiCompanion.companion.base.aiohttp_internals import (
+    MAX_HEAD,
+    MAX_HEADS,
     Answer,
-    Connection,
-    HttpServer,
-    Refused,
+    RepeatedHeads,
+    difference,
     head_of,
+    installed,
 )
-from GeminiCompanion.companion.base.repeated_heads import MAX_HEAD, MAX_HEADS, RepeatedHeads
+from GeminiCompanion.companion.base.connection import Connection
+from GeminiCompanion.companion.base.http_server import BAD_TOKEN, HttpServer, Refused
+from GeminiCompanion.companion.base.log import logger
 
-from ..support import PATIENCE
+from ..support import OTHER_RELEASE, PATIENCE, AiohttpsOwnWay
 
 SEEDS = 400
 POST = b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b"
@@ -144,13 +147,58 @@ class Heads(unittest.IsolatedAsyncioTestCase):
             self.assertGreaterEqual(parser.feed_data.call_count, len(kinds) * count - MAX_HEADS + 1)
             self.assertEqual(parser.feed_data.call_count == len(kinds), count == 1)
 
-    async def test_the_library_still_names_the_parser_of_a_connection(self) -> None:
-        # Where another release names it otherwise, all works, but slower.
-        names = [name for name in PARSERS if hasattr(RequestHandler, name) or name in slots()]
-        self.assertEqual(len(names), 1)
+    async def test_a_head_with_bare_line_feeds_is_read_by_the_parser_each_time(self) -> None:
+        # The end that is looked for stands in its body.
+        bare = b"POST /mcp HTTP/1.1\nHost: a\nContent-Length: 6\n\n\r\n\r\nop"
+        for kind in (HttpRequestParser, HttpRequestParserPy):
+            for data in ([bare, bare], [bare, bare.replace(b"op", b"POST /other")]):
+                with self.subTest(kind=kind.__name__, data=data):
+                    parser = Mock(wraps=self.parser(kind))
+                    alone = found(self.parser(kind), data)
+                    self.assertEqual(found(self.before(parser), data), alone)
+                    is_refused = isinstance(alone[0], str)
+                    self.assertEqual(parser.feed_data.call_count, 1 if is_refused else 2)
 
 
-class Served(unittest.IsolatedAsyncioTestCase):
+class Known(unittest.TestCase):
+    """Whether aiohttp's internals are those that are known."""
+
+    def test_those_of_the_installed_release_are(self) -> None:
+        self.assertEqual(difference(installed()), "")
+
+    def test_another_release_is_named(self) -> None:
+        for version in ("3.9.5", "3.15.0", "4.0.0a2", "dev"):
+            found = difference(installed()._replace(version=version))
+            self.assertEqual(found, f"release {version}")
+
+    def test_what_is_missing_is_named(self) -> None:
+        class Renamed(RequestHandler):
+            """Its requests are handled with one more parameter."""
+
+            async def _handle_request(self, request, start, handler, more):  # type: ignore
+                pass
+
+        class Handler:
+            __slots__ = ("_loop", "_message_tail", "_messages")
+
+        class Reader:
+            total_bytes = 0
+
+        for changed, expected in (
+            ({"handler": Renamed}, "_handle_request(self, request, start_time, request_handler)"),
+            ({"handler": Handler}, "_parser"),
+            ({"reader": Reader}, "feed_data"),
+            ({"reader": Reader}, "__init__(self, protocol, limit, timer, loop)"),
+            ({"message": object}, "should_close"),
+            ({"parser": object}, "set_upgraded"),
+            ({"request": object}, "writer"),
+            ({"response": object}, "prepare(self, request)"),
+        ):
+            with self.subTest(expected):
+                self.assertIn(expected, difference(installed()._replace(**changed)))
+
+
+class ServedCase(unittest.IsolatedAsyncioTestCase):
     """The same behind a server."""
 
     async def asyncSetUp(self) -> None:
@@ -167,7 +215,7 @@ class Served(unittest.IsolatedAsyncioTestCase):
         self.headers.append(request.headers)
         connection = cast(Connection, request.protocol)
         try:
-            found = connection.found_in(request, self.examine)
+            found = connection.examined(request, self.examine)
         except Refused as refused:
             found = refused.reason
         return Answer(head_of(200, {}), found.encode() + await request.read())
@@ -178,11 +226,19 @@ class Served(unittest.IsolatedAsyncioTestCase):
             raise Refused(BAD_TOKEN)
         return request.path
 
-    async def ask(self, path: bytes, body: bytes) -> None:
-        self.writer.write(POST.replace(b"/mcp", path) % (len(body), body))
+    async def ask(self, path: bytes, body: bytes, more: bytes = b"") -> None:
+        head = POST.replace(b"/mcp", path).replace(b"Host", more + b"Host")
+        self.writer.write(head % (len(body), body))
         await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE)
         answer = (b"token" if path == b"/bad" else path) + body
         self.assertEqual(await self.reader.readexactly(len(answer)), answer)
+
+
+class Served(ServedCase):
+    async def test_a_compressed_body_stays_as_it_was_sent(self) -> None:
+        # Else the first would be what it is compressed of, and those after it not.
+        for body in (zlib.compress(b"first"), zlib.compress(b"again")):
+            await self.ask(b"/a", body, b"Content-Encoding: deflate\r\n")
 
     async def test_heads_that_are_alike_are_examined_once_unless_they_are_refused(self) -> None:
         for path in (b"/a", b"/b", b"/a", b"/b", b"/bad", b"/bad", b"/a"):
@@ -199,8 +255,26 @@ class Served(unittest.IsolatedAsyncioTestCase):
         self.assertLessEqual(sum(each() is not None for each in kept), 2 * MAX_HEADS)
 
 
-def slots() -> set[str]:
-    return {name for cls in RequestHandler.__mro__ for name in getattr(cls, "__slots__", ())}
+class ServedAiohttpsOwnWay(AiohttpsOwnWay, ServedCase):
+    """The same where its internals are others."""
+
+    test_a_compressed_body_stays_as_it_was_sent = Served.test_a_compressed_body_stays_as_it_was_sent
+
+    async def test_each_head_is_examined(self) -> None:
+        for path in (b"/a", b"/a", b"/bad", b"/bad", b"/a"):
+            await self.ask(path, os.urandom(4))
+        self.assertEqual(self.examined, ["/a", "/a", "/bad", "/bad", "/a"])
+
+    async def test_nothing_reaches_into_the_library_and_the_log_says_so_once(self) -> None:
+        with self.assertLogs(logger, "WARNING") as logs:
+            server = HttpServer(self.handle, (b"no HTTP", "text/plain"), 8)
+            await server.start(0, 0.1)
+            await server.stop()
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn(f"release {OTHER_RELEASE}", logs.output[0])
+        await self.ask(b"/a", b"")
+        (connection,) = self.server._server.connections
+        self.assertIs(type(connection), Connection)
 
 
 def pieces(chosen: random.Random, sent: list[bytes]) -> Any:
