@@ -1,0 +1,81 @@
+"""A session of no agent, for tests of a turn: keeps what the agent is told, and says what it is
+made to say."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.events.event_log import EventLog
+from GeminiCompanion.companion.agent.turn.agent_session import AgentSession
+
+OPTIONS = tuple(
+    messages.PermissionOption(id, id) for id in ("proceed_always", "proceed_once", "cancel")
+)
+
+
+class Session:
+    """As `acp_client.Session`; `told` is what the agent was told, in order."""
+
+    def __init__(self, folder: str = "/work") -> None:
+        self.id, self.folder, self.client = "session", folder, self
+        self.told: list[tuple[Any, ...]] = []
+        self.end: asyncio.Future[messages.TurnEnd] | None = None
+
+    def prompt(self, blocks: Any) -> asyncio.Future[messages.TurnEnd]:
+        self.told.append(("prompt",))
+        self.end = asyncio.get_running_loop().create_future()
+        return self.end
+
+    def cancel(self) -> None:
+        self.told.append(("cancel",))
+
+    def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
+        self.told.append((request.id, option))
+
+    def answer(self, request: Any, result: Any) -> None:
+        self.told.append((request, result))
+
+    def refuse(self, request: Any, error: Any) -> None:
+        self.told.append((request, error))
+
+    def give_up(self) -> None:
+        self.told.append(("give up",))
+
+
+class Stage:
+    """`story` are the bodies of the events so far."""
+
+    def __init__(self, home: str) -> None:
+        self.session = Session()
+        self.log = EventLog("conversation", lambda event: self.story.append(event.body))
+        self.story: list[Any] = []
+        given: Any = self.session
+        self.agent = AgentSession(given, GeminiCli(home, False))
+        self._requests = 0
+
+    def of(self, kind: type) -> list[Any]:
+        return [body for body in self.story if isinstance(body, kind)]
+
+    def asked(self, call: messages.ToolCallUpdate) -> messages.PermissionRequest:
+        """A request for this call; each has an id of its own, from 1 on."""
+        self._requests += 1
+        return messages.PermissionRequest("session", self._requests, call, OPTIONS)
+
+    def statuses(self, call_id: str) -> list[str]:
+        told = self.of(events.ToolExecution)
+        return [it.status for it in told if it.call_id == call_id]
+
+
+def shell(id: str = "1", status: str = "", text: str = "") -> messages.ToolCallUpdate:
+    texts = (text,) if text else ()
+    name = f"run_shell_command__{id}"
+    return messages.ToolCallUpdate(name, "ls", "execute", status, texts)
+
+
+def edit(path: str, id: str = "1", status: str = "") -> messages.ToolCallUpdate:
+    diffs = (messages.FileDiff(path, "", "new\n"),)
+    return messages.ToolCallUpdate(f"write_file__{id}", "w", "edit", status, diffs=diffs)

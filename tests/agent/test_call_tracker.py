@@ -1,0 +1,232 @@
+"""The tool calls of one turn: what is told of them, and what the agent is answered."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.agents import cli as cli_module
+from GeminiCompanion.companion.agent.events.turn_events import (
+    COMPLETED,
+    EXECUTING,
+    FAILED,
+    PENDING,
+    ToolCall,
+    ToolConfirmation,
+    ToolResult,
+)
+from GeminiCompanion.companion.agent.turn.call_tracker import CallTracker
+from GeminiCompanion.companion.agent.turn.outcomes import MODIFY
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+
+from ..support import until
+from .stage import Stage, edit, shell
+
+SHELL, WRITE = "run_shell_command__1", "write_file__1"
+
+
+class Calls(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = os.path.realpath(temporary.name)
+        self.stage = Stage(self.folder)
+        self.stage.session.folder = self.folder
+        self.session = self.stage.session
+        self.noted: list[Any] = []
+        patch = mock.patch.object(cli_module, "PATIENCE", 0.0)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def tracker(self, patience: float | None = 600.0) -> CallTracker:
+        note = lambda *change: self.noted.append(change)  # noqa: E731
+        return CallTracker(self.stage.log, self.stage.agent, patience, note)
+
+    async def end(self, tracker: CallTracker, told: messages.ToolCallUpdate) -> None:
+        with mock.patch.object(self.stage.agent.recording, "find", return_value=None):
+            await tracker.change(self.stage.agent.call(told))
+
+    def results(self) -> list[ToolResult]:
+        return self.stage.of(ToolResult)
+
+    async def test_a_call_that_asks_nobody_is_told_once_and_ends_once(self) -> None:
+        tracker = self.tracker()
+        for status in ("in_progress", "in_progress"):
+            tracker.begin(self.stage.agent.call(shell(status=status)))
+        self.assertFalse(tracker.is_idle)
+        await self.end(tracker, shell(status="completed", text="out"))
+        self.assertTrue(tracker.is_idle)
+        (call,) = self.stage.of(ToolCall)
+        self.assertFalse(call.requires_confirmation)
+        self.assertEqual(self.stage.statuses(SHELL), [EXECUTING, COMPLETED])
+        (result,) = self.results()
+        self.assertEqual((result.result, result.success, result.rejected), ("out", True, False))
+        self.assertEqual(result.args, {"command": "ls"})
+
+    async def test_one_of_which_only_the_failure_is_told_has_a_beginning_all_the_same(self) -> None:
+        await self.end(self.tracker(), shell(status="failed", text="bad arguments"))
+        self.assertEqual(len(self.stage.of(ToolCall)), 1)
+        self.assertEqual(self.stage.statuses(SHELL), [FAILED])
+        (result,) = self.results()
+        self.assertEqual((result.success, result.error), (False, "bad arguments"))
+
+    async def test_an_allowed_call_is_answered_and_runs(self) -> None:
+        tracker = self.tracker()
+        tracker.ask(self.stage.asked(shell()))
+        self.assertEqual([it.call_id for it in self.stage.of(ToolConfirmation)], [SHELL])
+        self.assertEqual(len(tracker.confirmations), 1)
+        self.assertEqual(self.session.told, [])
+        tracker.confirm(SHELL, "proceed_once")
+        self.assertEqual(self.session.told, [(1, "proceed_once")])
+        self.assertEqual(self.stage.statuses(SHELL), [PENDING, EXECUTING])
+        self.assertEqual(tracker.confirmations, ())
+
+    async def test_the_first_decision_counts(self) -> None:
+        tracker = self.tracker()
+        tracker.ask(self.stage.asked(shell()))
+        tracker.confirm(SHELL, "cancel")
+        with self.assertRaises(AgentError) as caught:
+            tracker.confirm(SHELL, "proceed_once")
+        self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
+        self.assertEqual(self.session.told, [(1, "cancel")])
+
+    async def test_a_decision_that_cannot_be_leaves_the_call_waiting(self) -> None:
+        tracker = self.tracker()
+        tracker.ask(self.stage.asked(shell()))
+        for outcome, text in (
+            ("proceed_always_server", None),
+            (MODIFY, "text"),
+            (MODIFY, None),
+            ("proceed_once", "text"),
+            ("cancel", "text"),
+        ):
+            with self.subTest(outcome), self.assertRaises(AgentError):
+                tracker.confirm(SHELL, outcome, text)
+        self.assertEqual((self.session.told, len(tracker.confirmations)), ([], 1))
+
+    async def test_a_rejected_call_is_told_as_rejected_and_its_end_only_once(self) -> None:
+        tracker = self.tracker()
+        tracker.ask(self.stage.asked(shell()))
+        tracker.confirm(SHELL, "cancel")
+        await self.end(tracker, shell(status="failed", text="canceled"))
+        (result,) = self.results()
+        self.assertEqual((result.success, result.rejected), (False, True))
+        self.assertEqual(self.stage.statuses(SHELL), [PENDING, FAILED])
+        self.assertTrue(tracker.is_idle)
+
+    async def test_where_nobody_can_be_asked_it_is_rejected_at_once(self) -> None:
+        tracker = self.tracker(None)
+        tracker.ask(self.stage.asked(shell()))
+        self.assertEqual(self.session.told, [(1, "cancel")])
+        self.assertEqual(self.stage.of(ToolConfirmation), [])
+        self.assertTrue(self.results()[0].rejected)
+
+    async def test_one_on_which_nobody_decides_in_time_is_rejected(self) -> None:
+        tracker = self.tracker(0.0)
+        tracker.ask(self.stage.asked(shell()))
+        await until(self.results)
+        self.assertEqual(self.session.told, [(1, "cancel")])
+        self.assertIn("in time", str(self.results()[0].error))
+        self.assertEqual(tracker.confirmations, ())
+
+    async def test_one_that_was_decided_is_not_rejected_later(self) -> None:
+        tracker = self.tracker(0.01)
+        tracker.ask(self.stage.asked(shell("1")))
+        tracker.confirm(SHELL, "proceed_once")
+        tracker.ask(self.stage.asked(shell("2")))
+        await until(self.results)
+        self.assertEqual([it.call_id for it in self.results()], ["run_shell_command__2"])
+
+    async def test_what_was_approved_for_good_is_not_asked_again(self) -> None:
+        tracker = self.tracker()
+        path = os.path.join(self.folder, "a")
+        tracker.ask(self.stage.asked(edit(path)))
+        tracker.confirm(WRITE, "proceed_always")
+        tracker.ask(self.stage.asked(edit(path, "2")))
+        # For good is what we remember; the agent is told each time that it may run once.
+        self.assertEqual(self.session.told, [(1, "proceed_once"), (2, "proceed_once")])
+        self.assertEqual(len(self.stage.of(ToolConfirmation)), 1)
+
+    async def test_an_edit_can_be_changed_where_we_write_the_file(self) -> None:
+        tracker = self.tracker()
+        inside, outside = os.path.join(self.folder, "a"), "/elsewhere/a"
+        for id, path in (("1", inside), ("2", outside)):
+            tracker.ask(self.stage.asked(edit(path, id)))
+        offered = [
+            MODIFY in [option.outcome for option in asked.options]
+            for asked in self.stage.of(ToolConfirmation)
+        ]
+        self.assertEqual(offered, [True, False])
+        with self.assertRaises(AgentError):
+            tracker.confirm("write_file__2", MODIFY, "mine\n")
+
+    async def test_an_edit_is_written_as_the_user_changed_it_and_the_model_is_told(self) -> None:
+        tracker, path = self.tracker(), os.path.join(self.folder, "a")
+        tracker.ask(self.stage.asked(edit(path)))
+        tracker.confirm(WRITE, MODIFY, "mine\n")
+        await tracker.write(messages.WriteTextFile("session", 9, path, "new\n"))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine\n")
+        request, refusal = self.session.told[-1]
+        self.assertEqual(request, 9)
+        self.assertIn("mine\n", refusal)
+        self.assertEqual(self.noted, [(path, None, b"mine\n")])
+        # The CLI takes that for a failure, which it is not.
+        await self.end(tracker, edit(path, status="failed"))
+        self.assertTrue(self.results()[0].success)
+        self.assertEqual(self.stage.statuses(WRITE)[-1], COMPLETED)
+
+    async def test_a_write_that_goes_as_the_agent_wants_is_answered_plainly(self) -> None:
+        tracker, path = self.tracker(), os.path.join(self.folder, "a")
+        tracker.ask(self.stage.asked(edit(path)))
+        tracker.confirm(WRITE, "proceed_once")
+        await tracker.write(messages.WriteTextFile("session", 9, path, "new\n"))
+        self.assertEqual(self.session.told[-1], (9, {}))
+
+    async def test_what_waits_as_the_turn_is_cancelled_is_answered_so_and_does_not_run(
+        self,
+    ) -> None:
+        tracker, path = self.tracker(), os.path.join(self.folder, "a")
+        tracker.ask(self.stage.asked(shell()))
+        tracker.cancel()
+        tracker.ask(self.stage.asked(shell("2")))
+        self.assertEqual(self.session.told, [(1, None), (2, None)])
+        self.assertEqual([it.call_id for it in self.results()], [SHELL])
+        await tracker.write(messages.WriteTextFile("session", 9, path, "new\n"))
+        self.assertFalse(os.path.exists(path))
+        self.assertIn("cancelled", str(self.session.told[-1][1]))
+
+    async def test_a_command_that_is_ended_with_its_turn_did_not_succeed(self) -> None:
+        tracker = self.tracker()
+        tracker.begin(self.stage.agent.call(shell(status="in_progress")))
+        tracker.cancel()
+        await self.end(tracker, shell(status="completed", text="Command cancelled by user."))
+        self.assertFalse(self.results()[0].success)
+
+    async def test_at_the_end_of_the_turn_every_call_has_an_end(self) -> None:
+        tracker = self.tracker()
+        tracker.begin(self.stage.agent.call(shell(status="in_progress")))
+        tracker.ask(self.stage.asked(shell("2")))
+        tracker.close()
+        ended = {it.call_id: it.rejected for it in self.results()}
+        self.assertEqual(ended, {SHELL: False, "run_shell_command__2": True})
+        self.assertTrue(tracker.is_idle)
+        self.assertEqual(tracker.confirmations, ())
+
+    async def test_a_permission_to_read_an_attached_file_ends_with_its_answer(self) -> None:
+        tracker = self.tracker()
+        call = messages.ToolCallUpdate("resolve-prompt-/a-1", "read", "read")
+        tracker.ask(self.stage.asked(call))
+        tracker.confirm("resolve-prompt-/a-1", "proceed_once")
+        self.assertEqual(self.stage.statuses(call.id), [PENDING, EXECUTING, COMPLETED])
+        self.assertTrue(self.results()[0].success)
+        self.assertTrue(tracker.is_idle)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,189 @@
+"""A turn from its prompt to its last event, with a session that is told what to say."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.agent.acp import messages
+from GeminiCompanion.companion.agent.events import turn_events as events
+from GeminiCompanion.companion.agent.turn import turn as turn_module
+from GeminiCompanion.companion.agent.turn.turn import Limits, Turn
+from GeminiCompanion.companion.agent.wording import failure
+from GeminiCompanion.companion.agent.wording.failure import AgentError
+from GeminiCompanion.companion.base.log import logger
+
+from ..support import PATIENCE, until
+from .stage import Stage, shell
+
+SHELL = "run_shell_command__1"
+
+
+class Turns(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.stage = Stage(temporary.name)
+        self.session = self.stage.session
+        self.ended: list[Any] = []
+
+    def turn(self, limits: Limits = Limits(), asks: bool = True) -> Turn:  # noqa: B008
+        def ended(body: Any) -> None:
+            # Before anybody reads it.
+            self.assertNotIn(body, self.stage.story)
+            self.ended.append(body)
+
+        return Turn(self.stage.log, self.stage.agent, limits, asks, ended, lambda *_: None)
+
+    def started(self, **options: Any) -> Turn:
+        turn = self.turn(**options)
+        turn.start([])
+        return turn
+
+    async def over(self, turn: Turn) -> Any:
+        """The last body, which `ended` heard as the only one."""
+        await until(lambda: turn.is_over)
+        self.assertEqual(self.ended, [self.stage.story[-1]])
+        return self.stage.story[-1]
+
+    def end(self, reason: str = "end_turn", **meta: Any) -> None:
+        assert self.session.end is not None
+        self.session.end.set_result(messages.TurnEnd(reason, meta))
+
+    async def test_an_answer_is_told_in_its_order_and_ends_with_its_tokens(self) -> None:
+        turn = self.started()
+        turn.update(messages.AgentThoughtChunk("**Look** around"))
+        for text in ("Hel", "lo"):
+            turn.update(messages.AgentMessageChunk(text))
+        quota = {"token_count": {"input_tokens": 3, "output_tokens": 2}}
+        self.end(quota=quota)
+        last = await self.over(turn)
+        self.assertEqual((last.reason, last.usage.input_tokens, last.usage.output_tokens),
+                         (events.END_TURN, 3, 2))  # fmt: skip
+        self.assertEqual(self.stage.story[0], events.Thought("Look", "around"))
+        pieces = self.stage.of(events.Content)
+        self.assertEqual("".join(piece.text for piece in pieces), "Hello")
+        self.assertEqual([piece.is_partial for piece in pieces][-1], False)
+
+    async def test_what_was_said_before_the_end_is_told_though_the_end_is_there(self) -> None:
+        turn = self.started()
+        turn.update(messages.AgentMessageChunk("Hello"))
+        self.end()
+        await self.over(turn)
+        self.assertEqual("".join(it.text for it in self.stage.of(events.Content)), "Hello")
+
+    async def test_an_end_without_an_answer_says_so(self) -> None:
+        turn = self.started()
+        turn.update(messages.AgentMessageChunk("[MODE_UPDATE] plan\n"))
+        self.end()
+        self.assertEqual((await self.over(turn)).reason, events.EMPTY)
+
+    async def test_reasons_are_told_and_one_that_nobody_knows_is_an_end(self) -> None:
+        for reason, expected in (("max_tokens", "max_tokens"), ("telepathy", "end_turn")):
+            with self.subTest(reason):
+                self.setUp()
+                turn = self.started()
+                turn.update(messages.AgentMessageChunk("Hello"))
+                self.end(reason)
+                self.assertEqual((await self.over(turn)).reason, expected)
+
+    async def test_the_agents_error_is_the_turns_last_event(self) -> None:
+        turn = self.started()
+        assert self.session.end is not None
+        self.session.end.set_exception(AgentError(failure.QUOTA_EXCEEDED, "No more.", "details"))
+        expected = events.Error(failure.QUOTA_EXCEEDED, "No more.", "details")
+        self.assertEqual(await self.over(turn), expected)
+
+    async def test_a_bug_ends_the_turn_and_leaves_nobody_waiting(self) -> None:
+        turn = self.started()
+        with mock.patch.object(self.stage.agent.cli, "usage", side_effect=ZeroDivisionError):
+            with self.assertLogs(logger, "ERROR"):
+                turn.update(messages.AgentMessageChunk("Hello"))
+                last = await self.over(turn)
+        self.assertEqual(last.code, failure.INTERNAL_ERROR)
+        self.assertIn(("cancel",), self.session.told)
+
+    async def test_a_cancelled_turn_is_ended_by_the_agent(self) -> None:
+        turn = self.started()
+        turn.permission(self.stage.asked(shell()))
+        await until(lambda: turn.confirmations)
+        turn.cancel()
+        turn.cancel()
+        # First the answers, for one that came later would still run the tool.
+        self.assertEqual(self.session.told, [("prompt",), (1, None), ("cancel",)])
+        self.end("end_turn")
+        self.assertEqual((await self.over(turn)).reason, events.CANCELLED)
+
+    async def test_one_that_is_cancelled_before_its_start_is_not_said(self) -> None:
+        turn = self.turn()
+        turn.cancel()
+        turn.start([], ["Something to know."])
+        self.assertEqual(self.session.told, [])
+        self.assertEqual((await self.over(turn)).reason, events.CANCELLED)
+        self.assertEqual(self.stage.story[0].description, "Something to know.")
+
+    async def test_an_agent_that_does_not_end_a_cancelled_turn_is_ended_itself(self) -> None:
+        turn = self.started()
+        with mock.patch.object(turn_module, "CANCELLING", 0.0):
+            turn.cancel()
+        self.assertEqual((await self.over(turn)).reason, events.CANCELLED)
+        self.assertEqual(self.session.told[-1], ("give up",))
+
+    async def test_a_turn_that_takes_too_long_is_cancelled_and_says_why(self) -> None:
+        turn = self.started(limits=Limits(turn=0.0))
+        await until(lambda: ("cancel",) in self.session.told)
+        self.end("cancelled")
+        last = await self.over(turn)
+        self.assertEqual(last.code, failure.TIMED_OUT)
+
+    async def test_a_call_that_runs_as_the_turn_ends_has_an_end_before_it(self) -> None:
+        turn = self.started()
+        turn.update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
+        self.end()
+        await self.over(turn)
+        kinds = [type(body) for body in self.stage.story]
+        self.assertEqual(kinds[-2:], [events.ToolResult, events.Complete])
+
+    async def test_where_nobody_is_there_to_decide_a_call_is_rejected(self) -> None:
+        turn = self.started(asks=False)
+        turn.permission(self.stage.asked(shell()))
+        await until(lambda: (1, "cancel") in self.session.told)
+        self.assertEqual(turn.confirmations, ())
+        self.end()
+        await self.over(turn)
+
+    async def test_a_model_that_is_asked_again_is_told_only_where_a_turn_waits_for_it(self) -> None:
+        turn = self.turn()
+        turn.retried(1, "503")
+        turn.start([])
+        turn.retried(2, "503")
+        turn.update(messages.ToolCallStart(SHELL, "ls", "execute", "in_progress"))
+        await until(lambda: self.stage.of(events.ToolCall))
+        turn.retried(3, "503")
+        self.end()
+        await self.over(turn)
+        turn.retried(4, "503")
+        told = [str(it.description) for it in self.stage.of(events.Thought)]
+        self.assertEqual(len(told), 1)
+        self.assertIn("attempt 2", told[0])
+
+    async def test_events_can_be_read_by_many_and_from_any_number_on(self) -> None:
+        turn = self.started()
+
+        async def read(after: int) -> list[int]:
+            return [event.number async for event in turn.events(after)]
+
+        readers = [asyncio.ensure_future(read(after)) for after in (0, 0, 1)]
+        turn.update(messages.AgentMessageChunk("Hello"))
+        self.end()
+        found = await asyncio.wait_for(asyncio.gather(*readers), PATIENCE)
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[2], found[0][1:])
+        self.assertEqual(turn.last_number, found[0][-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
