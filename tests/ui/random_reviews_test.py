@@ -229,10 +229,16 @@ class RandomReview:
         row = self.chance.choice([*starts, self.chance.randint(0, it.text.count("\n"))])
         point = it.view.text_point(row, 0)
         row = it.text.count("\n", 0, point)
-        self.select(it, point, point)
-        it.view.show_at_center(sublime.Region(point), animate=False)
         at = [n for n, (_, _, start, end) in enumerate(found) if start <= row < max(end, start + 1)]
-        self.command("drop_change", it)
+
+        def drop() -> None:
+            self.select(it, point, point)
+            it.view.show_at_center(sublime.Region(point), animate=False)
+            self.command("drop_change", it)
+
+        # In one turn: one side may be about to scroll to where the other one is.
+        sublime.set_timeout(drop)
+        self.turn()
         text = text_of(it.view)
         # Where no change is at the caret, one that is in sight may be meant.
         may_be = [n for n in at or range(len(found)) if it.without(found, {n}) == text]
