@@ -6,6 +6,7 @@ import asyncio
 import functools
 import glob
 import http.client
+import inspect
 import json
 import os
 import shutil
@@ -82,12 +83,28 @@ async def until(condition: Callable[[], Any], timeout: float = PATIENCE) -> None
         await asyncio.sleep(0)
 
 
+class InLoop(unittest.TestCase):
+    """Its tests may be coroutines: each runs in a loop of its own, after `begin`, under any test
+    runner."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, test in [*vars(cls).items()]:
+            if name.startswith("test") and inspect.iscoroutinefunction(test):
+                setattr(cls, name, in_loop(test))
+
+    async def begin(self) -> None:
+        """What a test needs a running loop for."""
+
+
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run a test that is a coroutine in a loop of its own, under any test runner."""
+    async def whole(self: InLoop) -> None:
+        await self.begin()
+        await test(self)
 
     @functools.wraps(test)
-    def run(*arguments: Any) -> None:
-        asyncio.run(test(*arguments))  # type: ignore[arg-type]
+    def run(self: InLoop) -> None:
+        asyncio.run(whole(self))
 
     return run
 

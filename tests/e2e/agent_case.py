@@ -1,7 +1,6 @@
 """One agent (the engine with the real CLI behind it) for all the tests of a class.
 
 class Example(AgentCase):
-    @on_loop
     async def test_it(self) -> None:
         self.model.will_play("hello", ["Hi."])
         story = await self.tell("hello")            # the bodies of the turn's events
@@ -14,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import os
 import shutil
 import sys
@@ -49,8 +49,6 @@ T = TypeVar("T", bound=events.Body)
 
 
 def on_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run a test that is a coroutine on the loop of its class's agent."""
-
     @functools.wraps(test)
     def run(self: AgentCase) -> None:
         self.loop.run_until_complete(asyncio.wait_for(test(self), PATIENCE))
@@ -68,7 +66,8 @@ def text(story: list[Any]) -> str:
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class AgentCase(unittest.TestCase):
-    """`options` are those of the agent's `Options` that differ, `settings` the CLI's own."""
+    """`options` are those of the agent's `Options` that differ, `settings` the CLI's own. Tests
+    that are coroutines run on the loop of their class's agent."""
 
     options: dict[str, Any] = {}
     settings: dict[str, Any] = {}
@@ -76,6 +75,12 @@ class AgentCase(unittest.TestCase):
     model: ModelServer
     loop: asyncio.AbstractEventLoop
     agent: Agent
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, test in [*vars(cls).items()]:
+            if name.startswith("test") and inspect.iscoroutinefunction(test):
+                setattr(cls, name, on_loop(test))
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -1,7 +1,6 @@
 """A server of the API with the real CLI behind it, for all the tests of a class.
 
 class Example(ApiCase):
-    @on_loop
     async def test_it(self) -> None:
         self.model.will_play("hello", ["Hi."])
         reply = await self.post("/chat", {"message": "hello"})   # reply.status, reply["response"]

@@ -7,7 +7,6 @@ def tearDownModule() -> None:
     PageCase.stop()
 
 class Example(PageCase):
-    @on_loop
     async def test_it(self) -> None:
         page = await self.page()                 # Playwright's, ready for a message
         await self.say(page, "hello")

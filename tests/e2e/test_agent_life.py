@@ -12,7 +12,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import PATIENCE, AgentCase, of, on_loop, text  # noqa: E402
+from agent_case import PATIENCE, AgentCase, of, text  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, VERTEX, Credentials
 from GeminiCompanion.companion.agent.conversations import session_opener  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
@@ -32,7 +32,6 @@ from model_server import Gate, call  # noqa: E402
 
 
 class Cancelling(AgentCase):
-    @on_loop
     async def test_a_cancelled_turn_ends_at_once_and_the_next_one_works(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -48,7 +47,6 @@ class Cancelling(AgentCase):
         again = await self.tell("again")
         self.assertEqual((text(again), again[-1].reason), ("Here.", events.END_TURN))
 
-    @on_loop
     async def test_a_turn_that_is_cancelled_at_once_ends_at_once_and_costs_no_history(self) -> None:
         await self.tell("hello")
         gate = Gate()
@@ -64,7 +62,6 @@ class Cancelling(AgentCase):
         self.assertEqual(text(await self.tell("go on")), "Here.")
         self.assertIn("hello", str(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_a_message_that_waits_for_the_start_can_be_cancelled(self) -> None:
         agent = await self.another_agent()
         self.model.will_play("too soon", ["Here."])
@@ -78,7 +75,6 @@ class Cancelling(AgentCase):
         again = await agent.chat(self.workspace, "too soon")
         self.assertEqual(text(await self.rest(again)), "Here.")
 
-    @on_loop
     async def test_what_waits_for_a_decision_does_not_run_after_a_cancellation(self) -> None:
         path = self.path("c.txt")
         self.model.will_play(
@@ -95,7 +91,6 @@ class Cancelling(AgentCase):
         self.assertFalse(of(ToolResult, story)[0].success)
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_a_cancelled_command_is_ended_and_no_success(self) -> None:
         turn, command = await self.run_command(self.agent)
         turn.cancel()
@@ -105,7 +100,6 @@ class Cancelling(AgentCase):
         self.assertEqual(of(ToolExecution, story)[-1].status, events.FAILED)
         await self.until_gone(command)
 
-    @on_loop
     async def test_an_edit_that_nobody_decides_on_is_rejected_in_time(self) -> None:
         agent = await self.another_agent(limits=Limits(confirmation=0.2))
         path = self.path("t.txt")
@@ -116,7 +110,6 @@ class Cancelling(AgentCase):
         self.assertTrue(story[-1].success)
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_a_turn_that_takes_too_long_is_ended(self) -> None:
         agent = await self.another_agent(limits=Limits(turn=0.5))
         gate = Gate()
@@ -127,7 +120,6 @@ class Cancelling(AgentCase):
 
 
 class Dying(AgentCase):
-    @on_loop
     async def test_a_death_in_mid_turn_is_an_error_and_the_next_turn_works(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -146,7 +138,6 @@ class Dying(AgentCase):
         self.assertEqual(of(Thought, story), [])
         self.assertIn("'die'", str(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_a_bug_of_ours_in_the_reader_ends_the_cli_and_leaves_nobody_waiting(self) -> None:
         await self.tell("hello")
         pid = self.agent.info().pid or 0
@@ -159,7 +150,6 @@ class Dying(AgentCase):
         self.model.will_play("go on", ["Here."])
         self.assertEqual(text(await self.tell("go on")), "Here.")
 
-    @on_loop
     async def test_a_cli_that_does_not_answer_is_ended_and_the_next_message_works(self) -> None:
         agent = await self.another_agent()
         await agent.prepare()
@@ -175,7 +165,6 @@ class Dying(AgentCase):
         again = await agent.chat(self.workspace, "hello again")
         self.assertEqual(text(await self.rest(again)), "Here.")
 
-    @on_loop
     async def test_a_cli_that_is_stuck_ends_with_its_command_and_is_replaced(self) -> None:
         agent = await self.another_agent()
         turn, command = await self.run_command(agent)
@@ -191,7 +180,6 @@ class Dying(AgentCase):
         await self.until_gone(pid)
         await self.until_gone(command)
 
-    @on_loop
     async def test_a_death_while_a_decision_is_awaited_leaves_none_to_take(self) -> None:
         path = self.path("d.txt")
         self.model.will_play(
@@ -207,7 +195,6 @@ class Dying(AgentCase):
         with self.assertRaises(AgentError):
             self.agent.confirm(asked.call_id, "proceed_once")
 
-    @on_loop
     async def test_a_stopped_agent_leaves_no_process(self) -> None:
         agent = await self.another_agent()
         await agent.prepare()
@@ -215,7 +202,6 @@ class Dying(AgentCase):
         await agent.stop()
         await self.until_gone(pid)
 
-    @on_loop
     async def test_a_stopped_agent_leaves_no_command_of_a_tool(self) -> None:
         agent = await self.another_agent()
         turn, command = await self.run_command(agent)
@@ -223,7 +209,6 @@ class Dying(AgentCase):
         self.assertTrue(turn.is_over)
         await self.until_gone(command)
 
-    @on_loop
     async def test_a_cli_that_cannot_start_says_why(self) -> None:
         agent = await self.another_agent(command=("/nowhere/node", "gemini.js"))
         with self.assertRaises(AgentError) as caught:
@@ -233,7 +218,6 @@ class Dying(AgentCase):
 
 
 class Trusting(AgentCase):
-    @on_loop
     async def test_variables_above_the_home_are_not_the_clis(self) -> None:
         above = os.path.join(self.root, "above")
         os.mkdir(above)
@@ -250,7 +234,6 @@ class Trusting(AgentCase):
 
 
 class Many(AgentCase):
-    @on_loop
     async def test_two_workspaces_talk_at_once(self) -> None:
         gates = [Gate(), Gate()]
         folders = [self.path(name) for name in ("a", "b")]
@@ -266,7 +249,6 @@ class Many(AgentCase):
         for folder, turn in zip(folders, turns):
             self.assertEqual(text(await self.rest(turn)), f"for {folder} done")
 
-    @on_loop
     async def test_a_second_message_to_a_busy_conversation_is_refused(self) -> None:
         gate = Gate()
         self.model.will_play("busy", ["One ", gate, "two"])
@@ -280,7 +262,6 @@ class Many(AgentCase):
         gate.set()
         self.assertEqual(text(await self.rest(turn)), "One two")
 
-    @on_loop
     async def test_a_new_conversation_knows_nothing_of_the_old_one(self) -> None:
         self.model.will_play("my secret word", ["I see."])
         old = await self.chat("my secret word")
@@ -295,12 +276,10 @@ class Many(AgentCase):
         mine = [it.id for it in self.agent.sessions() if it.workspace == self.workspace]
         self.assertEqual(mine, [new.session_id, old.session_id])
 
-    @on_loop
     async def test_a_conversation_that_was_only_begun_is_not_at_work(self) -> None:
         begun = await self.agent.new_session(self.workspace)
         self.assertEqual((begun.is_busy, begun.turns), (False, 0))
 
-    @on_loop
     async def test_readers_may_come_late_and_go_on_where_they_were(self) -> None:
         self.model.will_play("read", ["a", "b", "c"])
         turn = await self.chat("read")
@@ -310,7 +289,6 @@ class Many(AgentCase):
         self.assertEqual([event.number for event in whole], list(range(1, len(whole) + 1)))
         self.assertIs(self.agent.turn(turn.id), turn)
 
-    @on_loop
     async def test_a_model_is_chosen_from_those_there_are(self) -> None:
         models = await self.agent.models(self.workspace)
         self.assertIn(models.current, [it.id for it in models.available])
@@ -325,7 +303,6 @@ class Many(AgentCase):
             await self.agent.set_model("no such model", self.workspace)
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
-    @on_loop
     async def test_models_are_told_while_a_turn_runs_and_none_is_chosen(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -339,7 +316,6 @@ class Many(AgentCase):
         gate.set()
         self.assertEqual(text(await self.rest(turn)), "One two")
 
-    @on_loop
     async def test_a_page_may_ask_for_models_and_talk_while_the_cli_starts(self) -> None:
         agent = await self.another_agent()
         self.model.will_play("at once", ["Here."])
@@ -353,7 +329,6 @@ class Many(AgentCase):
         self.assertEqual(text(await self.rest(turn)), "Here.")
         self.assertEqual((agent.info().starts, len(agent.sessions())), (1, 2))
 
-    @on_loop
     async def test_models_that_are_asked_for_first_cost_the_conversation_nothing(self) -> None:
         await self.tell("my first words")
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
@@ -363,7 +338,6 @@ class Many(AgentCase):
         self.assertEqual(of(Thought, await self.tell("hello")), [])
         self.assertIn("my first words", str(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_messages_that_make_no_sense_are_refused(self) -> None:
         missing = self.path("missing")
         for arguments, code in (
@@ -380,24 +354,20 @@ class Many(AgentCase):
                     await self.agent.chat(**options)
                 self.assertEqual(caught.exception.code, code)
 
-    @on_loop
     async def test_a_path_at_the_begin_of_a_message_is_no_command(self) -> None:
         self.model.will_play("/etc/hosts", ["It has names."])
         self.assertEqual(text(await self.tell("/etc/hosts explain")), "It has names.")
 
-    @on_loop
     async def test_a_harmless_command_is_answered_by_the_cli_itself(self) -> None:
         story = await self.tell("/about")
         self.assertIn("0.61.0", text(story))
 
-    @on_loop
     async def test_attached_files_reach_the_model(self) -> None:
         path = self.write("with space ä%20.txt", "the attached text")
         self.model.will_play("attached", ["Seen."])
         self.assertEqual(text(await self.tell("attached", files=[path])), "Seen.")
         self.assertIn("the attached text", str(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_a_file_from_elsewhere_is_asked_about_first(self) -> None:
         path = os.path.join(self.root, "elsewhere.txt")
         with open(path, "w", encoding="utf-8") as file:
@@ -412,7 +382,6 @@ class Many(AgentCase):
 
 
 class LoggingIn(AgentCase):
-    @on_loop
     async def test_nothing_is_said_before_somebody_configured_who_the_user_is(self) -> None:
         agent = await self.another_agent(credentials=None)
         with self.assertRaises(AgentError) as caught:
@@ -421,7 +390,6 @@ class LoggingIn(AgentCase):
         self.assertFalse(agent.account.status().is_authenticated)
         self.assertFalse(agent.info().is_running)
 
-    @on_loop
     async def test_the_key_reaches_the_model_and_the_next_one_replaces_it(self) -> None:
         self.model.will_play("key", ["Yes."])
         await self.tell("key")
@@ -432,7 +400,6 @@ class LoggingIn(AgentCase):
         await self.tell("key")
         self.assertEqual(self.model.keys[-1], "another-key")
 
-    @on_loop
     async def test_credentials_are_kept_for_this_user_only_and_outlive_a_restart(self) -> None:
         state = os.path.join(self.workspace, "state")
         first = await self.another_agent(state, credentials=Credentials(API_KEY, "kept-key"))
@@ -451,7 +418,6 @@ class LoggingIn(AgentCase):
         third = await self.another_agent(state, credentials=None)
         self.assertIsNone(third.account.status().kind)
 
-    @on_loop
     async def test_credentials_that_come_while_others_are_cleared_are_kept(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.another_agent(state)
@@ -463,7 +429,6 @@ class LoggingIn(AgentCase):
         again = await self.another_agent(state, credentials=None)
         self.assertEqual(again.account.status().kind, API_KEY)
 
-    @on_loop
     async def test_a_fallback_counts_until_somebody_logs_out(self) -> None:
         fallback = Credentials(API_KEY, "from-outside")
         agent = await self.another_agent(credentials=None, fallback=fallback)
@@ -471,7 +436,6 @@ class LoggingIn(AgentCase):
         await agent.account.clear()
         self.assertFalse(agent.account.status().is_authenticated)
 
-    @on_loop
     async def test_google_is_not_asked_before_somebody_logged_in(self) -> None:
         agent = await self.another_agent(credentials=Credentials(GOOGLE, project="p"))
         with self.assertRaises(AgentError) as caught:
@@ -481,7 +445,6 @@ class LoggingIn(AgentCase):
             await agent.account.finish_login("4/code")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
-    @on_loop
     async def test_credentials_that_lack_something_are_refused(self) -> None:
         for credentials in (
             Credentials(API_KEY),
@@ -494,7 +457,6 @@ class LoggingIn(AgentCase):
                     await self.agent.account.configure(credentials)
                 self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
-    @on_loop
     async def test_a_key_stands_in_no_text_of_ours(self) -> None:
         self.assertNotIn("s3cret", repr(Credentials(API_KEY, "s3cret")))
 

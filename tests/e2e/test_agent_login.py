@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import AgentCase, on_loop, text  # noqa: E402
+from agent_case import AgentCase, text  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import API_KEY, GOOGLE, Credentials  # noqa: E402
 from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
@@ -57,7 +57,6 @@ class GoogleLogin(AgentCase):
             **options,
         )
 
-    @on_loop
     async def test_a_code_logs_in_and_the_login_stays(self) -> None:
         state = os.path.join(self.workspace, "state")
         agent = await self.google_agent(state)
@@ -79,7 +78,6 @@ class GoogleLogin(AgentCase):
         home = os.path.join(state, "home", ".gemini")
         self.assertNotIn("oauth_creds.json", os.listdir(home))
 
-    @on_loop
     async def test_a_wrong_code_may_be_followed_by_another_one(self) -> None:
         agent = await self.google_agent()
         first = await agent.account.begin_login()
@@ -94,7 +92,6 @@ class GoogleLogin(AgentCase):
         await agent.account.finish_login("4/right")
         self.assertTrue(agent.account.status().is_authenticated)
 
-    @on_loop
     async def test_two_wrong_codes_end_the_login(self) -> None:
         agent = await self.google_agent()
         await agent.account.begin_login()
@@ -107,7 +104,6 @@ class GoogleLogin(AgentCase):
             await agent.account.finish_login("4/right")
         self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
-    @on_loop
     async def test_a_login_that_is_begun_twice_is_one(self) -> None:
         agent = await self.google_agent()
         first, second = await asyncio.gather(
@@ -118,7 +114,6 @@ class GoogleLogin(AgentCase):
         await agent.account.finish_login("4/right")
         self.assertTrue(agent.account.status().is_authenticated)
 
-    @on_loop
     async def test_a_login_that_waits_ends_with_its_credentials(self) -> None:
         agent = await self.google_agent()
         for change in (
@@ -137,7 +132,6 @@ class GoogleLogin(AgentCase):
                     await agent.account.finish_login("4/right")
                 self.assertEqual(caught.exception.code, failure.VALIDATION_ERROR)
 
-    @on_loop
     async def test_nobody_waits_for_a_login_that_is_being_begun(self) -> None:
         agent = await self.google_agent()
         before = children()
@@ -150,7 +144,6 @@ class GoogleLogin(AgentCase):
         self.assertEqual(caught.exception.code, failure.OAUTH_INIT_FAILED)
         self.assertEqual(children(), before)
 
-    @on_loop
     async def test_a_login_that_still_holds_disturbs_no_conversation(self) -> None:
         agent = await self.google_agent()
         await agent.account.begin_login()
@@ -160,7 +153,6 @@ class GoogleLogin(AgentCase):
         self.assertIsNone(await agent.account.begin_login())
         self.assertEqual(agent.info().pid, pid)
 
-    @on_loop
     async def test_an_account_that_google_does_not_serve_any_more_is_told_so(self) -> None:
         self.google.refusal = "This client is no longer supported for individuals."
         # With a project of its own an account is served all the same.

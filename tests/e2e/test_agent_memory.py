@@ -15,7 +15,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import AgentCase, of, on_loop, text  # noqa: E402
+from agent_case import AgentCase, of, text  # noqa: E402
 from GeminiCompanion.companion.agent.agent import Agent  # noqa: E402
 from GeminiCompanion.companion.agent.agents import gemini_resumption as resumption  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
@@ -28,7 +28,6 @@ from model_server import Gate, call  # noqa: E402
 
 
 class GivenBack(AgentCase):
-    @on_loop
     async def test_a_large_cli_is_ended_without_a_new_message_and_the_conversation_goes_on(
         self,
     ) -> None:
@@ -76,7 +75,6 @@ class Lasting(AgentCase):
                 told.append((content["role"], shown))
         return [each for each in told if "<session_context>" not in each[1]]
 
-    @on_loop
     async def test_after_a_restart_a_conversation_goes_on_with_calls_and_results(self) -> None:
         path = self.write("note.txt", "what the note says\n")
         first = await self.started()
@@ -103,7 +101,6 @@ class Lasting(AgentCase):
         )
         self.assertIn("what the note says", json.dumps(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_it_goes_on_again_and_again(self) -> None:
         first = await self.started()
         self.model.will_play("count", ["Yes."])
@@ -122,7 +119,6 @@ class Lasting(AgentCase):
         left = [name for _path, _dirs, names in os.walk(chats) for name in names if "2001" in name]
         self.assertEqual(len(left), 1)
 
-    @on_loop
     async def test_where_the_cli_loads_nothing_the_text_goes_along_and_that_is_told(self) -> None:
         first = await self.started()
         self.model.will_play("remember blue", ["I will."])
@@ -134,7 +130,6 @@ class Lasting(AgentCase):
         self.assertEqual([thought.subject for thought in of(Thought, story)], ["Warning"])
         self.assertIn("User: remember blue", json.dumps(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_a_turn_during_which_the_server_died_is_told_as_broken_off(self) -> None:
         first = await self.started()
         gate = Gate()
@@ -153,7 +148,6 @@ class Lasting(AgentCase):
         gate.set()
         await self.rest(turn)
 
-    @on_loop
     async def test_what_is_on_disk_is_for_this_user_alone_and_goes_when_it_is_deleted(self) -> None:
         agent = await self.started()
         turn, _story = await self.told(agent, "my secret")
@@ -169,7 +163,6 @@ class Lasting(AgentCase):
             await self.told(agent, "hello", session_id=turn.session_id)
         self.assertEqual(caught.exception.code, failure.SESSION_NOT_FOUND)
 
-    @on_loop
     async def test_a_damaged_line_costs_itself(self) -> None:
         first = await self.started()
         turn, _story = await self.told(first, "hello")
@@ -184,7 +177,6 @@ class Lasting(AgentCase):
         third = await self.started()
         self.assertEqual(third.sessions()[0].turns, 2)
 
-    @on_loop
     async def test_model_mode_and_title_stay(self) -> None:
         first = await self.started()
         turn, _story = await self.told(first, "hello")

@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, AgentCase, of, on_loop, text  # noqa: E402
+from agent_case import HERE, AgentCase, of, text  # noqa: E402
 from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
 from GeminiCompanion.companion.agent.events.turn_events import (
     Content,
@@ -29,7 +29,6 @@ ONE = {"old_string": "one", "new_string": "1", "instruction": "count"}
 
 
 class Talk(AgentCase):
-    @on_loop
     async def test_an_answer_comes_in_the_pieces_that_the_model_sends(self) -> None:
         self.model.will_play("hello", ["Hel", "lo, ", "you"])
         story = await self.tell("hello")
@@ -39,7 +38,6 @@ class Talk(AgentCase):
         )
         self.assertEqual(story[-1].reason, events.END_TURN)
 
-    @on_loop
     async def test_a_piece_is_there_before_the_next_one_is_sent(self) -> None:
         gate = Gate()
         self.model.will_play("slowly", ["one ", gate, "two"])
@@ -50,7 +48,6 @@ class Talk(AgentCase):
         story = await self.rest(turn)
         self.assertEqual((first.text, text(story)), ("one", "one two"))
 
-    @on_loop
     async def test_thoughts_have_subject_and_description(self) -> None:
         self.model.will_play(
             "think", [thought("Considering it", "I am at it."), thought("", "No subject."), "Yes."]
@@ -61,20 +58,17 @@ class Talk(AgentCase):
             [Thought("Considering it", "I am at it."), Thought("", "No subject.")],
         )
 
-    @on_loop
     async def test_half_a_character_waits_for_its_other_half(self) -> None:
         self.model.will_play("smile", ["a\ud83d", "\ude00b\u2028c"])
         story = await self.tell("smile")
         self.assertEqual([each.text for each in of(Content, story)], ["a\U0001f600b\u2028", "c"])
 
-    @on_loop
     async def test_a_line_of_half_a_megabyte_arrives_whole(self) -> None:
         # Without repetitions, in which the CLI would see a loop.
         words = " ".join(map(str, range(90_000)))
         self.model.will_play("much", [words])
         self.assertEqual(text(await self.tell("much")), words)
 
-    @on_loop
     async def test_one_conversation_remembers(self) -> None:
         self.model.will_play("first words", ["Well."])
         await self.tell("first words")
@@ -83,7 +77,6 @@ class Talk(AgentCase):
         contents = self.model.last_request()["contents"]
         self.assertIn("first words", str(contents))
 
-    @on_loop
     async def test_an_empty_answer_is_no_success(self) -> None:
         blocked = {"candidates": [{"content": {"role": "model"}, "finishReason": "SAFETY"}]}
         self.model.will_play("bad", [blocked])
@@ -91,7 +84,6 @@ class Talk(AgentCase):
         self.assertEqual(story[-1].reason, events.EMPTY)
         self.assertFalse(story[-1].success)
 
-    @on_loop
     async def test_tokens_are_counted(self) -> None:
         self.model.will_play("count", ["One."])
         story = await self.tell("count")
@@ -101,7 +93,6 @@ class Talk(AgentCase):
 
 
 class Errors(AgentCase):
-    @on_loop
     async def test_a_refused_key_asks_for_another_one(self) -> None:
         self.model.will_play("hi", Failure(400, "API key not valid.", "INVALID_ARGUMENT"))
         story = await self.tell("hi")
@@ -110,7 +101,6 @@ class Errors(AgentCase):
         )
         self.assertFalse(self.agent.account.status().is_authenticated)
 
-    @on_loop
     async def test_a_model_that_does_not_answer_is_asked_again_and_that_is_told(self) -> None:
         self.model.will_play("busy", Failure(503, "overloaded", "UNAVAILABLE"), ["Yes."])
         story = await self.tell("busy")
@@ -118,7 +108,6 @@ class Errors(AgentCase):
         self.assertIn("status 503", str(of(Thought, story)[0].description))
         self.assertEqual((text(story), story[-1].success), ("Yes.", True))
 
-    @on_loop
     async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
         nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         agent = await self.another_agent(variables=nowhere)
@@ -128,7 +117,6 @@ class Errors(AgentCase):
         self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
         self.assertIn("cannot be reached", str(story[-1].message))
 
-    @on_loop
     async def test_a_daily_quota_is_named_as_such(self) -> None:
         self.model.will_play("hi", Failure(404, "models/x is not found", "NOT_FOUND"))
         story = await self.tell("hi")
@@ -136,14 +124,12 @@ class Errors(AgentCase):
             (story[-1].code, story[-1].message), (failure.GEMINI_ERROR, "models/x is not found")
         )
 
-    @on_loop
     async def test_an_error_with_half_a_character_is_text_that_can_be_encoded(self) -> None:
         self.model.will_play("hi", Failure(400, "bad \ud83d half", "INVALID_ARGUMENT"))
         story = await self.tell("hi")
         self.assertEqual(story[-1].message, "bad \ufffd half")
         story[-1].details.encode("utf-8")
 
-    @on_loop
     async def test_an_error_in_many_levels_of_json_ends_the_turn_and_not_the_cli(self) -> None:
         await self.tell("hello")
         before = self.agent.info()
@@ -152,7 +138,6 @@ class Errors(AgentCase):
         self.assertEqual(story[-1].code, failure.GEMINI_ERROR)
         self.assertEqual(self.agent.info(), before)
 
-    @on_loop
     async def test_a_broken_connection_is_an_error_of_the_network(self) -> None:
         self.model.will_play("hi", ["Half a sen", BREAK])
         story = await self.tell("hi")
@@ -168,7 +153,6 @@ class Tools(AgentCase):
             if isinstance(body, (ToolCall, ToolExecution, ToolConfirmation, ToolResult))
         ]
 
-    @on_loop
     async def test_reading_needs_no_word_and_gives_the_text(self) -> None:
         path = self.write("näh.txt", "line one\nline two\n")
         self.model.will_play("look", ["Well.", call("read_file", file_path=path)], ["Done."])
@@ -184,7 +168,6 @@ class Tools(AgentCase):
         self.assertTrue(result.success)
         self.assertEqual(text(story), "Well.Done.")
 
-    @on_loop
     async def test_a_new_file_is_written_once_somebody_says_so(self) -> None:
         path = self.path("new.txt")
         arguments = {"file_path": path, "content": "new\n"}
@@ -214,7 +197,6 @@ class Tools(AgentCase):
         self.assertIn("Successfully created", result.result)
         self.assertEqual(self.read("new.txt"), "new\n")
 
-    @on_loop
     async def test_a_rejected_tool_is_told_of_though_the_cli_is_silent(self) -> None:
         path = self.path("no.txt")
         self.model.will_play("no", [call("write_file", file_path=path, content="")], ["A pity."])
@@ -228,7 +210,6 @@ class Tools(AgentCase):
         self.assertEqual((text(story), story[-1].success), ("A pity.", True))
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_edits_approved_for_good_are_not_asked_about_again(self) -> None:
         for name in ("1.txt", "2.txt"):
             write = call("write_file", file_path=self.path(name), content=name)
@@ -242,7 +223,6 @@ class Tools(AgentCase):
         )
         self.assertEqual(self.read("2.txt"), "2.txt")
 
-    @on_loop
     async def test_outcomes_that_a_call_does_not_have_leave_it_waiting(self) -> None:
         path = self.path("o.txt")
         self.model.will_play(
@@ -268,7 +248,6 @@ class Tools(AgentCase):
         await self.rest(turn)
         self.assertEqual(self.read("o.txt"), "o")
 
-    @on_loop
     async def test_a_command_shows_itself_and_its_output(self) -> None:
         command = "echo out; echo err >&2; exit 3"
         shell = call("run_shell_command", command=command, description="says things")
@@ -283,7 +262,6 @@ class Tools(AgentCase):
         self.assertIn("3", result.result)
         self.assertEqual(result.args["command"], command)
 
-    @on_loop
     async def test_no_secret_of_ours_is_in_a_commands_environment(self) -> None:
         os.environ["SOME_SECRET"] = "do not show"
         self.addCleanup(os.environ.pop, "SOME_SECRET")
@@ -294,7 +272,6 @@ class Tools(AgentCase):
         self.assertNotIn("do not show", result)
         self.assertNotIn("the-key", result)
 
-    @on_loop
     async def test_an_edit_shows_both_texts(self) -> None:
         path = self.write("e.txt", "one\ntwo\n")
         edit = call("replace", file_path=path, old_string="two", new_string="2", instruction="x")
@@ -305,7 +282,6 @@ class Tools(AgentCase):
         self.assertEqual(of(ToolResult, story)[0].args["old_string"], "two")
         self.assertEqual(self.read("e.txt"), "one\n2\n")
 
-    @on_loop
     async def test_tools_of_one_answer_run_one_after_the_other(self) -> None:
         path = self.write("a.txt", "a")
         self.model.will_play(
@@ -327,20 +303,17 @@ class Tools(AgentCase):
         self.assertIn("a.txt", results[1].result)
         self.assertEqual([result.success for result in results], [True] * 3)
 
-    @on_loop
     async def test_bad_arguments_are_told_of_without_a_question(self) -> None:
         self.model.will_play("bad", [call("read_file", path="x")], ["Sorry."])
         story = await self.tell("bad")
         self.assertEqual(self.steps(story), [ToolCall, events.FAILED, ToolResult])
         self.assertIn("file_path", str(of(ToolResult, story)[0].error))
 
-    @on_loop
     async def test_a_tool_that_does_not_exist_leaves_no_trace(self) -> None:
         self.model.will_play("what", [call("no_such_tool")], ["Sorry."])
         story = await self.tell("what")
         self.assertEqual((self.steps(story), text(story)), ([], "Sorry."))
 
-    @on_loop
     async def test_a_file_that_is_missing_is_a_failure_with_its_reason(self) -> None:
         gone = self.path("gone.txt")
         self.model.will_play("gone", [call("read_file", file_path=gone)], ["Sorry."])
@@ -348,7 +321,6 @@ class Tools(AgentCase):
         self.assertFalse(result.success)
         self.assertIn("not found", str(result.error))
 
-    @on_loop
     async def test_where_nobody_can_decide_the_tool_is_rejected(self) -> None:
         path = self.path("u.txt")
         self.model.will_play("alone", [call("write_file", file_path=path, content="")], ["Well."])
@@ -387,21 +359,18 @@ class Consent(AgentCase):
         confirmations = of(ToolConfirmation, story)
         return (confirmations[0] if confirmations else None), turn.session_id
 
-    @on_loop
     async def test_a_confirmation_shows_all_arguments_of_a_servers_tool(self) -> None:
         asked, _session = await self.asked("mcp_sums_add", "cancel", a=1, b=[2, "x"])
         assert asked is not None
         self.assertEqual(asked.args, {"a": 1, "b": [2, "x"]})
         self.assertEqual(asked.command, 'mcp_sums_add {"a":1,"b":[2,"x"]}')
 
-    @on_loop
     async def test_arguments_that_the_cli_leaves_out_are_said_to_be_left_out(self) -> None:
         asked, _session = await self.asked("mcp_sums_say", "cancel", text="x" * 600)
         assert asked is not None
         self.assertEqual(asked.args, {})
         self.assertIn("omitted due to length with parameters: text", asked.command)
 
-    @on_loop
     async def test_a_tool_approved_for_good_is_asked_about_in_every_other_conversation(
         self,
     ) -> None:
@@ -411,7 +380,6 @@ class Consent(AgentCase):
         self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
         self.assertIsNotNone((await self.asked("mcp_sums_add", "cancel", a=3))[0])
 
-    @on_loop
     async def test_a_server_approved_for_good_is_approved_with_all_its_tools_and_no_other(
         self,
     ) -> None:
@@ -421,7 +389,6 @@ class Consent(AgentCase):
         self.assertIsNotNone((await self.asked("mcp_more_sums_add", "cancel", session))[0])
         self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", a=2))[0])
 
-    @on_loop
     async def test_commands_and_edits_approved_for_good_are_asked_about_elsewhere(self) -> None:
         for tool, args in (
             ("run_shell_command", {"command": "rm -f x; echo"}),
@@ -463,7 +430,6 @@ class Changing(AgentCase):
         with open(self.path(name), "rb") as file:
             return file.read()
 
-    @on_loop
     async def test_a_new_file_gets_the_text_of_the_user_and_the_model_is_told(self) -> None:
         story = await self.changed("a/new.txt", "write_file", "x", "ours\n", content="theirs\n")
         self.assertEqual(self.raw("a/new.txt"), b"ours\n")
@@ -475,7 +441,6 @@ class Changing(AgentCase):
         self.assertIn("ours", told)
         self.assertEqual((text(story), story[-1].success), ("Done.", True))
 
-    @on_loop
     async def test_line_ends_and_byte_order_mark_stay_as_the_file_has_them(self) -> None:
         for before, after in (
             ("one\r\ntwo\r\n", b"1\r\ntwo!\r\n"),
@@ -487,7 +452,6 @@ class Changing(AgentCase):
                 await self.changed("f.txt", "replace", before, "1\ntwo!\n", **ONE)
                 self.assertEqual(self.raw("f.txt"), after)
 
-    @on_loop
     async def test_through_a_link_the_file_behind_it_is_written(self) -> None:
         self.write("real.txt", "one\n")
         os.chmod(self.path("real.txt"), 0o640)
@@ -497,7 +461,6 @@ class Changing(AgentCase):
         self.assertEqual(self.raw("real.txt"), b"ours\n")
         self.assertEqual(os.stat(self.path("real.txt")).st_mode & 0o777, 0o640)
 
-    @on_loop
     async def test_a_file_that_changed_meanwhile_is_left_alone(self) -> None:
         self.write("f.txt", "one\n")
         self.meddling = "somebody else's\n"
@@ -507,7 +470,6 @@ class Changing(AgentCase):
         self.assertFalse(result.success)
         self.assertIn("has changed since", str(result.error))
 
-    @on_loop
     async def test_what_differs_from_what_was_approved_is_not_written(self) -> None:
         self.write("f.txt", "one\ntwo\n")
         edit = call("replace", file_path=self.path("f.txt"), **ONE)
@@ -522,7 +484,6 @@ class Changing(AgentCase):
         self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
         self.assertFalse(of(ToolResult, story)[0].success)
 
-    @on_loop
     async def test_a_command_cannot_be_changed(self) -> None:
         shell = call("run_shell_command", command="rm -f x; echo")
         self.model.will_play("run it", [shell], ["Done."])

@@ -16,7 +16,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import KEY, on_loop  # noqa: E402
+from agent_case import KEY  # noqa: E402
 from aiohttp import ClientConnectionError, FormData  # noqa: E402
 from api_case import LINES, SSE, ApiCase, Reply, Stream, data, said, types  # noqa: E402
 from GeminiCompanion.companion.api import routes  # noqa: E402
@@ -28,7 +28,6 @@ from tests.api.contract import Contract  # noqa: E402
 
 
 class Chat(ApiCase):
-    @on_loop
     async def test_a_message_is_answered_as_one_object(self) -> None:
         self.model.will_play("hello", ["Hi ", "there."])
         reply = await self.post("/chat", {"message": "hello", "workspacePath": self.workspace})
@@ -39,7 +38,6 @@ class Chat(ApiCase):
         sessions = await self.get("/sessions")
         self.assertIn(reply["sessionId"], [it["sessionId"] for it in sessions["sessions"]])
 
-    @on_loop
     async def test_a_stream_has_all_kinds_of_events_in_their_order(self) -> None:
         path = self.path("new.txt")
         self.model.will_play(
@@ -64,7 +62,6 @@ class Chat(ApiCase):
         self.assertEqual(data(events, "complete")[0]["success"], True)
         self.assertEqual(said(events), "Done.")
 
-    @on_loop
     async def test_lines_are_the_same_events_without_their_frames(self) -> None:
         self.model.will_play("lines", ["One ", "two."])
         async with self.stream({"message": "lines"}, LINES) as stream:
@@ -73,14 +70,12 @@ class Chat(ApiCase):
         self.assertEqual((types(events), said(events)), (["content", "complete"], "One two."))
         self.assertEqual({event["id"] for event in events}, {""})
 
-    @on_loop
     async def test_who_wants_json_or_anything_gets_a_stream_of_events(self) -> None:
         async with self.stream({"message": "axios"}, "application/json, text/plain, */*") as stream:
             self.assertEqual((stream.media, types(await stream.rest())[-1]), (SSE, "complete"))
         async with self.stream({"message": "json"}, "application/json") as stream:
             self.assertNotEqual(stream.media, SSE)
 
-    @on_loop
     async def test_a_conversation_goes_on_and_a_new_one_knows_nothing(self) -> None:
         self.model.will_play("word", ["Yes."])
         here = {"workspacePath": self.workspace}
@@ -100,7 +95,6 @@ class Chat(ApiCase):
         fourth = await self.post("/chat", {"message": "word", "newSession": True, **here})
         self.assertNotIn(fourth["sessionId"], (first["sessionId"], made["sessionId"]))
 
-    @on_loop
     async def test_who_uses_no_id_gets_into_no_conversation_of_somebody_who_does(self) -> None:
         here = {"workspacePath": self.workspace}
         mine = await self.post("/chat", {"message": "my word is red", **here})
@@ -109,7 +103,6 @@ class Chat(ApiCase):
         self.assertNotEqual(theirs["sessionId"], mine["sessionId"])
         self.assertNotIn("red", str(self.model.last_request()["contents"]))
 
-    @on_loop
     async def test_the_model_can_be_chosen(self) -> None:
         here = {"workspacePath": self.workspace}
         told = await self.get("/models?workspacePath=" + self.workspace.replace(" ", "%20"))
@@ -123,7 +116,6 @@ class Chat(ApiCase):
         refused = await self.post("/model", {"model": "no such model", **here})
         self.assertEqual((refused.status, refused["code"]), (400, "VALIDATION_ERROR"))
 
-    @on_loop
     async def test_every_letter_arrives_as_it_was_said(self) -> None:
         words = " ".join(map(str, range(80_000)))
         said_by_model = "ü \U0001f600 \u2028 \u0000 " + words
@@ -132,7 +124,6 @@ class Chat(ApiCase):
             async with self.stream({"message": "letters"}, media) as stream:
                 self.assertEqual(said(await stream.rest()), said_by_model)
 
-    @on_loop
     async def test_two_calls_with_one_id_are_both_told(self) -> None:
         one, two = self.write("one", "1"), self.write("two", "2")
         self.model.will_play(
@@ -147,7 +138,6 @@ class Chat(ApiCase):
         self.assertEqual([it["status"] for it in calls], ["completed"] * 2)
         self.assertEqual([it["args"]["file_path"] for it in calls], [one, two])
 
-    @on_loop
     async def test_attached_files_are_read_and_one_from_elsewhere_is_asked_about(self) -> None:
         inside = self.write("with space ä%20.txt", "the attached text")
         self.model.will_play("attached", ["Seen."])
@@ -164,7 +154,6 @@ class Chat(ApiCase):
         reply = await self.post("/chat", {**body, "newSession": True})
         self.assertEqual(reply["toolCalls"][0]["status"], "failed")
 
-    @on_loop
     async def test_events_are_told_in_the_language_of_the_client(self) -> None:
         self.model.will_play("sprache", ["Ja."])
         for language, message in (("en", "The turn is complete."), ("zh", "对话完成")):
@@ -173,7 +162,6 @@ class Chat(ApiCase):
                 events = await stream.rest()
             self.assertEqual(data(events, "complete")[0]["message"], message)
 
-    @on_loop
     async def test_what_was_said_in_one_language_is_told_again_in_another(self) -> None:
         written = call("write_file", file_path=self.path("a.txt"), content="x")
         self.model.will_play("schreibe", [written], ["Na gut."])
@@ -199,7 +187,6 @@ class Deciding(ApiCase):
         call = {"callId": event["data"]["callId"], "outcome": outcome}
         return await self.post("/tool-confirmation", call)
 
-    @on_loop
     async def test_a_call_with_a_very_long_id_can_be_decided(self) -> None:
         path = self.path("long.txt")
         write = call("write_file", id="i" * 4000, file_path=path, content="x")
@@ -207,7 +194,6 @@ class Deciding(ApiCase):
         await self.story("long id", decide="proceed_once")
         self.assertEqual(self.read("long.txt"), "x")
 
-    @on_loop
     async def test_only_what_is_offered_is_taken_and_the_call_waits_on(self) -> None:
         path = self.will_write("offer", "o.txt")
         async with self.stream({"message": "offer"}) as stream:
@@ -226,7 +212,6 @@ class Deciding(ApiCase):
             await stream.rest()
         self.assertTrue(os.path.exists(path))
 
-    @on_loop
     async def test_a_rejected_call_is_told_and_not_run(self) -> None:
         path = self.will_write("reject", "r.txt")
         events = await self.story("reject", decide="cancel")
@@ -237,7 +222,6 @@ class Deciding(ApiCase):
         self.assertTrue(data(events, "complete")[0]["success"])
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_an_edit_is_written_as_the_client_changed_it(self) -> None:
         path = self.will_write("change", "c.txt")
         async with self.stream({"message": "change"}) as stream:
@@ -252,7 +236,6 @@ class Deciding(ApiCase):
         self.assertTrue(data(events, "tool_result")[0]["success"])
         self.assertEqual(self.read("c.txt"), "changed by the client\n", path)
 
-    @on_loop
     async def test_a_padded_command_is_told_whole_and_shown_with_nothing_out_of_sight(self) -> None:
         command = "ls -la" + 41 * "\n" + f"touch {self.path('padded')}"
         self.model.will_play("pad", [call("run_shell_command", command=command)], ["Well."])
@@ -266,7 +249,6 @@ class Deciding(ApiCase):
             await stream.rest()
         self.assertFalse(os.path.exists(self.path("padded")))
 
-    @on_loop
     async def test_commands_that_only_look_within_the_workspace_run_unasked_and_others_do_not(
         self,
     ) -> None:
@@ -281,7 +263,6 @@ class Deciding(ApiCase):
                 reply = await self.post("/chat", {**body, "workspacePath": self.workspace})
                 self.assertEqual(reply["toolCalls"][0]["rejected"], command in asked)
 
-    @on_loop
     async def test_every_outcome_of_the_specification_has_its_answer(self) -> None:
         for number, (outcome, status) in enumerate(
             (("proceed_once", 200), ("proceed_always", 200), ("proceed_always_server", 400),
@@ -297,7 +278,6 @@ class Deciding(ApiCase):
                         await self.decide(asked, "cancel")
                     await stream.rest()
 
-    @on_loop
     async def test_without_a_stream_a_call_that_wants_a_decision_is_rejected(self) -> None:
         path = self.will_write("alone", "a.txt")
         reply = await self.post("/chat", {"message": "alone", "workspacePath": self.workspace})
@@ -308,7 +288,6 @@ class Deciding(ApiCase):
         self.assertEqual(made["args"]["file_path"], path)
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_without_a_stream_somebody_else_can_decide_if_that_was_promised(self) -> None:
         path = self.will_write("together", "t.txt")
         body = {"message": "together", "workspacePath": self.workspace, "confirm": True}
@@ -337,7 +316,6 @@ class Conversations(ApiCase):
             more = {"sessionId": id}
         return id
 
-    @on_loop
     async def test_what_was_said_can_be_read_page_by_page(self) -> None:
         id = await self.talked("first", "second", "third")
         newest = await self.get(f"/sessions/{id}/messages?limit=2")
@@ -354,7 +332,6 @@ class Conversations(ApiCase):
             self.assertEqual((await self.get(f"/sessions/{id}/messages?{query}")).status, status)
         self.assertEqual((await self.get("/sessions/nobody/messages")).status, 404)
 
-    @on_loop
     async def test_title_model_and_mode_are_changed_and_nothing_half(self) -> None:
         id = await self.talked("the title of it")
         known = {it["sessionId"]: it for it in (await self.get("/sessions"))["sessions"]}
@@ -368,14 +345,12 @@ class Conversations(ApiCase):
         self.assertEqual((await self.ask("PATCH", f"/sessions/{id}", {"title": 1})).status, 400)
         self.assertEqual((await self.ask("PATCH", "/sessions/nobody", {})).status, 404)
 
-    @on_loop
     async def test_a_deleted_conversation_is_gone(self) -> None:
         id = await self.talked("delete me")
         self.assertEqual((await self.ask("DELETE", f"/sessions/{id}")).status, 200)
         self.assertEqual((await self.ask("DELETE", f"/sessions/{id}")).status, 404)
         self.assertEqual((await self.post("/chat", {"message": "x", "sessionId": id})).status, 404)
 
-    @on_loop
     async def test_a_second_device_sees_what_happens_over_all_turns(self) -> None:
         id = await self.talked("one")
         for path in (f"/sessions/{id}/events", "/events"):
@@ -409,7 +384,6 @@ class Leaving(ApiCase):
         self.model.will_play(word, ["one ", gate, "two"])
         return gate
 
-    @on_loop
     async def test_a_client_that_comes_back_misses_nothing_and_gets_nothing_twice(self) -> None:
         gate = self.will_stop("return")
         async with self.stream({"message": "return"}) as stream:
@@ -428,7 +402,6 @@ class Leaving(ApiCase):
         self.assertEqual(numbers, list(range(1, len(whole) + 1)))
         self.assertEqual(whole[-len(rest) :], rest)
 
-    @on_loop
     async def test_a_client_that_has_seen_the_end_is_told_not_to_come_back(self) -> None:
         events = await self.story("end")
         turn, last = events[-1]["data"]["turnId"], events[-1]["id"]
@@ -438,7 +411,6 @@ class Leaving(ApiCase):
             async with self.sent(method, path, body, seen) as response:
                 self.assertEqual((response.status, await response.read()), (204, b""))
 
-    @on_loop
     async def test_a_stream_has_no_block_without_an_event(self) -> None:
         body = {"message": "blocks", "stream": True, "workspacePath": self.workspace}
         async with self.sent("POST", "/chat", body, {"Accept": SSE}) as response:
@@ -449,7 +421,6 @@ class Leaving(ApiCase):
         self.assertTrue(blocks[0].startswith("retry: "))
         self.assertNotIn("retry:", "".join(blocks[1:]))
 
-    @on_loop
     async def test_the_same_request_again_goes_on_instead_of_asking_twice(self) -> None:
         gate = self.will_stop("again")
         body = {"message": "again"}
@@ -462,7 +433,6 @@ class Leaving(ApiCase):
         asked = [prompt for prompt in self.model.prompts() if "again" in prompt]
         self.assertEqual(len(asked), 1)
 
-    @on_loop
     async def test_one_that_does_not_come_back_ends_the_turn(self) -> None:
         self.will_stop("gone")
         async with self.stream({"message": "gone"}) as stream:
@@ -473,7 +443,6 @@ class Leaving(ApiCase):
             rest = await stream.rest()
         self.assertEqual(data(rest, "complete")[0]["reason"], "cancelled")
 
-    @on_loop
     async def test_a_reader_of_lines_ends_the_turn_at_once(self) -> None:
         self.will_stop("lines")
         with mock.patch.object(self.server._listeners, "_grace", 60.0):
@@ -482,7 +451,6 @@ class Leaving(ApiCase):
                 stream.leave()
             await self.until_over(first["data"]["turnId"])
 
-    @on_loop
     async def test_one_that_waits_for_the_whole_answer_and_leaves_ends_the_turn(self) -> None:
         gate = self.will_stop("whole")
         body = {"message": "whole", "workspacePath": self.workspace}
@@ -496,7 +464,6 @@ class Leaving(ApiCase):
             if not mine[0]["isBusy"]:
                 break
 
-    @on_loop
     async def test_one_that_vanishes_while_a_decision_is_awaited_runs_no_tool(self) -> None:
         path = self.path("v.txt")
         self.model.will_play("vanish", [call("write_file", file_path=path, content="x")], ["Done."])
@@ -510,7 +477,6 @@ class Leaving(ApiCase):
         self.assertEqual((reply.status, reply["code"]), (404, "TOOL_CALL_NOT_FOUND"))
         self.assertFalse(os.path.exists(path))
 
-    @on_loop
     async def test_two_readers_see_the_same_and_one_of_them_is_enough(self) -> None:
         gate = self.will_stop("two readers")
         async with self.stream({"message": "two readers"}) as one:
@@ -522,7 +488,6 @@ class Leaving(ApiCase):
                     gate.set()
                     self.assertEqual(said(await other.rest()), " two")
 
-    @on_loop
     async def test_one_that_reads_nothing_ends_its_turn(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -541,7 +506,6 @@ class Leaving(ApiCase):
         # Before the model goes on by itself.
         self.assertLess(time.monotonic() - begun, AT_GATE / 2)
 
-    @on_loop
     async def test_a_turn_can_be_cancelled_by_another_request(self) -> None:
         self.will_stop("stop it")
         async with self.stream({"message": "stop it"}) as stream:
@@ -552,7 +516,6 @@ class Leaving(ApiCase):
             self.assertEqual((await stream.rest())[-1]["data"]["reason"], "cancelled")
         self.assertEqual((await self.post("/cancel", session))["cancelled"], 0)
 
-    @on_loop
     async def test_a_silent_stream_is_kept_open_by_comments(self) -> None:
         server = await self.another_server(heartbeat=0.05, fallback=KEY)
         gate = self.will_stop("silence")
@@ -565,7 +528,6 @@ class Leaving(ApiCase):
 
 
 class Failing(ApiCase):
-    @on_loop
     async def test_the_death_of_the_cli_is_told_and_the_next_message_works(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -579,7 +541,6 @@ class Failing(ApiCase):
         self.model.will_play("go on", ["Here."])
         self.assertEqual(said(await self.story("go on")), "Here.")
 
-    @on_loop
     async def test_a_death_before_the_answer_is_an_error_of_the_one_object_too(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -592,7 +553,6 @@ class Failing(ApiCase):
         reply = await asking
         self.assertEqual((reply.status, reply["code"]), (500, "STREAM_ERROR"))
 
-    @on_loop
     async def test_what_the_model_refuses_is_told_by_its_status(self) -> None:
         for number, (failure, status, code) in enumerate(
             (
@@ -611,7 +571,6 @@ class Failing(ApiCase):
                 events = await self.story(word)
                 self.assertEqual((types(events), events[-1]["data"]["code"]), (["error"], code))
 
-    @on_loop
     async def test_a_key_that_is_refused_shows_in_the_status_until_another_one_comes(self) -> None:
         refused = Failure(400, "API key not valid.", "INVALID_ARGUMENT")
         self.model.will_play("bad key", refused)
@@ -626,7 +585,6 @@ class Failing(ApiCase):
         told = (await self.get("/auth/status"))["data"]
         self.assertEqual((told["isAuthenticated"], told["verified"]), (True, True))
 
-    @on_loop
     async def test_an_answer_that_was_blocked_is_no_success(self) -> None:
         blocked = {"candidates": [{"finishReason": "SAFETY", "index": 0}]}
         self.model.will_play("blocked", [blocked])
@@ -634,7 +592,6 @@ class Failing(ApiCase):
         self.assertEqual((reply.status, reply["success"]), (200, False))
         self.assertEqual((reply["response"], reply["error"]), ("", "empty"))
 
-    @on_loop
     async def test_commands_of_the_cli_that_ask_nobody_are_refused(self) -> None:
         for message in ("/extensions install x", "/init", "/memory refresh", " /INIT"):
             reply = await self.post("/chat", {"message": message, "stream": True})
@@ -642,7 +599,6 @@ class Failing(ApiCase):
 
 
 class Many(ApiCase):
-    @on_loop
     async def test_twenty_conversations_talk_at_once(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -665,7 +621,6 @@ class Many(ApiCase):
         answers = await asyncio.gather(*map(talk, folders))
         self.assertEqual(answers, [f"in {folder} done" for folder in folders])
 
-    @on_loop
     async def test_a_busy_conversation_takes_nothing_else(self) -> None:
         gate = Gate()
         self.addCleanup(gate.set)
@@ -681,7 +636,6 @@ class Many(ApiCase):
             gate.set()
             self.assertEqual(said(await stream.rest()), " two")
 
-    @on_loop
     async def test_of_two_at_the_same_moment_one_is_answered(self) -> None:
         self.model.will_play("race", ["Won."])
         body = {"message": "race", "workspacePath": self.workspace}
@@ -692,7 +646,6 @@ class Many(ApiCase):
 class Living(ApiCase):
     """The server's own beginning and end."""
 
-    @on_loop
     async def test_a_restart_keeps_token_and_credentials(self) -> None:
         folder = self.another_folder()
         first = await self.another_server(folder)
@@ -709,7 +662,6 @@ class Living(ApiCase):
         reply = await self.post("/chat", {"message": "kept"}, server=second)
         self.assertEqual((reply.status, reply["code"]), (401, "AUTH_NOT_SET"))
 
-    @on_loop
     async def test_a_server_that_stops_ends_its_streams_and_its_agent(self) -> None:
         server = await self.another_server(fallback=KEY)
         gate = Gate()
@@ -731,7 +683,6 @@ class Everything(ApiCase):
     api = {"allows_commands": True}
     contract = Contract()
 
-    @on_loop
     async def test_every_route_gives_the_good_answer_that_is_described(self) -> None:
         path, here = self.path("a.txt"), {"workspacePath": self.workspace}
         self.model.will_play("all", [call("list_directory", dir_path=".")], ["Yes."])
@@ -797,7 +748,6 @@ class GoogleLogin(ApiCase):
         self.assertEqual((await self.post("/auth/config", kind, server=server)).status, 200)
         return functools.partial(self.ask, server=server)
 
-    @on_loop
     async def test_a_code_logs_in(self) -> None:
         ask = await self.logging_in()
         begun = await ask("POST", "/auth/google-login", {})
@@ -815,7 +765,6 @@ class GoogleLogin(ApiCase):
         self.assertEqual((await ask("POST", "/auth/logout")).status, 200)
         self.assertEqual((await ask("POST", "/chat", body)).status, 401)
 
-    @on_loop
     async def test_a_wrong_code_is_refused_and_another_one_may_follow(self) -> None:
         ask = await self.logging_in()
         await ask("POST", "/auth/google-login", {})

@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, KEY, on_loop  # noqa: E402
+from agent_case import HERE, KEY  # noqa: E402
 from api_case import ApiCase, data, said  # noqa: E402
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
@@ -65,7 +65,6 @@ class Qwen(ApiCase):
                     self.assertEqual(reply.status, 200, reply)
         return events
 
-    @on_loop
     async def test_a_whole_conversation(self) -> None:
         await self.configure()
         here = {"workspacePath": self.workspace}
@@ -174,7 +173,6 @@ class Qwen(ApiCase):
 
 
 class Processes(ApiCase):
-    @on_loop
     async def test_one_that_dies_touches_only_its_own_conversations(self) -> None:
         type(self).server = await self.another_server(processes=2, fallback=KEY)
         gates = [Gate(), Gate()]

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import tool_server  # noqa: E402
-from agent_case import HERE, on_loop  # noqa: E402
+from agent_case import HERE  # noqa: E402
 from aiohttp import FormData, web  # noqa: E402
 from api_case import ApiCase, Reply  # noqa: E402
 from model_server import call  # noqa: E402
@@ -78,7 +78,6 @@ class Conversations(ApiCase):
     def asked(self) -> str:
         return json.dumps(self.model.last_request()["contents"])
 
-    @on_loop
     async def test_it_has_tools_attachments_and_files_of_its_own_and_its_turns_are_undone(
         self,
     ) -> None:

@@ -16,7 +16,7 @@ from typing import AsyncIterator, Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_case import HERE, KEY, on_loop  # noqa: E402
+from agent_case import HERE, KEY  # noqa: E402
 from model_server import Failure, Gate, call, thought  # noqa: E402
 from page_case import PageCase  # noqa: E402
 from playwright.async_api import Error, Locator, Page, Route, expect  # noqa: E402
@@ -31,7 +31,6 @@ def tearDownModule() -> None:
 
 
 class Chat(PageCase):
-    @on_loop
     async def test_an_answer_appears_while_it_is_said_with_its_thoughts_folded(self) -> None:
         gate = Gate()
         self.model.will_play("hello", [thought("Planning", "a greeting"), "Hi ", gate, "there."])
@@ -52,7 +51,6 @@ class Chat(PageCase):
         self.assertEqual(await self.count(page, "#send"), 1)
         await self.assert_sound(page)
 
-    @on_loop
     async def test_a_file_is_written_once_its_diff_was_allowed(self) -> None:
         path = self.write("a.txt", "one\ntwo\nthree\n")
         content = "one\n2\nthree\n"
@@ -80,7 +78,6 @@ class Chat(PageCase):
         await expect(page.locator(".changed button")).to_have_count(0)
         self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
 
-    @on_loop
     async def test_what_is_rejected_is_not_written(self) -> None:
         path = self.write("a.txt", "old\n")
         self.model.will_play("no", [call("write_file", file_path=path, content="new\n")], ["Well."])
@@ -93,7 +90,6 @@ class Chat(PageCase):
         self.assertEqual(await self.text(page, ".call .why"), "Rejected by the user.")
         await self.assert_sound(page)
 
-    @on_loop
     async def test_a_turn_can_be_stopped(self) -> None:
         self.model.will_play("for ever", ["Begun. ", Gate()])
         page = await self.page()
@@ -104,7 +100,6 @@ class Chat(PageCase):
         self.assertEqual((await self.count(page, "#stop"), await self.count(page, "#send")), (0, 1))
         self.assertEqual(await self.count(page, ".notice"), 1)
 
-    @on_loop
     async def test_an_error_of_the_model_is_told(self) -> None:
         self.model.will_play("fail", Failure(400, "the model is on holiday"))
         page = await self.page()
@@ -115,7 +110,6 @@ class Chat(PageCase):
         await self.assert_accessible(page)
         self.assertEqual(await self.count(page, "#send"), 1)
 
-    @on_loop
     async def test_the_details_of_an_error_are_what_was_told_beside_its_sentence(self) -> None:
         inner = {"code": 400, "message": "No such key.", "status": "INVALID_ARGUMENT"}
         inner["details"] = [{"reason": "API_KEY_INVALID"}]
@@ -158,7 +152,6 @@ class Sending(PageCase):
         await expect(page.locator("#hold")).to_be_hidden()
         await expect(page.locator("#message")).to_have_value(text)
 
-    @on_loop
     async def test_after_a_refused_key_a_new_tab_goes_on_with_the_conversation(self) -> None:
         self.model.will_play("no", Failure(403, "Forbidden"))
         self.model.will_play("once more", ["Yes."])
@@ -177,7 +170,6 @@ class Sending(PageCase):
         await self.say(other, "once more")
         await self.answered(other)
 
-    @on_loop
     async def test_what_is_sent_before_there_is_a_conversation_goes_once_there_is_one(self) -> None:
         self.model.will_play("early", ["Yes."])
         page = await self.open(self.server.url)
@@ -192,7 +184,6 @@ class Sending(PageCase):
         await expect(page.locator("#unsent")).to_have_text("")
         await self.assert_sound(page)
 
-    @on_loop
     async def test_what_is_sent_while_an_answer_comes_goes_after_it(self) -> None:
         gate = Gate()
         self.model.will_play("first", ["One. ", gate, "Two."])
@@ -215,7 +206,6 @@ class Sending(PageCase):
         await expect(page.locator(".prose")).to_have_text(["One. Two.", "Three."])
         await expect(page.locator(".mine")).to_have_text(["first", "second"])
 
-    @on_loop
     async def test_what_waits_for_an_answer_that_fails_is_kept(self) -> None:
         gate = Gate()
         looks = call("glob", pattern="*")
@@ -229,7 +219,6 @@ class Sending(PageCase):
         await expect(page.locator(".trouble")).to_be_visible()
         await self.assert_kept(page, "next")
 
-    @on_loop
     async def test_what_waits_in_one_conversation_is_not_sent_in_another(self) -> None:
         gate = Gate()
         self.model.will_play("apples", ["One. ", gate, "Two."])
@@ -245,7 +234,6 @@ class Sending(PageCase):
         await expect(page.locator(".prose")).to_have_text(["One. Two."])
         await expect(page.locator(".mine")).to_have_text(["apples"])
 
-    @on_loop
     async def test_what_is_sent_while_a_new_conversation_begins_goes_there(self) -> None:
         self.model.will_play("first", ["One."])
         self.model.will_play("second", ["Two."])
@@ -260,7 +248,6 @@ class Sending(PageCase):
         await expect(page.locator(".mine")).to_have_text(["second"])
         await expect(page.locator(".prose")).to_have_text(["Two."])
 
-    @on_loop
     async def test_what_is_sent_while_a_conversation_opens_comes_below_what_it_holds(self) -> None:
         self.model.will_play("first", ["One."])
         self.model.will_play("second", ["Two."])
@@ -275,7 +262,6 @@ class Sending(PageCase):
         await expect(page.locator(".mine")).to_have_text(["first", "second"])
         await expect(page.locator(".prose")).to_have_text(["One.", "Two."])
 
-    @on_loop
     async def test_what_is_sent_goes_along_with_the_files_that_are_on_their_way(self) -> None:
         self.model.will_play("look", ["A picture."])
         page = await self.page()
@@ -296,7 +282,6 @@ class Sending(PageCase):
         await expect(page.locator(".trouble")).to_contain_text("this file has other content")
         await self.assert_kept(page, "look")
 
-    @on_loop
     async def test_who_is_not_logged_in_is_asked_to_and_what_was_sent_goes_then(self) -> None:
         self.model.will_play("hello", ["Hi."])
         await self.post("/auth/logout")
@@ -314,7 +299,6 @@ class Sending(PageCase):
         await expect(page.locator(".prose")).to_have_text("Hi.")
         await expect(page.locator(".mine")).to_have_text(["hello"])
 
-    @on_loop
     async def test_without_the_server_the_text_stays_and_goes_when_it_is_back(self) -> None:
         self.model.will_play("hello", ["Hi."])
         page = await self.page()
@@ -331,7 +315,6 @@ class Sending(PageCase):
         await expect(page.locator(".mine")).to_have_text(["hello"])
         await expect(page.locator("#unsent")).to_have_text("")
 
-    @on_loop
     async def test_a_page_whose_start_failed_starts_again_with_the_message(self) -> None:
         self.model.will_play("hello", ["Hi."])
         for path in ("/agents", "/sessions"):
@@ -347,7 +330,6 @@ class Sending(PageCase):
                 await self.answered(page)
                 await expect(page.locator(".mine")).to_have_text(["hello"])
 
-    @on_loop
     async def test_a_conversation_that_was_deleted_elsewhere_leaves_the_text(self) -> None:
         self.model.will_play("hello", ["Hi."])
         page = await self.page()
@@ -362,7 +344,6 @@ class Sending(PageCase):
         await self.answered(page)
         await expect(page.locator(".mine")).to_have_text(["hello"])
 
-    @on_loop
     async def test_a_token_that_is_refused_leaves_the_text_for_the_next_one(self) -> None:
         self.model.will_play("hello", ["Hi."])
         page = await self.page()
@@ -377,7 +358,6 @@ class Sending(PageCase):
         await page.keyboard.press("Enter")
         await self.answered(page)
 
-    @on_loop
     async def test_without_a_message_it_says_so(self) -> None:
         page = await self.page()
         await self.say(page, "  ")
@@ -391,7 +371,6 @@ class Sending(PageCase):
 
 
 class Empty(PageCase):
-    @on_loop
     async def test_an_empty_conversation_says_where_it_is_and_what_can_be_asked(self) -> None:
         page = await self.page()
         empty = page.locator("#empty")
@@ -423,7 +402,6 @@ HEIGHT = "scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop"
 
 
 class InSight(PageCase):
-    @on_loop
     async def test_the_end_of_an_answer_stays_in_sight_until_one_scrolls_up(self) -> None:
         gate = Gate()
         self.model.will_play("explain", [LONG, gate, "\n\n" + LONG + "\n\nThe end."])
@@ -444,7 +422,6 @@ class InSight(PageCase):
         await page.mouse.wheel(0, 5000)
         self.assertEqual(await page.evaluate("document.scrollingElement.scrollTop"), 0)
 
-    @on_loop
     async def test_decisions_are_in_sight_below_a_long_diff_on_a_phone_and_with_keys(self) -> None:
         path = self.write("a.txt", "old\n" * 300)
         written = call("write_file", file_path=path, content="new\n" * 300)
@@ -474,7 +451,6 @@ class InSight(PageCase):
 
 
 class Editing(PageCase):
-    @on_loop
     async def test_an_edit_is_changed_before_it_is_written(self) -> None:
         path = self.write("a.txt", "one\r\ntwo\r\n")
         written = call("write_file", file_path=path, content="one\r\n2\r\n")
@@ -495,7 +471,6 @@ class Editing(PageCase):
         self.assertIn("+ zwei", await self.text(page, ".diff"))
         await self.assert_sound(page)
 
-    @on_loop
     async def test_what_a_field_would_hide_or_change_is_not_edited(self) -> None:
         path = self.write("a.txt", "old\n")
         content = "a\u202eb\n"
@@ -505,7 +480,6 @@ class Editing(PageCase):
         await expect(page.locator(".question .no")).to_be_visible()
         self.assertEqual(await self.count(page, ".question .edit"), 0)
 
-    @on_loop
     async def test_a_large_difference_can_be_unfolded_and_has_nothing_beyond_its_edge(self) -> None:
         path = self.write("a.txt", "")
         content = "x" + 300 * " " + "y\n" + 1500 * "z" + "\n" + 2000 * "line\n" + "the end\n"
@@ -524,7 +498,6 @@ class Editing(PageCase):
         self.assertEqual(await self.count(page, ".diff button"), 0)
         await self.assert_sound(page)
 
-    @on_loop
     async def test_an_edit_is_allowed_once_it_is_unfolded_and_its_end_was_in_sight(self) -> None:
         path = self.write("a.txt", "")
         content = 1500 * "z" + "\n" + 2000 * "line\n" + "the end\n"
@@ -553,7 +526,6 @@ class Editing(PageCase):
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), content)
 
-    @on_loop
     async def test_an_edit_below_what_is_read_is_not_allowed_before_its_end_was_in_sight(
         self,
     ) -> None:
@@ -588,7 +560,6 @@ class Commands(PageCase):
         await self.say(page, word)
         await expect(page.locator(".question .no")).to_be_visible()
 
-    @on_loop
     async def test_a_command_stands_once_in_its_question_with_what_it_is_for(self) -> None:
         touch = self.touch("greeting")
         page = await self.page()
@@ -607,7 +578,6 @@ class Commands(PageCase):
         self.assertEqual(await self.text(page, ".call .what"), "Greets nobody")
         await self.assert_sound(page)
 
-    @on_loop
     async def test_where_a_command_runs_is_seen_too(self) -> None:
         os.mkdir(self.path("sub"))
         page = await self.page()
@@ -618,7 +588,6 @@ class Commands(PageCase):
         await self.answered(page)
         self.assertTrue(os.path.exists(self.path("sub/here")))
 
-    @on_loop
     async def test_a_padded_command_is_seen_whole(self) -> None:
         page = await self.page()
         await self.asked(page, "ls -la" + 41 * "\n" + self.touch("padded") + "\u202e")
@@ -631,7 +600,6 @@ class Commands(PageCase):
         await self.answered(page)
         self.assertFalse(os.path.exists(self.path("padded")))
 
-    @on_loop
     async def test_a_long_command_is_allowed_once_its_end_was_in_sight(self) -> None:
         page = await self.page()
         await page.set_viewport_size({"width": 390, "height": 700})
@@ -659,7 +627,6 @@ class Commands(PageCase):
         await self.answered(page)
         self.assertTrue(os.path.exists(self.path("long")))
 
-    @on_loop
     async def test_the_end_of_a_long_command_is_reached_by_keys_alone(self) -> None:
         page = await self.page()
         await self.asked(page, "\n".join(["ls -la", *(60 * [": padding"]), self.touch("keys")]))
@@ -684,7 +651,6 @@ class Commands(PageCase):
         await self.answered(page)
         self.assertTrue(os.path.exists(self.path("keys")))
 
-    @on_loop
     async def test_a_wide_command_has_nothing_beyond_its_edge(self) -> None:
         page = await self.page()
         await self.asked(page, ": " + 9000 * "x" + "; touch wide")
@@ -696,7 +662,6 @@ class Commands(PageCase):
         await page.click(".question .no")
         await self.answered(page)
 
-    @on_loop
     async def test_a_command_that_nobody_was_asked_about_stands_there_too(self) -> None:
         page = await self.page()
         self.model.will_play("look", [call("run_shell_command", command="pwd")], ["Done."])
@@ -708,7 +673,6 @@ class Commands(PageCase):
 
 
 class Markdown(PageCase):
-    @on_loop
     async def test_an_answer_is_drawn_as_markdown_with_colours_and_copy_buttons(self) -> None:
         code = "def f():\n    return 1\n"
         said = (
@@ -733,7 +697,6 @@ class Markdown(PageCase):
         self.assertEqual(await page.evaluate("navigator.clipboard.readText()"), code)
         await self.assert_sound(page)
 
-    @on_loop
     async def test_columns_are_aligned_and_tasks_have_their_box_alone(self) -> None:
         table = "| a | b | c | d |\n|---|:--|--:|:-:|\n| 1 | 2 | 3 | 4 |"
         lists = "- [x] one\n- [ ] two\n- three\n\n3. third"
@@ -753,7 +716,6 @@ class Markdown(PageCase):
         self.assertEqual(await items.evaluate_all(marks), ["none", "none", "disc"])
         await self.assert_sound(page)
 
-    @on_loop
     async def test_formulas_stay_as_they_were_written_and_prices_are_none(self) -> None:
         said = (
             r"Let $a_1*b_2$ be $$\{x_{1}\}$$ or \(y_{2}*z\) *and* `$a$`, for $5 or $6 *each*."
@@ -840,7 +802,6 @@ class Long(PageCase):
         "blanks": "a" + "\n" * 9000 + "b",
     }
 
-    @on_loop
     async def test_a_long_block_is_drawn_the_same_however_it_comes(self) -> None:
         page = await self.page()
         for name, text in self.blocks.items():
@@ -851,7 +812,6 @@ class Long(PageCase):
                     pieces = (await page.evaluate(DRAWN, [text, sizes]))[0]
                     self.assertEqual(_plain(pieces), _plain(whole), sizes)
 
-    @on_loop
     async def test_the_lines_of_long_code_and_of_its_copy_are_those_that_were_said(self) -> None:
         page = await self.page()
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -864,7 +824,6 @@ class Long(PageCase):
         await expect(page.locator(".copy")).to_have_text("Copied")
         self.assertEqual(await page.evaluate("navigator.clipboard.readText()"), code)
 
-    @on_loop
     async def test_what_a_growing_paragraph_touches_grows_with_its_length_alone(self) -> None:
         page = await self.page()
         short = await page.evaluate(TOUCHED, 300)
@@ -878,7 +837,6 @@ def _plain(markup: str) -> str:
 
 
 class Listed(PageCase):
-    @on_loop
     async def test_conversations_are_found_renamed_opened_and_deleted(self) -> None:
         self.model.will_play("apples", ["Red."])
         self.model.will_play("pears", ["Green."])
@@ -913,7 +871,6 @@ class Listed(PageCase):
         await expect(page.locator("#message")).to_be_focused()
         await self.assert_sound(page)
 
-    @on_loop
     async def test_a_press_opens_one_though_the_list_changes_before_it_ends(self) -> None:
         gate = Gate()
         self.model.will_play("apples", ["Half ", gate, "and half."])
@@ -930,7 +887,6 @@ class Listed(PageCase):
         await expect(two.locator(".prose")).to_have_text(["Half and half."])
         await expect(at_work).to_have_count(0)
 
-    @on_loop
     async def test_the_focus_stays_in_the_list_though_it_changes(self) -> None:
         self.model.will_play("apples", ["Red."])
         self.model.will_play("pears", ["Green."])
@@ -951,7 +907,6 @@ class Listed(PageCase):
         await expect(two.locator("#remove")).to_be_hidden()
         await expect(remove).to_be_focused()
 
-    @on_loop
     async def test_a_press_on_another_one_ends_the_typing_of_a_title_and_opens_it(self) -> None:
         self.model.will_play("apples", ["Red."])
         self.model.will_play("pears", ["Green."])
@@ -982,7 +937,6 @@ class Listed(PageCase):
 
 
 class Many(PageCase):
-    @on_loop
     async def test_a_turn_goes_on_while_another_conversation_is_looked_at(self) -> None:
         gate = Gate()
         self.model.will_play("slowly", ["One. ", gate, "Two."])
@@ -996,7 +950,6 @@ class Many(PageCase):
         await self.answered(page)
         self.assertEqual(await self.text(page, ".prose"), "One. Two.")
 
-    @on_loop
     async def test_earlier_messages_are_shown_on_demand_where_they_belong(self) -> None:
         self.model.will_play("", ["Yes."])
         page = await self.page()
@@ -1010,7 +963,6 @@ class Many(PageCase):
         await expect(page.locator(".mine")).to_have_text([f"question {n}" for n in range(22)])
         await expect(page.locator("#earlier-button")).to_be_hidden()
 
-    @on_loop
     async def test_a_refused_folder_leaves_models_and_a_mode_is_chosen(self) -> None:
         page = await self.page()
         before = await page.locator("#workspace").input_value()
@@ -1035,7 +987,6 @@ class Many(PageCase):
         await expect(page.locator("#mode")).to_have_value("plan")
 
     @unittest.skipUnless(hasattr(Locator, "aria_snapshot"), "needs Playwright 1.49, Python 3.9")
-    @on_loop
     async def test_each_control_has_a_name_for_those_who_do_not_see_it(self) -> None:
         page = await self.page()
         for width in (1280, 390):
@@ -1077,7 +1028,6 @@ class Phone(PageCase):
         self.assertEqual(await page.evaluate("document.documentElement.scrollWidth"), 390)
         await self.assert_sound(page)
 
-    @on_loop
     async def test_all_can_be_hit_by_a_finger_and_the_header_is_one_row(self) -> None:
         path = self.write("a.txt", "old\n")
         code = "```python\nprint()\n```\n\n| a |\n|---|\n| b |"
@@ -1113,7 +1063,6 @@ class Phone(PageCase):
         await page.tap("#conversations .remove")
         await self.assert_fits(page)
 
-    @on_loop
     async def test_folder_model_mode_and_login_are_behind_a_button(self) -> None:
         page = await self.page(**PHONE)
         await expect(page.locator("#mode")).to_be_hidden()
@@ -1136,7 +1085,6 @@ class Phone(PageCase):
         await expect(page.locator("#mode")).to_be_visible()
         await expect(page.locator("#settings-button")).to_be_hidden()
 
-    @on_loop
     async def test_enter_begins_a_line_where_fingers_type_and_the_button_sends(self) -> None:
         self.model.will_play("one", ["Yes."])
         page = await self.page(**PHONE)
@@ -1158,7 +1106,6 @@ class Phone(PageCase):
 class Elsewhere(PageCase):
     """What happens in another tab, as on another device."""
 
-    @on_loop
     async def test_a_second_tab_sees_what_happens_and_can_decide(self) -> None:
         path = self.write("a.txt", "old\n")
         gate = Gate()
@@ -1189,7 +1136,6 @@ class Elsewhere(PageCase):
         await expect(one.locator(".usage")).to_have_count(3)
         await self.assert_sound(two)
 
-    @on_loop
     async def test_a_tab_that_was_out_of_sight_makes_up_for_what_it_missed(self) -> None:
         self.model.will_play("apples", ["Yes."])
         self.model.will_play("second", ["And yes."])
@@ -1208,7 +1154,6 @@ class Elsewhere(PageCase):
         await two.evaluate(HIDE, False)
         await expect(two.locator(".prose")).to_have_text(["Yes.", "And yes."])
 
-    @on_loop
     async def test_an_answer_that_ends_while_it_is_opened_is_shown_whole(self) -> None:
         gate, is_over = Gate(), asyncio.Event()
         self.model.will_play("apples", ["Half ", gate, "and half."])
@@ -1230,7 +1175,6 @@ class Elsewhere(PageCase):
         is_over.set()
         await expect(two.locator(".prose")).to_have_text(["Half and half."])
 
-    @on_loop
     async def test_one_that_the_server_plays_no_more_is_shown_by_its_messages(self) -> None:
         gate, is_over = Gate(), asyncio.Event()
         self.model.will_play("apples", ["Half ", gate, "and half."])
@@ -1266,7 +1210,6 @@ HIDE = """
 
 
 class Completing(PageCase):
-    @on_loop
     async def test_files_are_completed_by_the_keys_folder_by_folder(self) -> None:
         os.mkdir(self.path("sources"))
         for name in ("sources/with blank.txt", "sources/other.py", ".hidden", "so.txt"):
@@ -1296,7 +1239,6 @@ class Completing(PageCase):
         await expect(page.locator("#suggestions")).to_be_hidden()
         await expect(message).to_be_focused()
 
-    @on_loop
     async def test_the_commands_of_the_agent_are_completed(self) -> None:
         page = await self.page()
         await page.click("#message")
@@ -1330,7 +1272,6 @@ class Attaching(PageCase):
     async def bring(self, page: Page, event: str, name: str, content: bytes = PNG) -> None:
         await page.evaluate(BRING, [event, name, content.decode("latin-1")])
 
-    @on_loop
     async def test_files_that_are_dropped_pasted_or_chosen_go_along_with_the_message(self) -> None:
         self.model.will_play("look", ["A picture."])
         page = await self.page()
@@ -1357,7 +1298,6 @@ class Attaching(PageCase):
         await expect(enclosed).to_have_text(["dropped.png", "chosen.pdf"])
         await self.assert_sound(page)
 
-    @on_loop
     async def test_a_file_that_is_refused_is_told_and_costs_no_other(self) -> None:
         page = await self.page()
         await self.bring(page, "drop", "text.png", b"no picture")
@@ -1377,7 +1317,6 @@ class Agents(PageCase):
         await page.route("**/agents", lambda route: route.fulfill(json=told))
         return page
 
-    @on_loop
     async def test_a_conversation_is_begun_with_the_cli_that_was_chosen(self) -> None:
         page = await self.open_with_two()
         await self.enter(page, self.server.token)
@@ -1386,7 +1325,6 @@ class Agents(PageCase):
             await page.select_option("#agent", "qwen")
         await expect(page.locator(".trouble")).to_be_visible()
 
-    @on_loop
     async def test_what_is_sent_while_another_cli_is_chosen_goes_to_none_of_them(self) -> None:
         page = await self.open_with_two()
         await self.enter(page, self.server.token)
@@ -1411,7 +1349,6 @@ class Agents(PageCase):
         await expect(page.locator("#unsent")).to_have_text("Not sent yet.")
         await expect(page.locator(".mine")).to_have_count(0)
 
-    @on_loop
     async def test_another_cli_can_be_chosen_only_once_there_is_a_conversation(self) -> None:
         page = await self.open_with_two()
         may_begin = asyncio.Event()
@@ -1429,7 +1366,6 @@ class Agents(PageCase):
         may_begin.set()
         await expect(page.locator("#agent")).to_be_enabled()
 
-    @on_loop
     async def test_who_is_not_logged_in_to_one_cli_can_choose_another(self) -> None:
         page = await self.open_with_two()
         told = (await self.get("/auth/status")).body
@@ -1444,7 +1380,6 @@ class Agents(PageCase):
 
 
 class Hostile(PageCase):
-    @on_loop
     async def test_what_a_model_says_is_text_and_nothing_else(self) -> None:
         markup = (
             "<img src=x onerror=\"document.title='owned'\"><script>1</script> [a](javascript:1)"
@@ -1470,14 +1405,12 @@ class Hostile(PageCase):
 
 
 class Token(PageCase):
-    @on_loop
     async def test_it_is_taken_out_of_the_address(self) -> None:
         page = await self.page()
         self.assertEqual(await page.evaluate("location.href"), self.server.url + "/")
         stored = await page.evaluate("JSON.stringify([{...localStorage}, document.cookie])")
         self.assertEqual(stored, '[{},""]')
 
-    @on_loop
     async def test_without_it_there_is_a_field_and_nothing_else(self) -> None:
         page = await self.open(self.server.url + "/")
         await expect(page.locator("#token")).to_be_visible()
@@ -1493,7 +1426,6 @@ class Token(PageCase):
             (await self.count(page, "#token-form"), await self.count(page, "#composer")), (0, 1)
         )
 
-    @on_loop
     async def test_one_that_only_reads_shows_what_is_said_and_offers_nothing_else(self) -> None:
         self.model.will_play("apples", ["Red."])
         one = await self.page()
@@ -1509,7 +1441,6 @@ class Token(PageCase):
         await expect(page.locator(".trouble")).to_have_count(0)
         await self.assert_accessible(page)
 
-    @on_loop
     async def test_one_that_only_reads_shows_a_turn_that_runs_to_its_end(self) -> None:
         gate = Gate()
         self.model.will_play("apples", ["Half ", gate, "and half."])
@@ -1524,7 +1455,6 @@ class Token(PageCase):
         await expect(page.locator(".prose")).to_have_text(["Half and half."])
         await expect(page.locator(".usage")).to_have_count(1)
 
-    @on_loop
     async def test_after_one_that_only_reads_the_whole_one_opens_everything(self) -> None:
         self.model.will_play("apples", ["Red."])
         one = await self.page()
@@ -1551,7 +1481,6 @@ class Token(PageCase):
 
 
 class ComingBack(PageCase):
-    @on_loop
     async def test_a_reload_shows_the_turn_that_runs_from_its_beginning(self) -> None:
         gate = Gate()
         self.model.will_play("wait", ["Half ", gate, "and half."])
@@ -1566,7 +1495,6 @@ class ComingBack(PageCase):
         self.assertEqual(await self.text(page, ".prose"), "Half and half.")
         await self.assert_sound(page)
 
-    @on_loop
     async def test_a_question_is_there_again_after_a_reload(self) -> None:
         path = self.write("a.txt", "old\n")
         self.model.will_play(
@@ -1580,7 +1508,6 @@ class ComingBack(PageCase):
         await self.answered(page)
         self.assertEqual(self.read("a.txt"), "new\n")
 
-    @on_loop
     async def test_a_new_conversation_begins_empty(self) -> None:
         self.model.will_play("hello", ["Hi."])
         page = await self.page()
@@ -1632,7 +1559,6 @@ class OtherPages(PageCase):
             thread.join()
             server.server_close()
 
-    @on_loop
     async def test_a_page_that_was_named_talks_by_the_client_of_openai_and_no_other(self) -> None:
         self.model.will_play("hello", ["Hi."])
         with self.somebody() as origin:
@@ -1646,7 +1572,6 @@ class OtherPages(PageCase):
 
 
 class Login(PageCase):
-    @on_loop
     async def test_who_the_user_is_can_be_seen_and_changed(self) -> None:
         page = await self.page()
         self.assertEqual(await self.text(page, "#account-button"), "Login: Gemini API key")
@@ -1662,7 +1587,6 @@ class Login(PageCase):
         await expect(page.locator("#account")).not_to_have_attribute("open", "")
         await self.assert_sound(page)
 
-    @on_loop
     async def test_it_speaks_the_language_of_the_browser(self) -> None:
         page = await self.page(language="zh-CN")
         self.assertEqual(await self.text(page, "#new"), "新会话")

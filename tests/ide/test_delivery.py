@@ -19,7 +19,7 @@ from GeminiCompanion.companion.ide.sessions import (
     Sessions,
 )
 
-from ..support import Clock, in_loop
+from ..support import Clock, InLoop
 from .test_workspace import DELIVERY, PATH, WINDOW, Reader, WithoutServer
 
 REJECTED = {"filePath": PATH}
@@ -35,9 +35,7 @@ class InAWindow(WithoutServer):
         self.leave(session)
         await self.clock.advance(ABSENT + 1)
 
-    @in_loop
     async def test_a_decision_waits_for_a_cli_of_the_kind_that_proposed(self) -> None:
-        await self.begin()
         gone, _ = self.connect()
         await self.propose(gone)
         await self.lose(gone)
@@ -52,9 +50,7 @@ class InAWindow(WithoutServer):
         )
         self.assertEqual(other.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_a_cli_has_a_number_where_another_of_its_kind_is_connected(self) -> None:
-        await self.begin()
         sessions = self.workspace.sessions
         one, _ = self.connect()
         self.assertEqual(sessions.label(one), "Gemini CLI")
@@ -68,9 +64,7 @@ class InAWindow(WithoutServer):
         )
         self.assertEqual(sessions.label(other), "Qwen Code")
 
-    @in_loop
     async def test_who_comes_back_to_a_session_without_an_id_is_told_what_was_lost(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         await self.propose(session)
         self.workspace.diffs.reject(session.id, PATH)
@@ -84,7 +78,6 @@ class InAWindow(WithoutServer):
             await self.clock.advance(0)
             self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
 
-    @in_loop
     async def test_what_a_broken_stream_may_not_have_brought_outlives_a_kill_as_undelivered(
         self,
     ) -> None:
@@ -108,9 +101,7 @@ class InAWindow(WithoutServer):
                 told = [it.state for it in self.workspace.saved(0.0).proposals]
                 self.assertEqual(told, [TOLD] if text else [])
 
-    @in_loop
     async def test_a_cli_that_was_back_before_its_loss_was_noticed_is_told(self) -> None:
-        await self.begin()
         gone, _ = self.connect()
         await self.propose(gone)
         await self.clock.advance(NOTICED)
@@ -121,11 +112,9 @@ class InAWindow(WithoutServer):
         await self.clock.advance(ABSENT + 1)
         self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
 
-    @in_loop
     async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open_elsewhere(
         self,
     ) -> None:
-        await self.begin()
         is_open = True
         gone, _ = self.connect()
         self.workspace.delivery._asking = lambda path: {"another"} if is_open else {gone.id}
@@ -140,9 +129,7 @@ class InAWindow(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(len(back.received("ide/diffAccepted")), 1)
 
-    @in_loop
     async def test_what_another_asked_for_is_not_told_while_a_newer_proposal_waits(self) -> None:
-        await self.begin()
         gone, _ = self.connect()
         await self.propose(gone)
         await self.lose(gone)
@@ -160,11 +147,9 @@ class InAWindow(WithoutServer):
         self.assertEqual(reader.received("ide/diffRejected"), [])
         self.assertEqual(len(self.workspace.book.of(DECIDED)), 1)
 
-    @in_loop
     async def test_where_another_decision_waits_the_diff_of_one_that_is_gone_stays_open(
         self,
     ) -> None:
-        await self.begin()
         one, _ = self.connect()
         two, _ = self.connect()
         await self.propose(one)
@@ -176,9 +161,7 @@ class InAWindow(WithoutServer):
         self.assertIsNone(await self.workspace.diffs.close_diff(back, PATH))
         self.assertEqual(list(self.editor.diffs), [(WINDOW, one.id, PATH), (WINDOW, two.id, PATH)])
 
-    @in_loop
     async def test_a_cli_that_does_not_know_yet_of_a_decision_closes_no_other_diff(self) -> None:
-        await self.begin()
         gone, _ = self.connect()
         await self.propose(gone)
         session, _ = self.connect()
@@ -189,9 +172,7 @@ class InAWindow(WithoutServer):
         self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
         self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
 
-    @in_loop
     async def test_nor_does_it_through_another_of_its_sessions(self) -> None:
-        await self.begin()
         gone, _ = self.connect()
         await self.propose(gone)
         session, _ = self.connect()
@@ -204,9 +185,7 @@ class InAWindow(WithoutServer):
         self.assertIsNone(await self.workspace.diffs.close_diff(another, PATH))
         self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
 
-    @in_loop
     async def test_a_passed_on_rejection_that_was_lost_goes_to_no_earlier_session(self) -> None:
-        await self.begin()
         _, earlier = self.connect()
         gone, _ = self.connect()
         await self.propose(gone)
@@ -221,11 +200,9 @@ class InAWindow(WithoutServer):
         self.assertEqual(again.received("ide/diffRejected"), [REJECTED])
         self.assertEqual(earlier.received("ide/diffRejected"), [])
 
-    @in_loop
     async def test_a_text_withdrawn_that_may_be_unread_is_told_as_a_rejection(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.diffs.accept(session.id, PATH, "mine\n")
@@ -240,7 +217,7 @@ class InAWindow(WithoutServer):
         self.assertEqual(back.received("ide/diffAccepted"), [])
 
 
-class Alone(unittest.TestCase):
+class Alone(InLoop):
     """From a book to sessions, with no window around them. `begin` comes first."""
 
     async def begin(self) -> None:
@@ -266,9 +243,7 @@ class Alone(unittest.TestCase):
         self.book.decide(number, text, before)
         return number
 
-    @in_loop
     async def test_a_decision_waits_for_a_session_that_has_a_stream(self) -> None:
-        await self.begin()
         number = self.decide("gone", "mine\n")
         session = self.open()
         self.delivery.send(number)
@@ -278,9 +253,7 @@ class Alone(unittest.TestCase):
         await self.clock.advance(0)
         self.assertEqual(len(reader.received("ide/diffAccepted")), 1)
 
-    @in_loop
     async def test_each_path_waits_until_what_was_settled_on_it_is_known(self) -> None:
-        await self.begin()
         reader = Reader(self.open())
         self.delivery.settled(PATH)
         await self.clock.advance(SETTLED / 2)
@@ -294,9 +267,7 @@ class Alone(unittest.TestCase):
         await self.clock.advance(SETTLED)
         self.assertEqual(reader.received("ide/diffRejected"), [REJECTED, {"filePath": "/other"}])
 
-    @in_loop
     async def test_all_that_a_broken_stream_may_not_have_brought_is_told_again(self) -> None:
-        await self.begin()
         session = self.open()
         Reader(session)
         paths = ["/1", "/2", "/3"]
@@ -312,9 +283,7 @@ class Alone(unittest.TestCase):
         told = [it["filePath"] for it in reader.received("ide/diffRejected")]
         self.assertEqual(told, paths)
 
-    @in_loop
     async def test_after_a_restart_each_decision_is_told_once_under_an_id_of_its_own(self) -> None:
-        await self.begin()
         # In their queue; under an id that was never given; under that of another; under none.
         event_ids = [3, 9, 3, 0]
         numbers = [self.decide("saved", path=f"/{it}") for it in range(len(event_ids))]
@@ -330,9 +299,7 @@ class Alone(unittest.TestCase):
         told = [it["filePath"] for it in reader.received("ide/diffRejected")]
         self.assertEqual(told, ["/0", "/1", "/2", "/3"])
 
-    @in_loop
     async def test_a_cli_that_asks_is_given_what_was_decided_last(self) -> None:
-        await self.begin()
         session = self.open()
         for text in ("first\n", "second\n"):
             self.delivery.send(self.decide(session.id, text))
@@ -340,9 +307,7 @@ class Alone(unittest.TestCase):
         self.assertEqual(self.book.of(DECIDED), [])
         self.assertIsNone(self.delivery.hand_out(session, PATH))
 
-    @in_loop
     async def test_a_newer_proposal_leaves_no_older_decision_to_be_told(self) -> None:
-        await self.begin()
         session = self.open()
         number = self.decide(session.id, "mine\n")
         self.delivery.send(number)
@@ -352,9 +317,7 @@ class Alone(unittest.TestCase):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_the_user_hears_that_a_decision_waits_for_a_cli_without_a_stream(self) -> None:
-        await self.begin()
         session = self.open()
         self.delivery.send(self.decide(session.id))
         self.delivery.send(self.decide("gone", "mine\n", "/other"))
@@ -363,11 +326,9 @@ class Alone(unittest.TestCase):
         self.delivery.send(self.decide(session.id))
         self.assertEqual(len(self.said), 2)
 
-    @in_loop
     async def test_a_text_whose_cli_was_told_is_unwritten_after_a_while_unless_it_comes_back(
         self,
     ) -> None:
-        await self.begin()
         session = self.open()
         waiting = self.decide(session.id, "waits\n", "/waits")
         self.delivery.send(waiting)
@@ -381,9 +342,7 @@ class Alone(unittest.TestCase):
             self.assertEqual(self.delivery.unwritten(), both)
             self.assertEqual(self.delivery.unwritten(told=()), both[:1])
 
-    @in_loop
     async def test_a_text_that_is_withdrawn_is_told_as_a_rejection_or_forgotten(self) -> None:
-        await self.begin()
         session = self.open()
         waiting = self.decide(session.id, "mine\n")
         self.delivery.send(waiting)
@@ -399,11 +358,9 @@ class Alone(unittest.TestCase):
         self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_what_the_clients_of_the_end_may_not_have_read_waits_in_the_next_companion(
         self,
     ) -> None:
-        await self.begin()
         session = self.open()
         Reader(session)
         text, rejection = self.decide(session.id, "mine\n"), self.decide(session.id, path="/no")

@@ -8,7 +8,6 @@ import gc
 import os
 import threading
 import time
-import unittest
 from typing import Any
 from unittest import mock
 
@@ -21,10 +20,10 @@ from GeminiCompanion.companion.ide.disk_check import HOUR, LOOKS, SUPERSEDED, Di
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Sessions
 
-from ..support import Clock, in_loop, temp_folder, until
+from ..support import Clock, InLoop, temp_folder, until
 
 
-class DiskCheckTestCase(unittest.TestCase):
+class DiskCheckTestCase(InLoop):
     """`self.said` is what the user was told, `self.returned` the texts that came back."""
 
     def setUp(self) -> None:
@@ -71,7 +70,6 @@ class DiskCheckTestCase(unittest.TestCase):
 
 
 class WhatIsOnDisk(DiskCheckTestCase):
-    @in_loop
     async def test_what_was_seen_of_a_text_stays_where_it_came_during_an_earlier_look(self) -> None:
         first, goes_on, real = self.accept("first\n", self.long_ago), asyncio.Event(), in_thread
 
@@ -91,7 +89,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
             await looking
         self.assertEqual(self.check.missing, {first, second})
 
-    @in_loop
     async def test_a_text_that_was_written_is_forgotten(self) -> None:
         for data in (b"new\n", b"new\r\n", b"\xef\xbb\xbfnew\n"):
             with self.subTest(data=data):
@@ -101,7 +98,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
                 self.assertEqual(self.said, [])
                 self.assertEqual(self.texts(), [])
 
-    @in_loop
     async def test_a_text_that_nobody_wrote_is_due_and_told_once(self) -> None:
         self.age()
         self.accept("new\n", self.long_ago)
@@ -113,7 +109,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
             self.assertIn("Show Unwritten Edits", sentence)
         self.assertEqual(self.texts(), ["new\n"])
 
-    @in_loop
     async def test_a_text_counts_as_missing_until_it_is_written(self) -> None:
         self.age()
         number = self.accept("new\n", self.long_ago)
@@ -128,7 +123,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
             await self.check.look()
         self.assertEqual(self.check.missing, set())
 
-    @in_loop
     async def test_the_log_does_not_name_the_file(self) -> None:
         self.accept("new\n", self.long_ago)
         self.age()
@@ -137,14 +131,12 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertIn("not written", logs.output[0])
         self.assertNotIn("a.txt", "".join(logs.output))
 
-    @in_loop
     async def test_the_cli_has_some_seconds_to_write_it(self) -> None:
         self.age()
         self.accept("new\n", time.time())
         await self.check.look()
         self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
 
-    @in_loop
     async def test_a_file_that_has_become_something_else_keeps_the_text_without_a_word(
         self,
     ) -> None:
@@ -154,21 +146,18 @@ class WhatIsOnDisk(DiskCheckTestCase):
         self.assertEqual((self.said, self.texts()), ([], ["new\n"]))
         self.assertEqual(self.check.missing, set())
 
-    @in_loop
     async def test_a_new_file_that_never_came_is_told(self) -> None:
         self.accept("new\n", self.long_ago)
         os.unlink(self.path)
         await self.check.look()
         self.assertEqual(len(self.said), 1)
 
-    @in_loop
     async def test_a_file_that_nobody_touched_is_not_read_again(self) -> None:
         self.accept("new\n", self.long_ago)
         await self.check.look()
         with mock.patch.object(file_content, "read_or_note", side_effect=ZeroDivisionError):
             await self.check.look()
 
-    @in_loop
     async def test_a_text_that_is_written_late_is_forgotten_all_the_same(self) -> None:
         self.age()
         self.accept("new\n", self.long_ago)
@@ -177,7 +166,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
         await self.check.look()
         self.assertEqual(self.texts(), [])
 
-    @in_loop
     async def test_a_text_is_found_whatever_its_line_ends_and_however_long_the_file(self) -> None:
         long = "a line of the file\n" * 200_000
         for text, data in (
@@ -200,7 +188,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
             await self.check.look()
             await clock.advance(HOUR + 1)
 
-    @in_loop
     async def test_a_text_is_forgotten_a_day_after_its_file_became_something_else(self) -> None:
         clock = Clock()
         self.accept("new\n", self.long_ago)
@@ -215,7 +202,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
         await self.check.look()
         self.assertEqual(self.texts(), [])
 
-    @in_loop
     async def test_a_text_that_nobody_wrote_is_never_forgotten(self) -> None:
         clock = Clock()
         self.age()
@@ -226,7 +212,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
         await self.pass_hours(clock, SUPERSEDED + 2)
         self.assertEqual(self.texts(), ["new\n"])
 
-    @in_loop
     async def test_a_text_that_was_accepted_before_the_clock_was_set_is_missing_and_kept(
         self,
     ) -> None:
@@ -247,7 +232,6 @@ class WhatIsOnDisk(DiskCheckTestCase):
         sessions = Sessions(lambda session: None)
         return Delivery(self.book, sessions, self.said.append, lambda it: None, lambda: None)
 
-    @in_loop
     async def test_a_disk_that_never_answers_holds_up_no_other_text(self) -> None:
         self.accept("new\n", self.long_ago)
         self.accept("text", self.long_ago, "/hangs")
@@ -282,13 +266,12 @@ class WhatComesBack(DiskCheckTestCase):
             # What a look leads to is over.
             await until(lambda: len(asyncio.all_tasks()) == 1)
 
-    def begin(self, comes_back: bool = True) -> None:
+    def start(self, comes_back: bool = True) -> None:
         self.clock, self.passed = Clock(), 0.0
         self.check.watch(self.accept("mine\n", time.time(), comes_back=comes_back))
 
-    @in_loop
     async def test_a_text_that_is_not_written_comes_back_after_the_last_look(self) -> None:
-        self.begin()
+        self.start()
         for _ in range(7):
             await self.pass_by(0.25)
         self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
@@ -296,12 +279,11 @@ class WhatComesBack(DiskCheckTestCase):
         await until(lambda: self.returned)
         self.assertEqual((self.returned, self.texts(), self.said), (["mine\n"], [], []))
 
-    @in_loop
     async def test_a_text_that_was_there_at_one_of_the_looks_does_not(self) -> None:
         for look in LOOKS:
             with self.subTest(look=look):
                 self.write(b"old\n")
-                self.begin()
+                self.start()
                 await self.pass_by(look - 0.05)
                 self.write(b"mine\n")
                 await self.pass_by(0.1)
@@ -310,12 +292,11 @@ class WhatComesBack(DiskCheckTestCase):
                 await self.pass_by(3)
                 self.assertEqual(self.returned, [])
 
-    @in_loop
     async def test_a_text_that_stood_for_as_long_as_it_took_to_come_does_not_either(self) -> None:
         for took in (0.06, 0.13, 0.26, 0.51, 1.01):
             with self.subTest(took=took):
                 self.write(b"old\n")
-                self.begin()
+                self.start()
                 await self.pass_by(took)
                 self.write(b"mine\n")
                 await self.pass_by(took)
@@ -323,9 +304,8 @@ class WhatComesBack(DiskCheckTestCase):
                 await self.pass_by(3)
                 self.assertEqual((self.returned, self.texts()), ([], []))
 
-    @in_loop
     async def test_a_file_that_is_changed_again_within_the_second_costs_nothing(self) -> None:
-        self.begin()
+        self.start()
         await self.pass_by(0.2)
         self.write(b"mine\n")
         await self.pass_by(0.4)
@@ -334,31 +314,27 @@ class WhatComesBack(DiskCheckTestCase):
         await self.pass_by(3)
         self.assertEqual(self.returned, [])
 
-    @in_loop
     async def test_a_text_that_the_user_accepted_waits_in_the_book_instead(self) -> None:
-        self.begin(comes_back=False)
+        self.start(comes_back=False)
         await self.pass_by(3)
         await self.pass_by(3)
         self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
 
-    @in_loop
     async def test_a_disk_that_does_not_answer_holds_back_no_text(self) -> None:
-        self.begin()
+        self.start()
         with mock.patch.object(disk_check, "in_thread", side_effect=asyncio.TimeoutError):
             with self.assertLogs(log.logger, "WARNING"):
                 await self.clock.advance(3)
         self.assertEqual(self.returned, ["mine\n"])
 
-    @in_loop
     async def test_whoever_has_stopped_gives_nothing_back(self) -> None:
-        self.begin()
+        self.start()
         self.check.stop()
         await self.clock.advance(3)
         self.assertEqual((self.returned, self.texts()), ([], ["mine\n"]))
 
-    @in_loop
     async def test_a_text_that_no_window_takes_is_tried_again(self) -> None:
-        self.begin()
+        self.start()
         self.refusal = "The editor has no window."
         with self.assertLogs(log.logger, "WARNING"):
             for _ in range(2):
@@ -369,10 +345,9 @@ class WhatComesBack(DiskCheckTestCase):
         await self.check.look()
         self.assertEqual((self.returned, self.texts()), (["mine\n"], []))
 
-    @in_loop
     async def test_an_editor_that_is_busy_gets_a_text_once(self) -> None:
         self.free = asyncio.Event()
-        self.begin()
+        self.start()
         await self.clock.advance(3)
         await until(lambda: self.returned)
         looking = asyncio.ensure_future(self.check.look())
@@ -381,9 +356,8 @@ class WhatComesBack(DiskCheckTestCase):
         await until(lambda: not self.texts())
         self.assertEqual(self.returned, ["mine\n"])
 
-    @in_loop
     async def test_a_text_that_is_forgotten_before_its_look_costs_nothing(self) -> None:
-        self.begin()
+        self.start()
         failed: list[object] = []
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _loop, context: failed.append(context))

@@ -22,7 +22,7 @@ from GeminiCompanion.companion.ide.events import (
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
+from ..support import PATIENCE, FakeEditor, InLoop, temp_folder
 
 PID = 2**30
 
@@ -31,7 +31,7 @@ def fails(*arguments: Any) -> Any:
     raise RuntimeError("a bug")
 
 
-class EventsTestCase(unittest.TestCase):
+class EventsTestCase(InLoop):
     def setUp(self) -> None:
         self.folder = temp_folder(self)
 
@@ -56,34 +56,26 @@ class EventsTestCase(unittest.TestCase):
 
 
 class Failing(EventsTestCase):
-    @in_loop
     async def test_work_that_fails_is_logged_and_gives_nothing(self) -> None:
-        await self.begin()
         with self.assertLogs(log.logger, "ERROR") as logs:
             found: object = await self.reply_to(lambda reply: WorkAsked(fails, reply))
         self.assertIsNone(found)
         self.assertIn("a bug", logs.output[0])
 
-    @in_loop
     async def test_a_window_that_nobody_knows_has_no_examination_and_nobody_waits_for_it(
         self,
     ) -> None:
-        await self.begin()
         found = await self.reply_to(
             lambda reply: ExaminationAsked(7, GEMINI_CLI, ("gemini",), {}, self.folder, reply)
         )
         self.assertEqual(found, ())
 
-    @in_loop
     async def test_stamps_that_fail_are_logged_and_none_come(self) -> None:
-        await self.begin()
         with self.assertLogs(log.logger, "ERROR"), mock.patch.object(file_content, "stamp", fails):
             found = await self.reply_to(lambda reply: StampsAsked(("/a",), reply))
         self.assertEqual(found, {})
 
-    @in_loop
     async def test_an_undoing_that_fails_is_logged_and_told(self) -> None:
-        await self.begin()
         path, before = self.file("a"), Original("", True)
         with self.assertLogs(log.logger, "ERROR"):
             with mock.patch.object(file_content, "put_back", fails):
@@ -104,18 +96,14 @@ class Hanging(EventsTestCase):
         self.asked += 1
         self.answers.wait(PATIENCE)
 
-    @in_loop
     async def test_an_undoing_ends_with_a_sentence(self) -> None:
-        await self.begin()
         path, before = self.file("a"), Original("", True)
         with mock.patch.object(file_content, "put_back", self.hang):
             with mock.patch.object(events, "PATIENCE", 0.01):
                 found = await self.reply_to(lambda reply: FilePutBack(path, before, "", reply))
         self.assertEqual(found, (events.LATE, None))
 
-    @in_loop
     async def test_a_file_holds_up_no_other_and_is_asked_once_until_it_answers(self) -> None:
-        await self.begin()
         here, away = self.file("here"), self.file("away")
         stamp = file_content.stamp
 

@@ -15,7 +15,7 @@ from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.sessions import Session
 
-from ..support import in_loop
+from ..support import InLoop
 
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 
@@ -45,7 +45,7 @@ class Desk(mcp.Desk):
         self.asked.append(words)
 
 
-class McpTestCase(unittest.TestCase):
+class McpTestCase(InLoop):
     def setUp(self) -> None:
         self.desk = Desk()
 
@@ -112,32 +112,27 @@ class Initialize(unittest.TestCase):
 
 
 class Methods(McpTestCase):
-    @in_loop
     async def test_ping_is_answered_with_nothing(self) -> None:
         self.assertEqual((await self.answer("ping"))["result"], {})
 
-    @in_loop
     async def test_every_level_of_the_protocol_can_be_set(self) -> None:
         for level in mcp.LOG_LEVELS:
             with self.subTest(level=level):
                 answer = await self.answer("logging/setLevel", {"level": level})
                 self.assertEqual(answer["result"], {})
 
-    @in_loop
     async def test_another_level_is_refused_with_those_that_are_known(self) -> None:
         for params in ({"level": "loud"}, {}, {"level": 3}, {"level": ["info"]}):
             with self.subTest(params=params):
                 answer = await self.answer("logging/setLevel", params)
                 self.assert_error(answer, jsonrpc.INVALID_PARAMS, "debug", "emergency", "got")
 
-    @in_loop
     async def test_an_unknown_method_is_refused_with_those_that_are_known(self) -> None:
         for method in ("nope", "", "tools/List", "resources/list", "initialize"):
             with self.subTest(method=method):
                 answer = await self.answer(method)
                 self.assert_error(answer, jsonrpc.METHOD_NOT_FOUND, "tools/call", repr(method))
 
-    @in_loop
     async def test_notifications_and_responses_are_not_answered(self) -> None:
         for message in (
             Notification("notifications/initialized", {}),
@@ -153,18 +148,15 @@ class Methods(McpTestCase):
 
 
 class ToolList(McpTestCase):
-    @in_loop
     async def test_exactly_the_two_tools_are_offered_that_the_cli_looks_for(self) -> None:
         tools = (await self.answer("tools/list"))["result"]["tools"]
         self.assertEqual([tool["name"] for tool in tools], ["openDiff", "closeDiff"])
 
-    @in_loop
     async def test_the_list_has_no_further_page(self) -> None:
         self.assertEqual(
             list((await self.answer("tools/list", {"cursor": "x"}))["result"]), ["tools"]
         )
 
-    @in_loop
     async def test_every_tool_has_a_description_and_a_valid_schema_of_an_object(self) -> None:
         for tool in (await self.answer("tools/list"))["result"]["tools"]:
             with self.subTest(tool=tool["name"]):
@@ -172,7 +164,6 @@ class ToolList(McpTestCase):
                 jsonschema.Draft7Validator.check_schema(tool["inputSchema"])
                 self.assertEqual(tool["inputSchema"]["type"], "object")
 
-    @in_loop
     async def test_what_the_shown_schema_refuses_the_tool_refuses_too(self) -> None:
         tools = (await self.answer("tools/list"))["result"]["tools"]
         values: tuple[Any, ...] = (PATH, "", None, 1, True, [], {})
@@ -187,13 +178,11 @@ class ToolList(McpTestCase):
 
 
 class OpenDiff(McpTestCase):
-    @in_loop
     async def test_it_opens_the_diff_of_its_session_and_answers_with_nothing(self) -> None:
         answer = await self.call("openDiff", {"filePath": PATH, "newContent": "x\n"})
         self.assertEqual(answer["result"], {"content": []})
         self.assertEqual(self.desk.asked, [("open", "s", PATH, "x\n")])
 
-    @in_loop
     async def test_path_and_text_arrive_exactly_as_they_were_sent(self) -> None:
         for path in (PATH + "/../ü//b.", PATH + " \U0001f600\u0301", PATH + "/."):
             for text in ("", "\ufeffa\r\n\x00\u2028", "no end"):
@@ -201,13 +190,11 @@ class OpenDiff(McpTestCase):
                     await self.call("openDiff", {"filePath": path, "newContent": text})
                     self.assertEqual(self.desk.asked[-1], ("open", "s", path, text))
 
-    @in_loop
     async def test_what_the_editor_cannot_is_the_tools_error_with_its_sentence(self) -> None:
         self.desk.refusal = "It is a folder."
         answer = await self.call("openDiff", {"filePath": PATH, "newContent": ""})
         self.assert_tool_error(answer, "It is a folder.")
 
-    @in_loop
     async def test_a_path_that_is_not_absolute_is_the_tools_error_in_every_revision(self) -> None:
         for version in mcp.VERSIONS:
             for path in ("a.py", "./a.py", "~/a.py", "../a", " " + PATH, "file://" + PATH):
@@ -218,7 +205,6 @@ class OpenDiff(McpTestCase):
                     self.assert_tool_error(answer, "absolute", repr(path))
         self.assertEqual(self.desk.asked, [])
 
-    @in_loop
     async def test_a_path_with_a_nul_is_the_tools_error(self) -> None:
         answer = await self.call("openDiff", {"filePath": PATH + "\0b", "newContent": ""})
         self.assert_tool_error(answer, "absolute", "\\x00")
@@ -232,7 +218,6 @@ class CloseDiff(McpTestCase):
         text: str = content["text"]
         return text
 
-    @in_loop
     async def test_it_answers_with_the_text_as_json(self) -> None:
         for text in ("", '{"content": "trap"}', "a\r\n\u2028\U0001f600", "half \ud83d"):
             with self.subTest(text=text):
@@ -241,14 +226,12 @@ class CloseDiff(McpTestCase):
                 self.assertEqual(json.loads(self.text(answer)), {"content": text})
                 self.assertNotIn("isError", answer["result"])
 
-    @in_loop
     async def test_without_such_a_diff_it_answers_with_an_empty_object(self) -> None:
         self.desk.text = None
         answer = await self.call("closeDiff", {"filePath": PATH})
         self.assertEqual(self.text(answer), "{}")
         self.assertNotIn("isError", answer["result"])
 
-    @in_loop
     async def test_only_a_cli_that_asks_for_no_notification_has_a_decision(self) -> None:
         for flags in ({"suppressNotification": True}, {"suppressNotification": False}, {}):
             with self.subTest(flags=flags):
@@ -256,7 +239,6 @@ class CloseDiff(McpTestCase):
                 self.assertEqual(self.desk.asked[-1], ("close", "s", PATH))
                 self.assertIs(self.desk.decided, flags.get("suppressNotification", False))
 
-    @in_loop
     async def test_what_the_editor_cannot_is_the_tools_error_with_its_sentence(self) -> None:
         self.desk.refusal = "It is gone."
         self.assert_tool_error(await self.call("closeDiff", {"filePath": PATH}), "It is gone.")
@@ -277,7 +259,6 @@ class BadCalls(McpTestCase):
         ("text", "a string"),
     )
 
-    @in_loop
     async def test_bad_arguments_are_an_error_of_the_protocol_in_the_older_revisions(self) -> None:
         for version in ("2025-03-26", "2025-06-18"):
             for arguments, part in self.ARGUMENTS:
@@ -286,7 +267,6 @@ class BadCalls(McpTestCase):
                     self.assert_error(answer, jsonrpc.INVALID_PARAMS, "openDiff", part)
         self.assertEqual(self.desk.asked, [])
 
-    @in_loop
     async def test_bad_arguments_are_an_error_of_the_tool_since_2025_11_25(self) -> None:
         for arguments, part in self.ARGUMENTS:
             with self.subTest(arguments=arguments):
@@ -294,18 +274,15 @@ class BadCalls(McpTestCase):
                 self.assert_tool_error(answer, "openDiff", part)
         self.assertEqual(self.desk.asked, [])
 
-    @in_loop
     async def test_missing_arguments_count_as_an_empty_object(self) -> None:
         answer = await self.answer("tools/call", {"name": "closeDiff"})
         self.assert_error(answer, jsonrpc.INVALID_PARAMS, "filePath", "required")
 
-    @in_loop
     async def test_a_flag_that_is_no_boolean_is_refused(self) -> None:
         arguments = {"filePath": PATH, "suppressNotification": "yes"}
         answer = await self.call("closeDiff", arguments)
         self.assert_error(answer, jsonrpc.INVALID_PARAMS, "suppressNotification", "a string")
 
-    @in_loop
     async def test_no_error_repeats_the_text_of_a_file(self) -> None:
         secret = "the text of a file"
         for arguments in (
@@ -317,7 +294,6 @@ class BadCalls(McpTestCase):
                 answer = await self.call("openDiff", arguments)
                 self.assertNotIn(secret, json.dumps(answer))
 
-    @in_loop
     async def test_an_unknown_tool_is_refused_in_every_revision_with_those_that_are_known(
         self,
     ) -> None:
@@ -330,7 +306,6 @@ class BadCalls(McpTestCase):
                         answer, jsonrpc.INVALID_PARAMS, "openDiff, closeDiff", repr(name)
                     )
 
-    @in_loop
     async def test_a_bug_of_the_editor_is_not_dressed_as_an_answer(self) -> None:
         class Broken(Desk):
             def note(self, *words: str) -> None:

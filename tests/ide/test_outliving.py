@@ -7,7 +7,6 @@ import os
 import socket
 import threading
 import time
-import unittest
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspa
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
 
-from ..support import PATIENCE, FakeEditor, in_loop, temp_folder
+from ..support import PATIENCE, FakeEditor, InLoop, temp_folder
 
 PID = 2**30
 WINDOWS = "GeminiCompanion.companion.ide.windows"
@@ -53,7 +52,7 @@ def is_free(lock: FolderLock) -> bool:
     return True
 
 
-class OutlivingTestCase(unittest.TestCase):
+class OutlivingTestCase(InLoop):
     def setUp(self) -> None:
         self.temp = temp_folder(self)
         self.path = os.path.join(self.temp, "cache", "GeminiCompanion", "state.json")
@@ -281,7 +280,6 @@ class TwoEditors(OutlivingTestCase):
         windows.stop()
         await running
 
-    @in_loop
     async def test_the_second_serves_without_saving_and_says_so(self) -> None:
         async with self.running(self.editor, 1) as first:
             DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
@@ -299,7 +297,6 @@ class TwoEditors(OutlivingTestCase):
         found = self.load()[("/a",)]
         self.assertEqual(texts_of(found), ["first\n", "first again\n"])
 
-    @in_loop
     async def test_the_second_takes_over_what_the_first_left_when_that_has_gone(self) -> None:
         heard: list[str] = []
         with self.assertLogs("GeminiCompanion", "ERROR"):
@@ -319,7 +316,6 @@ class TwoEditors(OutlivingTestCase):
         kept = {text for each in found for text in texts_of(each)}
         self.assertEqual(kept, {"first\n", "second\n"})
 
-    @in_loop
     async def test_one_that_is_about_to_end_is_waited_for(self) -> None:
         saved_state.save(self.path, [self.saved("/a")])
         lock = FolderLock(os.path.dirname(self.path))
@@ -330,7 +326,6 @@ class TwoEditors(OutlivingTestCase):
                 self.assertEqual(texts(windows, 1), (("/a/a", "typed\n"),))
         self.assertEqual(self.editor.told, [])
 
-    @in_loop
     async def test_one_that_ends_while_it_takes_the_folder_lets_go_of_it(self) -> None:
         tries, goes_on, real = threading.Event(), threading.Event(), FolderLock.acquire
         self.addCleanup(goes_on.set)
@@ -354,7 +349,6 @@ class TwoEditors(OutlivingTestCase):
         self.addCleanup(other.release)
         await self.until(lambda: is_free(other))
 
-    @in_loop
     async def test_a_try_to_take_over_that_fails_is_not_the_last(self) -> None:
         with self.assertLogs("GeminiCompanion", "ERROR") as said:
             async with self.running(self.editor, 1) as windows:
@@ -362,7 +356,6 @@ class TwoEditors(OutlivingTestCase):
                     await self.until(lambda: len(said.records) > 1)
         self.assertIn("could not be taken over", said.output[0])
 
-    @in_loop
     async def test_a_disk_that_answers_late_gives_the_folder_back_once_it_has_what_was_last(
         self,
     ) -> None:

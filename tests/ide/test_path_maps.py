@@ -24,7 +24,6 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.surroundings import Place, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
-from ..support import in_loop
 from .test_workspace import Reader, WithoutServer
 
 UBUNTU = "\\\\wsl.localhost\\Ubuntu"
@@ -143,17 +142,13 @@ class Mapped(WithoutServer):
         states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
         return [[file["path"] for file in state["openFiles"]] for state in states]
 
-    @in_loop
     async def test_the_context_has_the_clis_paths(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         self.focus(1, "a b")
         await self.clock.advance(1)
         self.assertEqual(self.told(reader)[-1], ["/app/a b"])
 
-    @in_loop
     async def test_a_file_is_held_back_by_the_editors_path(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         here = os.path.basename(self.temp)
         self.map(PathMap(self.temp, "/app"), sharing=Sharing(exclude=(here + "/secret",)))
@@ -165,9 +160,7 @@ class Mapped(WithoutServer):
         await self.clock.advance(1)
         self.assertEqual(self.told(reader)[-1], ["/app/app", "/app/secret"])
 
-    @in_loop
     async def test_the_editor_has_its_own_path_and_the_cli_gets_back_what_it_sent(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         for sent, rest in (("/app/a", "/a"), ("/app/x/../b//", "/b")):
             for text in ("mine\n", None):
@@ -185,9 +178,7 @@ class Mapped(WithoutServer):
             )
             self.assertEqual(reader.received("ide/diffRejected")[-1], {"filePath": sent})
 
-    @in_loop
     async def test_two_names_of_one_folder_are_each_given_back_as_they_came(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
         await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
@@ -195,11 +186,9 @@ class Mapped(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted")[0]["filePath"], "/also/a")
 
-    @in_loop
     async def test_a_diff_is_closed_by_the_path_that_opened_it_though_the_maps_have_changed(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
         self.map(PathMap(self.temp, "/elsewhere"))
@@ -207,11 +196,9 @@ class Mapped(WithoutServer):
         self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
-    @in_loop
     async def test_a_diff_of_before_the_first_map_is_closed_by_the_path_that_opened_it(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.map()
         here = self.here("/a")
@@ -221,9 +208,7 @@ class Mapped(WithoutServer):
         self.assertEqual(json.loads(closed["content"][0]["text"]), {"content": "theirs\n"})
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
-    @in_loop
     async def test_a_corrected_map_counts_for_the_next_proposal_of_a_file(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.map(PathMap(self.here("/wrong"), "/app"))
         await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
@@ -235,50 +220,38 @@ class Mapped(WithoutServer):
         await self.call(session, "openDiff", "/app/a", newContent="theirs\n")
         self.assertEqual(list(self.editor.diffs), [(7, session.id, self.here("/a"))])
 
-    @in_loop
     async def test_a_path_that_is_long_by_its_detours_is_refused(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         path = "/app" + "/x/.." * MAX_PATH
         answer = await self.call(session, "openDiff", path, newContent="theirs\n")
         self.assertIn(str(MAX_PATH), answer["content"][0]["text"])
 
-    @in_loop
     async def test_what_the_editor_refuses_is_named_by_the_clis_path(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.map(PathMap(self.temp, "/app"), PathMap(self.temp, "/also"))
         self.editor.refusal = self.here("/a") + " is a folder."
         answer = await self.call(session, "openDiff", "/also/a", newContent="theirs\n")
         self.assertEqual(answer["content"][0]["text"], "/also/a is a folder.")
 
-    @in_loop
     async def test_a_relative_path_is_refused_as_ever(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         answer = await self.call(session, "openDiff", "work/a", newContent="theirs\n")
         self.assertIs(answer["isError"], True)
 
-    @in_loop
     async def test_what_the_cli_sent_outlives_a_restart(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.call(session, "openDiff", "/app//a", newContent="theirs\n")
         (entry,) = self.workspace.saved(1.0).proposals
         self.assertEqual(entry.sent_path, "/app//a")
         self.assertEqual(entry.path, self.here("//a"))
 
-    @in_loop
     async def test_a_diff_of_which_nobody_knows_what_was_sent_is_told_by_the_maps(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         self.workspace.diffs.reject(session.id, self.here("/a"))
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": "/app/a"}])
 
-    @in_loop
     async def test_files_and_variables_are_other_ones_at_once(self) -> None:
-        await self.begin()
         self.workspace.change_folders((self.temp,))
         changes: list[str] = []
         name = "GEMINI_CLI_IDE_WORKSPACE_PATH"

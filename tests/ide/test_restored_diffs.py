@@ -12,7 +12,7 @@ from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import in_loop, until
+from ..support import until
 from .test_workspace import ACCEPTED, DELIVERY, PATH, WINDOW, WithoutServer
 
 
@@ -23,9 +23,7 @@ class RestoredDiffs(WithoutServer):
         self.workspace = Workspace(WINDOW, (), self.editor)
         self.workspace.restore(saved)
 
-    @in_loop
     async def test_a_diff_of_which_nobody_knows_is_in_the_book_from_then_on(self) -> None:
-        await self.begin()
         self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
         self.workspace.restored_diffs.reconcile([("unknown", PATH)])
         await self.clock.advance(0)
@@ -35,20 +33,16 @@ class RestoredDiffs(WithoutServer):
         (entry,) = self.workspace.saved(time.time()).proposals
         self.assertEqual((entry.state, entry.text, entry.is_edited), (OPEN, "mine\n", True))
 
-    @in_loop
     async def test_what_its_tab_has_of_an_unknown_diff_outlives_the_next_restart(self) -> None:
-        await self.begin()
         self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
         self.workspace.restored_diffs.reconcile([("unknown", PATH)])
         await self.clock.advance(0)
         (entry,) = self.workspace.saved(time.time()).proposals
         self.assertEqual((entry.state, entry.text), (OPEN, "of its tab\n"))
 
-    @in_loop
     async def test_a_diff_that_was_decided_before_the_restart_is_closed_and_not_rejected(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.leave(session)
         await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
@@ -60,9 +54,7 @@ class RestoredDiffs(WithoutServer):
         (entry,) = self.workspace.book.entries()
         self.assertEqual((entry.state, entry.text), (DECIDED, "mine\n"))
 
-    @in_loop
     async def test_a_diff_that_is_shown_again_says_whether_its_cli_is_there(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
         for is_back, has_session in ((True, True), (False, True), (False, False)):
@@ -81,9 +73,7 @@ class RestoredDiffs(WithoutServer):
             gone = self.editor.orphaned.get((WINDOW, session.id), False)
             self.assertEqual(gone, not is_back)
 
-    @in_loop
     async def test_what_was_typed_into_a_diff_that_cannot_be_shown_again_comes_back(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
         self.workspace.diffs.edited(session.id, PATH, "mine\n")
@@ -99,7 +89,6 @@ class RestoredDiffs(WithoutServer):
         (entry,) = self.workspace.book.entries()
         self.assertEqual((entry.state, entry.text), (DECIDED, None))
 
-    @in_loop
     async def test_what_a_broken_stream_may_not_have_brought_waits_after_a_restart(self) -> None:
         for text, method in (("mine\n", "ide/diffAccepted"), (None, "ide/diffRejected")):
             with self.subTest(text=text):
@@ -140,7 +129,6 @@ class RestoredDiffs(WithoutServer):
         self.workspace.restore(saved)
         return session.saved().last_id
 
-    @in_loop
     async def test_a_text_that_went_out_in_order_goes_to_no_other_session(self) -> None:
         await self.accept_and_restart()
         await self.clock.advance(GRACE + 1)
@@ -151,7 +139,6 @@ class RestoredDiffs(WithoutServer):
             self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
         self.assertEqual(self.editor.told, [])
 
-    @in_loop
     async def test_a_text_that_may_be_read_can_be_withdrawn_after_a_restart(self) -> None:
         for was_read, again in ((False, [{"filePath": PATH}]), (True, [])):
             with self.subTest(was_read=was_read):
@@ -165,7 +152,6 @@ class RestoredDiffs(WithoutServer):
                 self.assertEqual(reader.received("ide/diffAccepted"), [])
                 self.assertEqual(self.workspace.book.entries(), ())
 
-    @in_loop
     async def test_a_text_that_may_be_read_is_not_told_after_the_next_proposal(self) -> None:
         event_id = await self.accept_and_restart()
         (back,) = self.workspace.sessions
@@ -175,7 +161,6 @@ class RestoredDiffs(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_a_text_that_may_be_read_waits_over_two_restarts(self) -> None:
         event_id = await self.accept_and_restart()
         self.restart()
@@ -184,9 +169,7 @@ class RestoredDiffs(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
-    @in_loop
     async def test_who_came_back_before_a_restart_is_told_after_it(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
         self.leave(session)

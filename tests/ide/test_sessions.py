@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import unittest
 from dataclasses import dataclass
 from typing import Any, AsyncIterator
 from unittest import mock
@@ -26,7 +25,7 @@ from GeminiCompanion.companion.ide.sessions import (
     UnknownSession,
 )
 
-from ..support import PATIENCE, Clock, in_loop, untold
+from ..support import PATIENCE, Clock, InLoop, untold
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,10 @@ async def next_of(stream: Stream) -> str:
     return name_of(await stream.next(0.001))
 
 
-class OneSession(unittest.TestCase):
+class OneSession(InLoop):
     def setUp(self) -> None:
         self.session = Session("s", "2025-06-18")
 
-    @in_loop
     async def test_events_come_in_order_with_ids_that_count_from_one(self) -> None:
         stream = self.session.attach(None)
         for message in ("a", "b", "c"):
@@ -78,7 +76,6 @@ class OneSession(unittest.TestCase):
             [(it.id, name_of(it)) for it in events if it], [(1, "a"), (2, "b"), (3, "c")]
         )
 
-    @in_loop
     async def test_a_waiting_stream_wakes_when_something_is_sent(self) -> None:
         stream = self.session.attach(None)
         waiting = asyncio.ensure_future(stream.next(60))
@@ -87,7 +84,6 @@ class OneSession(unittest.TestCase):
         event = await asyncio.wait_for(waiting, PATIENCE)
         self.assertEqual(name_of(event), "a")
 
-    @in_loop
     async def test_silence_gives_none_and_the_stream_goes_on(self) -> None:
         clock = Clock()
         stream = self.session.attach(None)
@@ -100,13 +96,11 @@ class OneSession(unittest.TestCase):
         send(self.session, "a")
         self.assertEqual(await next_of(stream), "a")
 
-    @in_loop
     async def test_what_was_sent_before_the_first_stream_waits_for_it(self) -> None:
         send(self.session, "d")
         self.assertEqual(untold(self.session), [number_of("d")])
         self.assertEqual(await next_of(self.session.attach(None)), "d")
 
-    @in_loop
     async def test_of_several_passing_events_only_the_newest_is_kept(self) -> None:
         self.session.send(Context("old"), passing=True)
         send(self.session, "d")
@@ -114,7 +108,6 @@ class OneSession(unittest.TestCase):
         stream = self.session.attach(None)
         self.assertEqual([await next_of(stream) for _ in range(3)], ["d", "new", "(silence)"])
 
-    @in_loop
     async def test_a_passing_event_of_another_kind_stays(self) -> None:
         self.session.send(ToolsChanged(), passing=True)
         self.session.send(Context("old"), passing=True)
@@ -128,7 +121,6 @@ class OneSession(unittest.TestCase):
         send(self.session, "d")
         self.assertEqual(untold(self.session), [number_of("d")])
 
-    @in_loop
     async def test_an_event_is_delivered_only_when_the_next_one_is_asked_for(self) -> None:
         send(self.session, "a")
         stream = self.session.attach(None)
@@ -137,7 +129,6 @@ class OneSession(unittest.TestCase):
         self.assertEqual(await next_of(stream), "(silence)")
         self.assertEqual(untold(self.session), [])
 
-    @in_loop
     async def test_an_ended_stream_gives_what_waits_and_then_says_so(self) -> None:
         stream = self.session.attach(None)
         send(self.session, "a")
@@ -147,7 +138,6 @@ class OneSession(unittest.TestCase):
         with self.assertRaises(StreamEnded):
             await stream.next(60)
 
-    @in_loop
     async def test_ending_wakes_a_stream_that_waits(self) -> None:
         waiting = asyncio.ensure_future(self.session.attach(None).next(60))
         await asyncio.sleep(0)
@@ -165,7 +155,6 @@ class OneSession(unittest.TestCase):
         self.assertEqual(await next_of(stream), "(silence)")
         return stream
 
-    @in_loop
     async def test_all_that_a_broken_stream_may_not_have_brought_goes_out_again(self) -> None:
         await self.brought("1", "2", "3")
         lost = self.session.lose_stream(in_order=False)
@@ -173,13 +162,11 @@ class OneSession(unittest.TestCase):
         stream = self.session.attach(None)
         self.assertEqual([await next_of(stream) for _ in range(3)], ["1", "2", "3"])
 
-    @in_loop
     async def test_a_client_has_read_what_it_says_and_may_have_missed_the_rest(self) -> None:
         await self.brought("1", "2", "3")
         self.session.attach(1)
         self.assertEqual([it.number for it in self.session.unconfirmed()], [2, 3])
 
-    @in_loop
     async def test_a_client_that_asks_for_something_has_read_what_went_out(self) -> None:
         await self.brought("1", "2")
         self.session.heard()
@@ -191,10 +178,9 @@ class OneSession(unittest.TestCase):
         self.assertEqual([it.number for it in self.session.unconfirmed()], [3])
 
 
-class Withdrawal(unittest.TestCase):
+class Withdrawal(InLoop):
     """What waits to be said can be changed until it is said."""
 
-    @in_loop
     async def test_what_no_stream_took_is_replaced_under_its_own_id(self) -> None:
         session = Session("s", "2025-06-18")
         send(session, "a")
@@ -203,7 +189,6 @@ class Withdrawal(unittest.TestCase):
         stream = session.attach(None)
         self.assertEqual([await next_of(stream) for _ in range(2)], ["c", "b"])
 
-    @in_loop
     async def test_what_goes_out_at_this_moment_is_known_and_waits_again_where_it_fails(
         self,
     ) -> None:
@@ -218,7 +203,6 @@ class Withdrawal(unittest.TestCase):
         self.assertFalse(session.is_told_of(number_of("a")))
         self.assertEqual(await next_of(session.attach(None)), "a")
 
-    @in_loop
     async def test_what_went_out_is_told_once_and_only_then(self) -> None:
         told: list[int] = []
         session = Session("s", "2025-06-18", on_told=told.append)
@@ -231,7 +215,6 @@ class Withdrawal(unittest.TestCase):
         self.assertEqual(await next_of(session.attach(0)), "(silence)")
         self.assertEqual(told, [number_of("a")])
 
-    @in_loop
     async def test_what_a_client_says_that_it_saw_was_told_though_its_stream_broke(self) -> None:
         told: list[int] = []
         session = Session("s", "2025-06-18", on_told=told.append)
@@ -241,7 +224,6 @@ class Withdrawal(unittest.TestCase):
         session.attach(1)
         self.assertEqual((told, untold(session)), ([number_of("a")], []))
 
-    @in_loop
     async def test_of_a_path_that_is_forgotten_nothing_is_told_again(self) -> None:
         session = Session("s", "2025-06-18")
         for name in ("a", "b"):
@@ -256,7 +238,7 @@ class Withdrawal(unittest.TestCase):
         self.assertEqual(await next_of(session.attach(None)), "a")
 
 
-class Resumption(unittest.TestCase):
+class Resumption(InLoop):
     def setUp(self) -> None:
         self.session = Session("s", "2025-06-18")
 
@@ -270,7 +252,6 @@ class Resumption(unittest.TestCase):
                 return messages
             messages.append(name_of(event))
 
-    @in_loop
     async def test_a_second_stream_replaces_the_first(self) -> None:
         first = self.session.attach(None)
         second = self.session.attach(None)
@@ -279,7 +260,6 @@ class Resumption(unittest.TestCase):
         send(self.session, "a")
         self.assertEqual(await next_of(second), "a")
 
-    @in_loop
     async def test_a_replaced_stream_leaves_everything_to_its_successor(self) -> None:
         first = self.session.attach(None)
         send(self.session, "a")
@@ -290,7 +270,6 @@ class Resumption(unittest.TestCase):
         self.assertEqual(untold(self.session), [number_of("a"), number_of("b")])
         self.assertEqual([await next_of(second), await next_of(second)], ["a", "b"])
 
-    @in_loop
     async def test_a_stream_that_says_what_it_saw_gets_exactly_what_it_missed(self) -> None:
         for message in ("1", "2", "3", "4"):
             send(self.session, message)
@@ -298,14 +277,12 @@ class Resumption(unittest.TestCase):
         self.assertEqual(await self.read(2), ["3", "4"])
         self.assertEqual(await self.read(4), [])
 
-    @in_loop
     async def test_a_stream_that_says_nothing_gets_nothing_twice(self) -> None:
         send(self.session, "1")
         await self.read(None)
         send(self.session, "2")
         self.assertEqual(await self.read(None), ["2"])
 
-    @in_loop
     async def test_an_id_that_was_never_given_counts_as_none(self) -> None:
         send(self.session, "1")
         await self.read(None)
@@ -314,7 +291,6 @@ class Resumption(unittest.TestCase):
             with self.subTest(id=id):
                 self.assertEqual(await next_of(self.session.attach(id)), "2")
 
-    @in_loop
     async def test_a_resumed_stream_gets_one_context_and_that_the_newest(self) -> None:
         send(self.session, "d")
         self.session.send(Context("old"), passing=True)
@@ -322,7 +298,6 @@ class Resumption(unittest.TestCase):
         self.session.send(Context("new"), passing=True)
         self.assertEqual(await self.read(1), ["new"])
 
-    @in_loop
     async def test_old_decisions_are_forgotten_only_once_they_were_delivered(self) -> None:
         count = MAX_REPLAY + 10
         messages = [str(number) for number in range(1, count + 1)]
@@ -347,7 +322,7 @@ def restored_from(saved: tuple[SavedSession, list[Event]]) -> Session:
     return session
 
 
-class Restoration(unittest.TestCase):
+class Restoration(InLoop):
     """A session that was saved at one moment and went on, until the editor crashed."""
 
     async def read(self, session: Session, last_event_id: int | None) -> list[Event]:
@@ -363,7 +338,6 @@ class Restoration(unittest.TestCase):
     async def messages(self, session: Session, last_event_id: int | None) -> list[str]:
         return [name_of(event) for event in await self.read(session, last_event_id)]
 
-    @in_loop
     async def test_after_a_reload_a_stream_gets_exactly_what_it_missed(self) -> None:
         session = Session("s", "2025-06-18")
         for message in ("1", "2", "3", "4"):
@@ -381,7 +355,6 @@ class Restoration(unittest.TestCase):
             await next_of(stream)
         session.delivered(2)
 
-    @in_loop
     async def test_what_was_given_after_the_last_save_hides_nothing_new(self) -> None:
         session = Session("s", "2025-06-18")
         send(session, "1")
@@ -394,7 +367,6 @@ class Restoration(unittest.TestCase):
         self.assertEqual(await self.messages(restored, seen.id), ["n"])
         self.assertEqual(untold(restored), [])
 
-    @in_loop
     async def test_ids_grow_over_every_crash(self) -> None:
         session, seen = Session("s", "2025-06-18"), 0
         for _ in range(5):
@@ -406,7 +378,6 @@ class Restoration(unittest.TestCase):
                 seen = event.id
             session = restored_from(saved)
 
-    @in_loop
     async def test_an_id_that_nobody_can_have_seen_counts_as_none(self) -> None:
         session = Session("s", "2025-06-18")
         send(session, "1")
@@ -416,14 +387,13 @@ class Restoration(unittest.TestCase):
                 self.assertEqual(await next_of(restored.attach(id)), "1")
 
 
-class AllSessions(unittest.TestCase):
+class AllSessions(InLoop):
     """`self.ended` are the sessions that `on_end` was told of."""
 
     def setUp(self) -> None:
         self.ended: list[Session] = []
         self.sessions = Sessions(self.ended.append)
 
-    @in_loop
     async def test_every_session_has_an_id_of_its_own_that_nobody_can_guess(self) -> None:
         ids = {self.sessions.open("2025-06-18").id for _ in range(20)}
         self.assertEqual(len(ids), 20)
@@ -431,19 +401,16 @@ class AllSessions(unittest.TestCase):
             # Visible ASCII, as the protocol wants it, of at least 122 random bits.
             self.assertRegex(id, "^[!-~]{31,}$")
 
-    @in_loop
     async def test_a_session_is_found_by_its_id_and_keeps_its_protocol_version(self) -> None:
         session = self.sessions.open("2025-11-25")
         self.assertIs(self.sessions.get(session.id), session)
         self.assertEqual(session.protocol_version, "2025-11-25")
 
-    @in_loop
     async def test_an_unknown_id_and_none_are_unknown_sessions(self) -> None:
         for id in (None, "", "other"):
             with self.subTest(id=id), self.assertRaises(UnknownSession):
                 self.sessions.get(id)
 
-    @in_loop
     async def test_an_ended_session_is_unknown_and_told_once(self) -> None:
         session = self.sessions.open("2025-06-18")
         self.sessions.end(session.id)
@@ -452,7 +419,6 @@ class AllSessions(unittest.TestCase):
             self.sessions.get(session.id)
         self.assertEqual(self.ended, [session])
 
-    @in_loop
     async def test_a_broadcast_reaches_every_session_and_keeps_their_decisions(self) -> None:
         one, two = self.sessions.open("2025-06-18"), self.sessions.open("2025-06-18")
         send(one, "d")
@@ -461,7 +427,6 @@ class AllSessions(unittest.TestCase):
         self.assertEqual([await next_of(first), await next_of(first)], ["d", "context"])
         self.assertEqual(await next_of(two.attach(None)), "context")
 
-    @in_loop
     async def test_ending_all_ends_every_stream(self) -> None:
         streams = [self.sessions.open("2025-06-18").attach(None) for _ in range(3)]
         self.sessions.end_all()
@@ -470,7 +435,6 @@ class AllSessions(unittest.TestCase):
             with self.assertRaises(StreamEnded):
                 await stream.next(60)
 
-    @in_loop
     async def test_an_end_is_told_when_the_stream_has_had_its_last_word(self) -> None:
         session = self.sessions.open("2025-06-18")
         stream = session.attach(None)
@@ -484,7 +448,6 @@ class AllSessions(unittest.TestCase):
         self.assertEqual(self.ended, [session])
         self.assertEqual(untold(session), [])
 
-    @in_loop
     async def test_too_many_sessions_cost_the_one_that_was_silent_longest(self) -> None:
         clock = Clock()
         sessions = []
@@ -497,7 +460,6 @@ class AllSessions(unittest.TestCase):
         self.assertEqual(self.ended, [sessions[2]])
         self.assertEqual(len(self.sessions), MAX_SESSIONS)
 
-    @in_loop
     async def test_where_all_have_streams_the_oldest_makes_room_all_the_same(self) -> None:
         clock = Clock()
         streams = []
@@ -510,14 +472,13 @@ class AllSessions(unittest.TestCase):
             await streams[0].next(60)
 
 
-class Grace(unittest.TestCase):
+class Grace(InLoop):
     """How long a session lives of which nothing is heard."""
 
     def setUp(self) -> None:
         self.ended: list[Session] = []
         self.sessions = Sessions(self.ended.append)
 
-    @in_loop
     async def test_a_session_without_a_stream_ends_after_the_grace_time(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")
@@ -527,7 +488,6 @@ class Grace(unittest.TestCase):
         self.assertEqual(self.ended, [session])
         self.assertEqual(len(self.sessions), 0)
 
-    @in_loop
     async def test_each_request_begins_the_grace_time_anew(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")
@@ -538,7 +498,6 @@ class Grace(unittest.TestCase):
         await clock.advance(GRACE + 1)
         self.assertEqual(self.ended, [session])
 
-    @in_loop
     async def test_a_session_lives_as_long_as_its_stream(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")
@@ -551,7 +510,6 @@ class Grace(unittest.TestCase):
         await clock.advance(2)
         self.assertEqual(self.ended, [session])
 
-    @in_loop
     async def test_a_stream_that_was_replaced_takes_nothing_with_it(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")
@@ -562,7 +520,6 @@ class Grace(unittest.TestCase):
         await clock.advance(2 * GRACE)
         self.assertEqual(self.ended, [])
 
-    @in_loop
     async def test_a_stream_that_comes_back_in_time_saves_its_session(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")
@@ -572,7 +529,6 @@ class Grace(unittest.TestCase):
         await clock.advance(GRACE)
         self.assertEqual(self.ended, [])
 
-    @in_loop
     async def test_after_the_computer_slept_nobody_counts_as_away(self) -> None:
         clock = Clock()
         self.sessions.open("2025-06-18")
@@ -583,7 +539,6 @@ class Grace(unittest.TestCase):
         await clock.advance(2)
         self.assertEqual(len(self.ended), 1)
 
-    @in_loop
     async def test_after_the_computer_slept_every_stream_says_something_at_once(self) -> None:
         Clock()
         stream = self.sessions.open("2025-06-18").attach(None)
@@ -592,7 +547,6 @@ class Grace(unittest.TestCase):
         self.sessions.woke_up()
         self.assertIsNone(await asyncio.wait_for(waiting, PATIENCE))
 
-    @in_loop
     async def test_a_session_is_said_to_be_absent_once_it_has_been_away_for_some_seconds(
         self,
     ) -> None:
@@ -608,7 +562,6 @@ class Grace(unittest.TestCase):
         await clock.advance(2)
         self.assertEqual(absent, [session])
 
-    @in_loop
     async def test_a_session_whose_stream_comes_back_soon_is_not_said_to_be_absent(self) -> None:
         clock = Clock()
         absent: list[Session] = []
@@ -620,7 +573,6 @@ class Grace(unittest.TestCase):
         await clock.advance(2)
         self.assertEqual(absent, [])
 
-    @in_loop
     async def test_a_client_that_only_posts_is_said_to_be_absent_once_it_is_silent(self) -> None:
         clock = Clock()
         absent: list[Session] = []
@@ -633,7 +585,6 @@ class Grace(unittest.TestCase):
         await clock.advance(ABSENT)
         self.assertEqual(absent, [session])
 
-    @in_loop
     async def test_one_timer_is_enough_for_a_client_that_comes_and_goes(self) -> None:
         clock = Clock()
         loop, timers = asyncio.get_running_loop(), []
@@ -653,7 +604,6 @@ class Grace(unittest.TestCase):
             self.sessions.end(session.id)
             self.assertTrue(waiting[0].cancelled())
 
-    @in_loop
     async def test_a_session_that_ended_by_itself_is_not_ended_again(self) -> None:
         clock = Clock()
         session = self.sessions.open("2025-06-18")

@@ -11,7 +11,7 @@ from GeminiCompanion.companion.ide.sessions import Session
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import FakeEditor, in_loop
+from ..support import FakeEditor, InLoop
 
 
 def text(**changes: Any) -> str:
@@ -67,8 +67,8 @@ class StatusText(unittest.TestCase):
         self.assertNotIn("\n\n", said)
 
 
-class Connected(unittest.TestCase):
-    def begin(self) -> None:
+class Connected(InLoop):
+    async def begin(self) -> None:
         self.workspace = Workspace(7, ("/project",), FakeEditor())
 
     def connect(self, client: str, **more: Any) -> Session:
@@ -76,9 +76,7 @@ class Connected(unittest.TestCase):
         session.attach(None)
         return session
 
-    @in_loop
     async def test_each_cli_is_told_with_its_window_and_what_waits(self) -> None:
-        self.begin()
         session = self.connect("streamable-http-client 0.61.0")
         self.workspace.book.open(session.id, "/project/a", "new")
         (cli,) = connected_clis(self.workspace)
@@ -86,15 +84,11 @@ class Connected(unittest.TestCase):
         self.assertEqual((cli.name, cli.version), ("Gemini CLI", "0.61.0"))
         self.assertEqual((cli.folders, cli.since), (("/project",), session.since))
 
-    @in_loop
     async def test_a_version_that_says_nothing_is_left_out(self) -> None:
-        self.begin()
         for client in ("streamable-http-client 1.0.0", "test", ""):
             self.connect(client, cli=QWEN_CODE)
         self.assertEqual([cli.version for cli in connected_clis(self.workspace)], ["", "", ""])
 
-    @in_loop
     async def test_one_without_a_stream_is_not_connected(self) -> None:
-        self.begin()
         self.workspace.sessions.open("2025-06-18")
         self.assertEqual(connected_clis(self.workspace), ())

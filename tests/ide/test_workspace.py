@@ -9,7 +9,6 @@ import os
 import socket
 import threading
 import time
-import unittest
 from typing import Any, AsyncIterator
 from unittest import mock
 
@@ -41,8 +40,8 @@ from ..support import (
     Client,
     Clock,
     FakeEditor,
+    InLoop,
     discovery_files,
-    in_loop,
     temp_folder,
     until,
     untold,
@@ -86,7 +85,7 @@ class Reader:
             self.ended = True
 
 
-class FilesTestCase(unittest.TestCase):
+class FilesTestCase(InLoop):
     """`self.temp` is the temp folder; `self.file` makes a file there."""
 
     def setUp(self) -> None:
@@ -126,9 +125,7 @@ class WithoutServer(FilesTestCase):
 
 
 class Connections(WithoutServer):
-    @in_loop
     async def test_a_cli_that_comes_and_one_that_stays_away_change_the_state(self) -> None:
-        await self.begin()
         seen: list[tuple[str, ...]] = []
         self.workspace._on_change = lambda: seen.append(self.workspace.status().clients)
         session, _ = self.connect()
@@ -139,35 +136,27 @@ class Connections(WithoutServer):
 
 
 class Context(WithoutServer):
-    @in_loop
     async def test_a_new_stream_is_told_of_the_open_files_at_once(self) -> None:
-        await self.begin()
         self.workspace.context.focus(self.file(1, "a"))
         _, reader = self.connect()
         await self.clock.advance(0)
         self.assertEqual(reader.contexts(), [["a"]])
 
-    @in_loop
     async def test_without_files_it_is_told_of_an_empty_list(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         await self.clock.advance(0)
         self.assertEqual(
             reader.received("ide/contextUpdate"), [{"workspaceState": {"openFiles": []}}]
         )
 
-    @in_loop
     async def test_every_stream_of_a_session_begins_with_the_context(self) -> None:
-        await self.begin()
         session, first = self.connect()
         await self.clock.advance(0)
         second = self.read(session)
         await self.clock.advance(0)
         self.assertEqual((first.contexts(), second.contexts()), ([[]], [[]]))
 
-    @in_loop
     async def test_an_update_follows_fifty_milliseconds_after_the_last_change(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         self.focus(1, "a")
         await self.clock.advance(0.04)
@@ -177,20 +166,16 @@ class Context(WithoutServer):
         await self.clock.advance(0.011)
         self.assertEqual(reader.contexts(), [[], ["b", "a"]])
 
-    @in_loop
     async def test_a_burst_of_changes_is_one_update(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         for number in range(100):
             self.focus(1, str(number))
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [[], ["99"]])
 
-    @in_loop
     async def test_changes_without_a_pause_hold_an_update_up_for_a_quarter_of_a_second(
         self,
     ) -> None:
-        await self.begin()
         _, reader = self.connect()
         await self.clock.advance(0)
         for number in range(60):
@@ -200,9 +185,7 @@ class Context(WithoutServer):
         self.assertGreaterEqual(sent, int(0.6 / LONGEST_WAIT))
         self.assertLessEqual(sent, int(0.6 / LONGEST_WAIT) + 1)
 
-    @in_loop
     async def test_what_changes_nothing_sends_nothing(self) -> None:
-        await self.begin()
         self.focus(1, "a")
         _, reader = self.connect()
         for _ in range(3):
@@ -210,9 +193,7 @@ class Context(WithoutServer):
             await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [["a"]])
 
-    @in_loop
     async def test_a_change_that_is_undone_in_time_sends_nothing(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         self.focus(1, "a")
         await self.clock.advance(DEBOUNCE / 2)
@@ -221,9 +202,7 @@ class Context(WithoutServer):
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [[]])
 
-    @in_loop
     async def test_when_the_last_file_closes_the_list_is_empty(self) -> None:
-        await self.begin()
         self.focus(1, "a")
         _, reader = self.connect()
         self.workspace.context.close(1)
@@ -231,11 +210,9 @@ class Context(WithoutServer):
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [["a"], []])
 
-    @in_loop
     async def test_a_change_that_still_waits_is_told_to_a_new_stream_and_to_the_others_once(
         self,
     ) -> None:
-        await self.begin()
         _, first = self.connect()
         await self.clock.advance(0)
         self.focus(1, "a")
@@ -243,11 +220,9 @@ class Context(WithoutServer):
         await self.clock.advance(1)
         self.assertEqual((first.contexts(), second.contexts()), ([[], ["a"]], [["a"]]))
 
-    @in_loop
     async def test_what_may_be_told_no_more_is_taken_back_without_waiting_for_other_changes(
         self,
     ) -> None:
-        await self.begin()
         _, reader = self.connect()
         self.focus(1, "a")
         await self.clock.advance(1)
@@ -259,9 +234,7 @@ class Context(WithoutServer):
         await self.clock.advance(1)
         self.assertEqual(reader.contexts(), [[], ["a"], []])
 
-    @in_loop
     async def test_trust_is_left_out_unless_somebody_says_it(self) -> None:
-        await self.begin()
         _, reader = self.connect()
         for trust in (True, False, None):
             self.workspace.updates.trust(trust)
@@ -282,17 +255,13 @@ class Decisions(WithoutServer):
     async def propose(self, session: Session, path: str = PATH, text: str = "theirs\n") -> None:
         await self.workspace.diffs.open_diff(session, path, text)
 
-    @in_loop
     async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         path = PATH + "/../ü//b."
         await self.propose(session, path)
         self.assertEqual(self.editor.diffs, {(WINDOW, session.id, path): "theirs\n"})
 
-    @in_loop
     async def test_an_accepted_diff_is_told_with_path_and_text_to_the_one_who_asked(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         other, bystander = self.connect()
         await self.propose(session)
@@ -302,18 +271,14 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(bystander.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_a_rejected_diff_is_told_with_its_path_alone(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         await self.propose(session)
         self.workspace.diffs.reject(session.id, PATH)
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
 
-    @in_loop
     async def test_closing_gives_the_text_and_no_notification(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         await self.propose(session)
         self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "theirs\n")
@@ -322,36 +287,28 @@ class Decisions(WithoutServer):
         self.assertEqual(len(reader.messages), 1)
         self.assertEqual(self.workspace.status().waiting, 0)
 
-    @in_loop
     async def test_the_editor_is_told_whether_the_user_has_decided_in_the_client(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         for decided in (True, False):
             await self.propose(session)
             await self.workspace.diffs.close_diff(session, PATH, decided)
             self.assertEqual(self.editor.left, [] if decided else [PATH])
 
-    @in_loop
     async def test_closing_touches_no_diff_of_another_session(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         other, _ = self.connect()
         await self.propose(session)
         self.assertIsNone(await self.workspace.diffs.close_diff(other, PATH))
         self.assertEqual(len(self.editor.diffs), 1)
 
-    @in_loop
     async def test_what_the_editor_cannot_show_is_not_waited_for(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.editor.refusal = "It is a folder."
         with self.assertRaisesRegex(EditorError, "It is a folder."):
             await self.propose(session)
         self.assertEqual(self.workspace.status().waiting, 0)
 
-    @in_loop
     async def test_one_cli_cannot_open_diffs_without_end(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         for number in range(MAX_OPEN_DIFFS):
             await self.propose(session, f"{PATH}{number}")
@@ -364,9 +321,7 @@ class Decisions(WithoutServer):
         await self.propose(session)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, f"{PATH}0"], "again")
 
-    @in_loop
     async def test_many_clis_one_after_another_cannot_either(self) -> None:
-        await self.begin()
         for number in range(MAX_WINDOW_DIFFS // MAX_OPEN_DIFFS):
             session, _ = self.connect()
             for each in range(MAX_OPEN_DIFFS):
@@ -378,9 +333,7 @@ class Decisions(WithoutServer):
             await self.propose(session, "/one/more")
         self.assertEqual(self.workspace.status().waiting, MAX_WINDOW_DIFFS)
 
-    @in_loop
     async def test_a_diff_whose_session_ended_outlives_a_restart_with_its_text(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -393,9 +346,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
 
-    @in_loop
     async def test_of_a_diff_that_came_back_the_text_that_the_editor_gives_is_kept(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.diffs.edited(session.id, PATH, "mine\n")
@@ -411,7 +362,6 @@ class Decisions(WithoutServer):
         (entry,) = self.workspace.saved(time.time()).proposals
         self.assertEqual((entry.path, entry.text), (PATH, "of its tab\n"))
 
-    @in_loop
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
         class SlowEditor(FakeEditor):
             async def open_diff(self, window_id: int, proposal: Proposal) -> None:
@@ -435,9 +385,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
-    @in_loop
     async def test_a_decision_waits_for_a_cli_whose_stream_comes_back(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -447,11 +395,9 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(len(self.editor.told), 1)
 
-    @in_loop
     async def test_a_decision_for_a_cli_that_is_gone_is_kept_for_the_next_and_the_user_is_told(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -465,11 +411,9 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(later.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_the_user_is_told_where_a_stream_breaks_off_right_after_it_took_a_text(
         self,
     ) -> None:
-        await self.begin()
         for text, told in ((None, 0), ("mine\n", 1)):
             session, _ = self.connect()
             await self.propose(session)
@@ -484,9 +428,7 @@ class Decisions(WithoutServer):
             self.assertEqual(self.workspace.status().unwritten, told)
         self.assertIn("Show Unwritten Edits", self.editor.told[0])
 
-    @in_loop
     async def test_a_decision_that_no_stream_took_outlives_its_session(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -497,9 +439,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
-    @in_loop
     async def test_it_goes_to_the_cli_that_is_there_where_the_one_that_asked_is_gone(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -512,9 +452,7 @@ class Decisions(WithoutServer):
         self.assertEqual(older.received("ide/diffAccepted"), [])
         self.assertEqual(self.editor.told, [])
 
-    @in_loop
     async def test_a_rejection_goes_to_each_that_may_be_the_one_that_asked(self) -> None:
-        await self.begin()
         _, bystander = self.connect()
         session, _ = self.connect()
         await self.propose(session)
@@ -528,9 +466,7 @@ class Decisions(WithoutServer):
         self.assertEqual(bystander.received("ide/diffRejected"), [])
         self.assertEqual(self.workspace.book.entries(), ())
 
-    @in_loop
     async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -545,9 +481,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(SETTLED / 2)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_decisions_that_differ_are_passed_on_to_nobody(self) -> None:
-        await self.begin()
         for text in ("one\n", "two\n"):
             self.workspace.diffs.accept("of " + text, PATH, text)
         _, reader = self.connect()
@@ -555,9 +489,7 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [])
         self.assertEqual(len(self.workspace.delivery.unwritten()), 2)
 
-    @in_loop
     async def test_a_session_that_ends_with_its_stream_open_passes_nothing_on(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         _, bystander = self.connect()
         await self.propose(session)
@@ -570,9 +502,7 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual(bystander.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_a_text_that_its_cli_did_not_write_is_given_back(self) -> None:
-        await self.begin()
         path = self.file(1, "a.py").path
         session, reader = self.connect()
         await self.propose(session, path)
@@ -590,9 +520,7 @@ class Decisions(WithoutServer):
             await self.workspace.look_after()
             self.assertEqual(self.workspace.delivery.unwritten(), ())
 
-    @in_loop
     async def test_a_text_that_its_cli_did_not_write_outlives_a_restart(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.workspace.diffs.accept(session.id, PATH, "mine\n")
         saved = self.workspace.saved(time.time())
@@ -601,11 +529,9 @@ class Decisions(WithoutServer):
         with mock.patch(DELIVERY + ".PATIENCE", -1):
             self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
 
-    @in_loop
     async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
         self,
     ) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -616,21 +542,16 @@ class Decisions(WithoutServer):
         self.read(session)
         self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): False})
 
-    @in_loop
     async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
-        await self.begin()
         self.workspace.restored_diffs.reconcile([("unknown", PATH)])
         self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
 
-    @in_loop
     async def test_a_cli_without_diffs_leaves_no_orphans(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         self.leave(session)
         await self.clock.advance(GRACE + 1)
         self.assertEqual(self.editor.orphaned, {})
 
-    @in_loop
     async def test_a_kept_text_that_is_withdrawn_becomes_a_rejection(self) -> None:
         for gone in (False, True):
             with self.subTest(gone=gone):
@@ -648,9 +569,7 @@ class Decisions(WithoutServer):
                 self.assertEqual(reader.received("ide/diffAccepted"), [])
                 self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
 
-    @in_loop
     async def test_a_text_withdrawn_is_withdrawn_from_all_and_takes_no_other_with_it(self) -> None:
-        await self.begin()
         for text in ("one\n", "two\n", "one\n"):
             session, _ = self.connect()
             await self.propose(session)
@@ -662,9 +581,7 @@ class Decisions(WithoutServer):
         texts = [entry.text for entry in self.workspace.saved(0.0).proposals]
         self.assertEqual([text for text in texts if text], ["two\n"])
 
-    @in_loop
     async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -675,9 +592,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(ABSENT + 1)
         self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
 
-    @in_loop
     async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         _, other = self.connect()
         await self.propose(session)
@@ -690,9 +605,7 @@ class Decisions(WithoutServer):
         self.assertEqual(other.received("ide/diffAccepted"), [])
         self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
 
-    @in_loop
     async def test_what_was_never_told_decides_on_no_later_proposal(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -704,9 +617,7 @@ class Decisions(WithoutServer):
         entries = [it for it in self.workspace.saved(0.0).proposals if it.state != OPEN]
         self.assertEqual([it.text for it in entries], ["mine\n"])
 
-    @in_loop
     async def test_a_cli_that_closes_what_was_accepted_is_given_the_text(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -716,9 +627,7 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    @in_loop
     async def test_a_cli_that_is_back_as_another_session_closes_its_diff(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         again, _ = self.connect()
@@ -728,9 +637,7 @@ class Decisions(WithoutServer):
         self.assertEqual(await self.workspace.diffs.close_diff(again, PATH), "theirs\n")
         self.assertEqual(self.editor.diffs, {})
 
-    @in_loop
     async def test_two_that_are_away_do_not_pile_up_rejections(self) -> None:
-        await self.begin()
         one, two = (self.workspace.sessions.open(VERSION) for _ in range(2))
         await self.clock.advance(ABSENT + 1)
         for _ in range(20):
@@ -738,9 +645,7 @@ class Decisions(WithoutServer):
             await self.propose(two)
         self.assertLessEqual(sum(len(untold(each)) for each in (one, two)), 2)
 
-    @in_loop
     async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -749,9 +654,7 @@ class Decisions(WithoutServer):
         self.assertEqual(untold(session), [])
         self.assertEqual(len(self.editor.diffs), 2)
 
-    @in_loop
     async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         shown = asyncio.get_running_loop().create_future()
         with mock.patch.object(self.editor, "open_diff", lambda *_: shown):
@@ -763,9 +666,7 @@ class Decisions(WithoutServer):
             await self.clock.advance(0)
         self.assertEqual(self.workspace.book.of(OPEN), [])
 
-    @in_loop
     async def test_a_decision_that_goes_out_at_this_moment_is_not_handed_out_again(self) -> None:
-        await self.begin()
         session = self.workspace.sessions.open(VERSION)
         await self.propose(session)
         self.workspace.diffs.accept(session.id, PATH, "mine\n")
@@ -780,7 +681,6 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
 
-    @in_loop
     async def test_what_went_out_as_the_stream_broke_is_told_to_the_cli_that_is_back(self) -> None:
         for seconds, again in ((READ / 2, True), (READ * 2, False)):
             with self.subTest(seconds=seconds):
@@ -797,9 +697,7 @@ class Decisions(WithoutServer):
                 await self.clock.advance(0)
                 self.assertEqual(len(back.received("ide/diffRejected")), again)
 
-    @in_loop
     async def test_an_acceptance_without_a_text_that_went_out_then_is_told_again_too(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.diffs.accept(session.id, PATH, "")
@@ -810,11 +708,9 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(back.received("ide/diffAccepted"), [{"filePath": PATH, "content": ""}])
 
-    @in_loop
     async def test_a_decision_on_a_proposal_that_is_just_replaced_closes_the_newer_one(
         self,
     ) -> None:
-        await self.begin()
         session, reader = self.connect()
         await self.propose(session)
         real = self.editor.open_diff
@@ -829,9 +725,7 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertEqual((self.editor.diffs, self.workspace.status().waiting), ({}, 0))
 
-    @in_loop
     async def test_a_text_that_is_on_disk_is_seen_before_the_next_one_is_written(self) -> None:
-        await self.begin()
         path = self.file(1, "a.py").path
         session, _ = self.connect()
         self.workspace.diffs.accept(session.id, path, "one\n")
@@ -841,9 +735,7 @@ class Decisions(WithoutServer):
         self.workspace.diffs.accept(session.id, path, "two\n")
         await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
 
-    @in_loop
     async def test_an_editor_that_lost_a_diff_costs_none_of_its_text(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.diffs.edited(session.id, PATH, "mine\n")
@@ -852,9 +744,7 @@ class Decisions(WithoutServer):
         (entry,) = self.workspace.book.entries()
         self.assertEqual((entry.text, entry.comes_back), ("mine\n", True))
 
-    @in_loop
     async def test_a_diff_that_was_decided_before_the_editor_came_back_is_closed(self) -> None:
-        await self.begin()
         session, reader = self.connect()
         self.editor.diffs[WINDOW, session.id, PATH] = "theirs\n"
         self.editor.diffs[WINDOW, "unknown", PATH] = "theirs\n"
@@ -863,9 +753,7 @@ class Decisions(WithoutServer):
         self.assertEqual(list(self.editor.diffs), [(WINDOW, "unknown", PATH)])
         self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
 
-    @in_loop
     async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
-        await self.begin()
         session = self.workspace.sessions.open(VERSION, "a CLI 1.0")
         before = time.time()
         await self.propose(session)
@@ -873,16 +761,12 @@ class Decisions(WithoutServer):
         self.assertEqual(entry.client, "a CLI 1.0")
         self.assertTrue(before <= entry.opened_at <= time.time())
 
-    @in_loop
     async def test_a_path_that_no_system_could_have_is_refused(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         with self.assertRaisesRegex(EditorError, "at most"):
             await self.propose(session, "/" + "x" * MAX_PATH)
 
-    @in_loop
     async def test_of_a_rejection_that_waits_no_kept_text_is_promised(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.leave(session)
@@ -891,18 +775,14 @@ class Decisions(WithoutServer):
         self.assertIn("your decision waits", sentence)
         self.assertNotIn("Show Unwritten", sentence)
 
-    @in_loop
     async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         await self.propose(session)
         self.workspace.diffs.accept(session.id, PATH, "mine\n")
         await self.clock.advance(0)
         self.assertFalse(self.workspace.delivery.withdraw(PATH, "mine\n"))
 
-    @in_loop
     async def test_a_proposal_that_is_not_whole_is_said_to_be_so_and_not_kept(self) -> None:
-        await self.begin()
         session, _ = self.connect()
         shown: list[Proposal] = []
 
@@ -938,7 +818,6 @@ class HandedOver(WithoutServer):
             await until(lambda: not any(it.name.endswith(" work") for it in threading.enumerate()))
             await self.clock.advance(0)
 
-    @in_loop
     async def test_it_comes_back_where_the_cli_does_not_write_it(self) -> None:
         path = await self.close()
         self.assertEqual(self.workspace.delivery.unwritten(), ())
@@ -947,7 +826,6 @@ class HandedOver(WithoutServer):
         self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
         self.assertEqual(self.workspace.book.entries(), ())
 
-    @in_loop
     async def test_it_does_not_where_the_cli_writes_it(self) -> None:
         path = await self.close()
         with open(path, "w") as file:
@@ -955,14 +833,12 @@ class HandedOver(WithoutServer):
         await self.wait()
         self.assertEqual((self.editor.returned, self.workspace.book.entries()), ([], ()))
 
-    @in_loop
     async def test_where_nothing_was_typed_or_the_tab_stays_nothing_comes_back(self) -> None:
         for is_edited, decided in ((False, True), (False, False), (True, False)):
             with self.subTest(is_edited=is_edited, decided=decided):
                 await self.close(is_edited, decided)
                 self.assertEqual(self.workspace.book.entries(), ())
 
-    @in_loop
     async def test_it_comes_back_after_a_restart_in_the_same_seconds(self) -> None:
         path = await self.close()
         saved = self.workspace.saved(time.time())
@@ -973,9 +849,7 @@ class HandedOver(WithoutServer):
         await until(lambda: self.editor.returned)
         self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
 
-    @in_loop
     async def test_a_cli_that_leaves_before_the_answer_loses_none_of_it(self) -> None:
-        await self.begin()
         path = self.file(1, "a.py").path
         session, _ = self.connect()
         await self.workspace.diffs.open_diff(session, path, "theirs\n")
@@ -987,7 +861,6 @@ class HandedOver(WithoutServer):
         await until(lambda: self.editor.returned)
         self.assertTrue(asking.cancelled())
 
-    @in_loop
     async def test_an_older_text_of_the_path_stays_while_a_newer_proposal_is_open(self) -> None:
         path = await self.close()
         (session,) = self.workspace.sessions
