@@ -203,7 +203,7 @@ class WithoutACli(OnDisk):
         first = await self.started()
         with self.assertRaises(FolderInUse) as caught:
             await self.started()
-        self.assertIn(f"process {os.getpid()}", str(caught.exception))
+        self.assertIn(f"this process ({os.getpid()})", str(caught.exception))
         self.assertIn("Try again in a few seconds", str(caught.exception))
         await first.stop()
         await self.started()
