@@ -133,6 +133,10 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
         if _host.running is not None:
             _host.running.windows.look()
 
+    def on_pre_close_window(self, window: sublime.Window) -> None:
+        if _host.running is not None:
+            _host.running.stories.closing(window)
+
     def on_load_project(self, window: sublime.Window) -> None:
         if _host.running is not None:
             _host.running.windows.look()
@@ -187,6 +191,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:
+            _host.running.stories.closing(view)
             _host.running.diffs.closing(view)
 
     def on_close(self, view: sublime.View) -> None:

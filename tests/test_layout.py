@@ -30,14 +30,15 @@ FOLDERS = {
 # The folders beside the package whose modules import each other.
 OTHERS = ("bench", "headless", "tests", "tools")
 # Where a catch-all may stand: a request, a message in it, a UI callback, a call from the editor,
-# a thread, one for one piece of work, a look at a window, a turn of the agent, the way to it.
+# a thread, one for one piece of work, a question, a story and its end, a look at a window, a turn
+# of the agent, the way to it.
 BOUNDARIES = {
     "base/background": 1, "base/loop_thread": 2, "base/write_behind": 1,
     "ide/events": 1,
-    "ide/transport": 2, "ide/file_content": 1, "ide/windows": 2,
+    "ide/service": 1, "ide/transport": 2, "ide/file_content": 1, "ide/windows": 2,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "api/serving/dispatch": 1,
-    "ui/editor": 1,
+    "ui/editor": 1, "ui/stories": 3,
 }  # fmt: skip
 
 # Prints what the host says that plugin.py imports, and what it does import.

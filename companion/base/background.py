@@ -1,32 +1,51 @@
-"""Runs work in a thread of its own, for a loop that must not wait. Knows no file."""
+"""Runs work in a thread of its own, for a thread that must not wait. Knows no file."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from contextlib import suppress
-from functools import partial
 from typing import Callable, TypeVar
+
+from .answer import Answer
 
 T = TypeVar("T")
 
 
-async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
+def start(work: Callable[[], T]) -> Answer[T]:
     """Do the work in a new thread. A disk may never answer, so nobody waits for this thread at the
-    end, unlike the threads of a loop's executor. Raises what the work raises, and
-    asyncio.TimeoutError after `seconds`; the work itself continues."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
+    end, unlike the threads of a loop's executor. The answer fails with what the work raises."""
+    answer: Answer[T] = Answer()
 
     def run() -> None:
         """The boundary of the thread: every exception goes to the caller."""
         try:
-            outcome = partial(future.set_result, work())
+            found = work()
         except Exception as error:
-            outcome = partial(future.set_exception, error)
+            answer.fail(error)
+        else:
+            answer.give(found)
+
+    try:
+        threading.Thread(target=run, name="GeminiCompanion work", daemon=True).start()
+    except RuntimeError as error:
+        # The system gives no thread.
+        answer.fail(error)
+    return answer
+
+
+async def in_thread(work: Callable[[], T], seconds: float | None = None) -> T:
+    """The same for an asyncio loop. Raises what the work raises, and asyncio.TimeoutError after
+    `seconds`; the work itself continues."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    answer = start(work)
+
+    def wake() -> None:
         # If the loop is closed, nobody waits for the result.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(lambda: None if future.done() else outcome())
+            loop.call_soon_threadsafe(done.set)
 
-    threading.Thread(target=run, name="GeminiCompanion work", daemon=True).start()
-    return await asyncio.wait_for(future, seconds)
+    answer.when_there(wake)
+    await asyncio.wait_for(done.wait(), seconds)
+    return answer.result()

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Mapping
+import asyncio
+from functools import partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Callable, Mapping, TypeVar
 
-from ..base.loop_thread import LoopThread
+from ..base.answer import Answer
+from ..base.log import logger
+from ..base.loop_thread import LoopThread, State
 from .editor import Editor
 from .events import Event
+from .questions import Question, Unanswered
 from .reach import LOOPBACK, Reach
 
 if TYPE_CHECKING:
     from .windows import Windows
+
+T = TypeVar("T")
 
 NAME = "GeminiCompanion"
 # Seconds that a stop waits for the thread: more than connections get to finish, so that it is
@@ -20,6 +28,8 @@ STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
     ' "Gemini Companion: Restart Companion" to start it again.'
 )
+FAILED = 'That failed; "Gemini Companion: Show Log" tells more.'
+ENDED = "It has stopped meanwhile; try again."
 
 
 class Companion:
@@ -44,6 +54,8 @@ class Companion:
         self._pid = pid
         self._state_path = state_path
         self._reach = reach
+        # What was asked and is not answered, and what looks that up, as soon as it does.
+        self._asked: dict[Answer[Any], asyncio.Future[Any] | None] = {}
         self._thread: LoopThread[Windows] = LoopThread(NAME, self._serve, STOPPED, self._over)
 
     def start(self) -> None:
@@ -54,6 +66,17 @@ class Companion:
         """Tell what happened. Events are applied in the order of the posts, those from before the
         start included."""
         self._thread.post(event.apply)
+
+    def ask(self, question: Question[T]) -> Answer[T]:
+        """Ask something, in one order with the posts. The answer always comes: it fails with
+        Unanswered where the companion fails, or ends before."""
+        answer: Answer[T] = Answer()
+        self._asked[answer] = None
+        self._thread.post(partial(self._look_up, question, answer))
+        if self._thread.state is State.OVER:
+            # It may have ended in this very moment.
+            self._leave_unanswered()
+        return answer
 
     def stop(self, join: float = JOIN) -> None:
         """End sessions, sockets, files and thread; waits for that `join` seconds at most."""
@@ -79,7 +102,44 @@ class Companion:
         )
         await windows.run(on_ready=lambda: ready(windows))
 
+    def _look_up(self, question: Question[T], answer: Answer[T], windows: Windows) -> None:
+        """The boundary of questions: one that fails stays without an answer."""
+        try:
+            found: Any = question.look_up(windows)
+        except Exception:
+            logger.exception("%s has no answer", type(question).__name__)
+            self._fail(answer, FAILED)
+            return
+        if isawaitable(found):
+            self._asked[answer] = looking = asyncio.ensure_future(found)
+            looking.add_done_callback(partial(self._looked_up, question, answer))
+        else:
+            self._asked.pop(answer, None)
+            answer.give(found)
+
+    def _looked_up(
+        self, question: Question[T], answer: Answer[T], looking: asyncio.Future[T]
+    ) -> None:
+        if looking.cancelled():
+            self._fail(answer, ENDED)
+        elif looking.exception() is not None:
+            error = looking.exception()
+            logger.error("%s has no answer", type(question).__name__, exc_info=error)
+            self._fail(answer, FAILED)
+        else:
+            self._asked.pop(answer, None)
+            answer.give(looking.result())
+
+    def _fail(self, answer: Answer[Any], sentence: str) -> None:
+        self._asked.pop(answer, None)
+        answer.fail(Unanswered(sentence))
+
+    def _leave_unanswered(self) -> None:
+        for answer in list(self._asked):
+            self._fail(answer, self.problem or ENDED)
+
     def _over(self) -> None:
+        self._leave_unanswered()
         self.environments = {}
         if self.problem:
             self._editor.tell(self.problem)

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 import sublime
 import sublime_plugin
 
-from . import queues
 from .host import host
 
 if TYPE_CHECKING:
-    from ..ide.connected_clis import ConnectedCli
     from ..ide.doctor.report import Examination
-    from ..ide.status import Status
+    from ..ide.service import Companion
     from .running import Running
 
 PANEL = "gemini_companion"
@@ -177,13 +175,10 @@ class GeminiCompanionShowClisCommand(GeminiCompanionRunningCommand):
     """List the CLIs that are connected, to any window."""
 
     def act(self, running: Running) -> None:
-        from ..ide.events import ClisAsked
         from . import connected_clis
 
-        def reply(clis: tuple[ConnectedCli, ...]) -> None:
-            queues.on_ui_thread(lambda: connected_clis.choose(self.window, clis, host.tell))
-
-        running.companion.post(ClisAsked(reply))
+        story = connected_clis.choose(running.companion, self.window, host.tell)
+        running.stories.begin(story, self.window)
 
 
 class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
@@ -266,23 +261,19 @@ class GeminiCompanionRunCliCommand(sublime_plugin.WindowCommand):
         return host.is_running
 
     def run(self) -> None:
+        if host.running is not None:
+            host.running.stories.begin(self._start(), self.window)
+
+    async def _start(self) -> None:
+        from . import panels, terminal
+
         folders = self.window.folders() or [self._fallback()]
-        if len(folders) == 1:
-            self._start(folders[0])
-        else:
-            from . import panels
-
-            panels.choose(
-                self.window,
-                folders,
-                lambda index: self._start(folders[index]) if index >= 0 else None,
-                "In which folder?",
-            )
-
-    def _start(self, folder: str) -> None:
-        from . import terminal
-
-        terminal.run_cli(self.window, folder, host.environment(self.window), host.tell)
+        number = 0
+        if len(folders) > 1:
+            number = await panels.choice(self.window, folders, "In which folder?")
+        if number >= 0:
+            environment = host.environment(self.window)
+            await terminal.run_cli(self.window, folders[number], environment, host.tell)
 
     def _fallback(self) -> str:
         view = self.window.active_view()
@@ -311,23 +302,19 @@ class GeminiCompanionCopyExportsCommand(sublime_plugin.WindowCommand):
         return bool(host.environment(self.window))
 
     def run(self) -> None:
-        from .exports import SHELLS
+        if host.running is not None:
+            host.running.stories.begin(self._copy(), self.window)
 
-        shells = list(SHELLS)
-        self.window.show_quick_panel(
-            shells,
-            lambda index: self._copy(shells[index]) if index >= 0 else None,
-            placeholder="For which shell?",
-        )
+    async def _copy(self) -> None:
+        from . import exports, panels
 
-    def _copy(self, shell: str) -> None:
-        from . import exports
-
+        shells = list(exports.SHELLS)
+        number = await panels.choice(self.window, shells, "For which shell?")
         environment = host.environment(self.window)
-        if not environment:
+        if number < 0 or not environment:
             return
         try:
-            line = exports.line_for(shell, environment)
+            line = exports.line_for(shells[number], environment)
         except exports.CannotBePasted as error:
             host.tell(NO_EXPORTS.format(error))
             return
@@ -386,22 +373,19 @@ class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
     def run(self) -> None:
         if host.running is None:
             return
-        from ..ide.events import StatusAsked
+        host.running.stories.begin(self._show(host.running.companion), self.window)
 
-        companion = host.running.companion
-        if companion.problem:
-            _show_panel(self.window, companion.problem + "\n")
-        else:
-            companion.post(StatusAsked(self._reply))
+    async def _show(self, companion: Companion) -> None:
+        from ..ide.questions import Unanswered, WindowStatuses
 
-    def _reply(self, statuses: tuple[Status, ...]) -> None:
-        """On the companion's thread."""
+        try:
+            statuses = await companion.ask(WindowStatuses())
+        except Unanswered as error:
+            _show_panel(self.window, f"{error}\n")
+            return
         of_window = [each.text() for each in statuses if each.window_id == self.window.id()]
-        queues.on_ui_thread(partial(self._show, "".join(of_window)))
-
-    def _show(self, text: str) -> None:
         api = host.api.text() if host.api is not None else ""
-        _show_panel(self.window, text + api)
+        _show_panel(self.window, "".join(of_window) + api)
 
 
 class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
@@ -453,9 +437,11 @@ class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
 
     def run(self) -> None:
         if host.running is not None:
-            from .unwritten_edits import UnwrittenEdits
+            from . import unwritten_edits
 
-            UnwrittenEdits(host.running.companion, host.running.editor, self.window).show()
+            running = host.running
+            story = unwritten_edits.choose(running.companion, self.window, host.tell)
+            running.stories.begin(story, self.window)
 
 
 class GeminiCompanionStartApiServerCommand(sublime_plugin.WindowCommand):

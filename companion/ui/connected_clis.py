@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Callable, Sequence
+from typing import Callable
 
 import sublime
 
 from ..ide.connected_clis import ConnectedCli
+from ..ide.questions import ConnectedClis
+from ..ide.service import Companion
 from . import panels
 from .prompt import terminals
 from .review import queue
@@ -18,20 +20,16 @@ NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
 NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows that it runs."
 
 
-def choose(
-    window: sublime.Window, clis: Sequence[ConnectedCli], tell: Callable[[str], None]
-) -> None:
+async def choose(companion: Companion, window: sublime.Window, tell: Callable[[str], None]) -> None:
     """Let the user choose one, and show the next diff of that which waits for them, else its
     terminal."""
+    clis = await companion.ask(ConnectedClis())
     if not clis:
         tell(NONE)
         return
-    panels.choose(
-        window,
-        [_item(cli) for cli in clis],
-        lambda index: _show(clis[index], tell) if index >= 0 else None,
-        "Connected CLIs",
-    )
+    number = await panels.choice(window, [_item(cli) for cli in clis], "Connected CLIs")
+    if number >= 0:
+        _show(clis[number], tell)
 
 
 def _item(cli: ConnectedCli) -> sublime.QuickPanelItem:

@@ -37,6 +37,7 @@ from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .shared_sheets import SharedSheets
 from .status_bar import StatusBar
+from .stories import Stories
 from .windows import Windows
 
 # What key bindings ask.
@@ -58,6 +59,7 @@ class Running:
         self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
         self.resting = Resting(self.reviews)
         tell, mention = self.editor.tell, self.editor.mention
+        self.stories = Stories(tell)
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.reviews, tell)
         self.diffs = Actions(self.companion, self.editor, self.reviews)
@@ -85,6 +87,7 @@ class Running:
     def _looks(self) -> tuple[Callable[[], None], ...]:
         """What is to be called about once a second."""
         return (
+            self.stories.look,
             self.welcome.look,
             self.doctor.look,
             self.conflicts.look,
@@ -105,6 +108,7 @@ class Running:
 
     def stop(self) -> None:
         """Leave diffs as they are, for the next start."""
+        self.stories.stop()
         self.windows.stop()
         self.shared_sheets.stop()
         self.welcome.stop()

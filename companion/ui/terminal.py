@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 import sublime
 from sublime import platform
 
+from ..base import background
 from ..base.log import logger
 from ..ide.clis import VARIABLES, by_command, program
 from . import queues, settings, system_terminal
@@ -86,7 +87,7 @@ def forget_environment(view: sublime.View) -> None:
         view.settings().set(TERMINUS_ARGUMENTS, {**arguments, "env": rest})
 
 
-def run_cli(
+async def run_cli(
     window: sublime.Window,
     folder: str,
     environment: Mapping[str, str],
@@ -101,18 +102,17 @@ def run_cli(
     if sublime.find_resources(TERMINUS_SETTINGS):
         tell(NOT_LOADED.format(name_of(found.cli_command)))
 
-    def run() -> None:
-        try:
-            started = system_terminal.run(
-                platform(), found.terminal_command, found.cli_command, folder, environment
-            )
-        except NoTerminal as error:
-            logger.error("%s", error)
-            tell(str(error))
-        else:
-            _watch(started, tell)
-
-    queues.on_worker(run)
+    start = partial(
+        system_terminal.run,
+        *(platform(), found.terminal_command, found.cli_command, folder, environment),
+    )
+    try:
+        started = await background.start(start)
+    except NoTerminal as error:
+        logger.error("%s", error)
+        tell(str(error))
+    else:
+        queues.on_worker(partial(_watch, started, tell))
 
 
 def _watch(

@@ -10,16 +10,17 @@ from typing import Any, Callable, Generator, Sequence
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import (
-    Event,
-    StatusAsked,
-    TextWithdrawn,
-    UnwrittenAsked,
-    WindowSettingsChanged,
+from GeminiCompanion.companion.ide.events import WindowSettingsChanged
+from GeminiCompanion.companion.ide.questions import (
+    Question,
+    TextWithdrawal,
+    UnwrittenTexts,
+    WindowStatuses,
 )
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing
 from GeminiCompanion.companion.ui.review import lookup
+from GeminiCompanion.companion.ui.stories import Stories, Story
 from unittesting import AWAIT_WORKER, DeferrableTestCase
 
 from ..fake_cli import FakeCli
@@ -63,12 +64,21 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
 
     def withdraw_unwritten(self) -> Generator[Any, Any, None]:
         """No fake CLI writes what was accepted; else the next tests would find it in the status."""
-        found: list[Sequence[tuple[str, str]]] = []
-        plugin._host.companion.post(UnwrittenAsked(self.window.id(), found.append))
-        yield lambda: found
-        for path, text in found[0]:
-            event = TextWithdrawn(self.window.id(), path, text, lambda withdrawn: None)
-            plugin._host.companion.post(event)
+        found = yield from self.answered(UnwrittenTexts(self.window.id()))
+        for path, text in found:
+            plugin._host.companion.ask(TextWithdrawal(self.window.id(), path, text))
+
+    def begin(self, story: Story) -> None:
+        """It is cut at the end of the test."""
+        stories = Stories(self.fail)
+        self.addCleanup(stories.stop)
+        stories.begin(story)
+
+    def answered(self, question: Question[Any]) -> Generator[Any, Any, Any]:
+        """`found = yield from self.answered(...)`: what the companion answers."""
+        answer = plugin._host.companion.ask(question)
+        yield lambda: answer.is_there
+        return answer.result()
 
     def until_equal(self, look: Callable[[], Any], expected: Any) -> Generator[Any, Any, None]:
         """Until this is what `look` gives; the failure says what it gave instead."""
@@ -140,22 +150,20 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         def look_at_all(states: Sequence[Status]) -> list[int]:
             return [look(it) for it in states if it.window_id == self.window.id()]
 
-        yield from self.until_answered(StatusAsked, look_at_all, [count])
+        yield from self.until_answered(WindowStatuses(), look_at_all, [count])
 
     def until_answered(
-        self, ask: Callable[[Any], Event], look: Callable[[Any], Any], expected: Any
+        self, question: Question[Any], look: Callable[[Any], Any], expected: Any
     ) -> Generator[Any, Any, None]:
-        """Until this is what `look` gives of the companion's answer: `ask` makes the question of
-        what is to be called with it. One by one, so that a slow companion is not flooded."""
-        answers: list[Any] = []
-        asked = 0
+        """Until this is what `look` gives of the companion's answer. Asked one by one, so that a
+        slow companion is not flooded."""
+        answer, last = plugin._host.companion.ask(question), None
 
         def found() -> Any:
-            nonlocal asked
-            if asked == len(answers):
-                asked += 1
-                plugin._host.companion.post(ask(answers.append))
-            return look(answers[-1]) if answers else None
+            nonlocal answer, last
+            if answer.is_there:
+                last, answer = look(answer.result()), plugin._host.companion.ask(question)
+            return last
 
         yield from self.until_equal(found, expected)
 

@@ -17,11 +17,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import delivery
-from GeminiCompanion.companion.ide.events import (
-    StatusAsked,
-    TextWithdrawn,
-    UnwrittenAsked,
-)
+from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
 from GeminiCompanion.companion.ui.review import edits, lookup, record
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -333,7 +329,7 @@ class Faults(RuleBasedStateMachine):
         newest = {path: text for text, path in self.accepted.items()}.values()
 
         def kept() -> set[str]:
-            return {text for _, text in ask_companion(UnwrittenAsked, self.window.id())}
+            return {text for _, text in ask_companion(UnwrittenTexts(self.window.id()))}
 
         sure = self.uncontested(set(self.accepted) - self.at_risk)
         until(lambda: sure <= self.told(), "every accepted text is told")
@@ -417,11 +413,11 @@ class Faults(RuleBasedStateMachine):
             done = threading.Event()
             later(done.set, 0)
             until(done.is_set, "both threads are idle")
-        ask_companion(StatusAsked)
+        ask_companion(WindowStatuses())
 
     def status(self) -> Any:
         """Of the window."""
-        statuses = ask_companion(StatusAsked)
+        statuses = ask_companion(WindowStatuses())
         return next(it for it in statuses if it.window_id == self.window.id())
 
     def wait_for_streams(self) -> None:
@@ -446,7 +442,7 @@ class Faults(RuleBasedStateMachine):
         if (
             loaded
             and not self.window.views()
-            and not ask_companion(UnwrittenAsked, self.window.id())
+            and not ask_companion(UnwrittenTexts(self.window.id()))
         ):
             return
         plugin.plugin_unloaded()
@@ -467,8 +463,8 @@ class Faults(RuleBasedStateMachine):
             self.end_session(cli)
         for cli in self.clis + self.gone:
             cli.fake.close()
-        for path, text in ask_companion(UnwrittenAsked, self.window.id()):
-            ask_companion(TextWithdrawn, self.window.id(), path, text)
+        for path, text in ask_companion(UnwrittenTexts(self.window.id())):
+            ask_companion(TextWithdrawal(self.window.id(), path, text))
         for patch in self.patches:
             patch.stop()
         shutil.rmtree(self.folder, True)

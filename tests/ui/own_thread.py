@@ -8,6 +8,7 @@ import time
 from typing import Any, Callable
 
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.ide.questions import Question
 
 # Seconds for what is sure to happen.
 PATIENCE = 60.0
@@ -23,9 +24,8 @@ def until(condition: Callable[[], Any], what: str, seen: Callable[[], Any] = str
         pause.wait(0.001)
 
 
-def ask_companion(question: Any, *arguments: Any) -> Any:
+def ask_companion(question: Question[Any]) -> Any:
     """What the companion answers, on this thread."""
-    answers: list[Any] = []
-    plugin._host.companion.post(question(*arguments, answers.append))
-    until(lambda: answers, question.__name__)
-    return answers[0]
+    answer = plugin._host.companion.ask(question)
+    until(lambda: answer.is_there, str(question))
+    return answer.result()

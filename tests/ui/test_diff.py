@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 import threading
-from functools import partial
 from typing import Any, Generator, Sequence
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide import file_content, sessions
-from GeminiCompanion.companion.ide.events import Event, TextWithdrawn, UnwrittenAsked
+from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
 from GeminiCompanion.companion.ui.review import head, lookup, record, restoring
 
 from .adapter import AdapterTestCase, saved_state, text_of
@@ -412,6 +412,7 @@ class Kept(Asked):
         yield lambda: self.questions
         _, answer, _ = self.questions.pop()
         answer(index)
+        yield from self.until_turn()
 
     def until_unwritten(self, *expected: tuple[str, str]) -> Steps:
         """Until these are the texts, with their paths, that no CLI has got."""
@@ -419,8 +420,8 @@ class Kept(Asked):
         def look(unwritten: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
             return [it for it in unwritten if it[0].startswith(self.folder)]
 
-        ask = partial(UnwrittenAsked, self.window.id())
-        yield from self.until_answered(ask, look, list(expected))
+        question = UnwrittenTexts(self.window.id())
+        yield from self.until_answered(question, look, list(expected))
 
     def test_it_can_be_opened_as_a_new_tab_and_goes_on_waiting(self) -> Steps:
         path = yield from self.accept_alone("a.py", "1\n")
@@ -476,14 +477,13 @@ class Kept(Asked):
         path = yield from self.accept_alone("a.py", "\tone\n")
         seen: list[Any] = []
 
-        def look(event: Event) -> None:
-            if isinstance(event, TextWithdrawn):
+        def look(question: Question[Any]) -> Answer[Any]:
+            if isinstance(question, TextWithdrawal):
                 seen.append(self.tabs())
-            else:
-                post(event)
+            return ask(question)
 
-        post = plugin._host.companion.post
-        with mock.patch.object(plugin._host.companion, "post", look):
+        ask = plugin._host.companion.ask
+        with mock.patch.object(plugin._host.companion, "ask", look):
             yield from self.choose(0)
             yield lambda: seen
         self.assertEqual(seen, [{path: "\tone\n"}])

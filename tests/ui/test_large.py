@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from functools import partial
 from typing import Any, Generator, Sequence
 from unittest import mock
 
@@ -12,7 +11,7 @@ import sublime
 from GeminiCompanion.companion.base.digest import LARGE
 from GeminiCompanion.companion.base.large_json import TRUNCATED_TO
 from GeminiCompanion.companion.ide import transport
-from GeminiCompanion.companion.ide.events import UnwrittenAsked
+from GeminiCompanion.companion.ide.questions import UnwrittenTexts
 from GeminiCompanion.companion.ui.review import (
     comments,
     conflicts,
@@ -72,8 +71,7 @@ class LargeCase(ReviewCase):
         def is_told(unwritten: Sequence[tuple[str, str]]) -> bool:
             return self.path not in dict(unwritten)
 
-        ask = partial(UnwrittenAsked, self.window.id())
-        yield from self.until_answered(ask, is_told, True)
+        yield from self.until_answered(UnwrittenTexts(self.window.id()), is_told, True)
 
     def until_refused(self, why: str) -> Steps:
         """Every command on single changes says why there are none."""

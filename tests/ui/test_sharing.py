@@ -7,12 +7,13 @@ import json
 import logging
 import os
 import re
-from typing import Any, Generator, Iterable
+from typing import Any, Generator, Iterable, Sequence
 from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import StatusAsked
+from GeminiCompanion.companion.ide.questions import WindowStatuses
+from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import settings, sharing
 from GeminiCompanion.companion.ui.review import lookup
 
@@ -61,6 +62,7 @@ class WhatIsExcluded(SharingTestCase):
         logging.getLogger().addHandler(self.handler)
         self.addCleanup(logging.getLogger().removeHandler, self.handler)
         self.set("log_level", "debug")
+        self.statuses: Sequence[Status] = ()
 
     def session(self) -> Steps:
         """A user who looks at, edits, renames and closes such files, while CLIs come and go."""
@@ -99,6 +101,7 @@ class WhatIsExcluded(SharingTestCase):
         self.window.run_command("gemini_companion_show_shared_context")
         plugin.GeminiCompanionListener().on_post_move(env)
         yield from self.until_heard(other)
+        self.statuses = yield from self.answered(WindowStatuses())
 
     def bytes_that_left(self) -> Iterable[bytes]:
         for cli in self.clis:
@@ -106,9 +109,7 @@ class WhatIsExcluded(SharingTestCase):
         yield from (line.encode() for line in plugin._host.log.lines())
         yield from (record.encode() for record in self.records)
         yield saved_state().encode()
-        statuses: list[Any] = []
-        plugin._host.companion.post(StatusAsked(statuses.extend))
-        yield from (each.text().encode() for each in statuses)
+        yield from (each.text().encode() for each in self.statuses)
         sheets = plugin._host.running.shared_sheets
         yield from (page.encode() for page in sheets._contents.values())
 

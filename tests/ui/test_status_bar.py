@@ -14,7 +14,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import report
-from GeminiCompanion.companion.ide.events import TextWithdrawn
+from GeminiCompanion.companion.ide.questions import TextWithdrawal
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ui import lost_clis, notices, settings
 from GeminiCompanion.companion.ui.lost_clis import LostClis
@@ -269,10 +269,8 @@ class InTheEditor(AdapterTestCase):
         yield lambda: not right.is_valid()
         words = "Gemini: no CLI, 1 edit not written"
         yield from self.until_equal(lambda: view.get_status(KEY), words)
-        withdrawn: list[bool] = []
-        text = TextWithdrawn(self.window.id(), str(view.file_name()), "b\n", withdrawn.append)
-        plugin._host.companion.post(text)
-        yield lambda: withdrawn == [True]
+        text = TextWithdrawal(self.window.id(), str(view.file_name()), "b\n")
+        self.assertTrue((yield from self.answered(text)))
         yield from self.until_equal(lambda: view.get_status(KEY), "Gemini: no CLI")
 
     def test_a_cli_that_leaves_is_not_said_over_what_was_told_a_moment_ago(self) -> Steps:

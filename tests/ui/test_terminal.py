@@ -103,7 +103,7 @@ class WithTerminus(AdapterTestCase):
     def test_the_cli_of_the_settings_runs_in_it_under_its_name(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
         self.set("cli_command", ["/opt/bin/qwen", "--model", "$x"])
-        terminal.run_cli(self.window, self.folder, ENVIRONMENT, self.fail)
+        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
         [arguments] = self.opened
         self.assertEqual(arguments["title"], "Qwen Code")
         self.assertEqual(arguments["cmd"][-3:], ["/opt/bin/qwen", "--model", "\\$x"])
@@ -123,7 +123,7 @@ class WithTerminus(AdapterTestCase):
         self.set("terminal_command", ["sh", "-c", f"echo > {out}"])
         told: list[str] = []
         self.assertFalse(terminal.has_terminus())
-        terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
+        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
         yield lambda: os.path.exists(out)
         self.assertEqual((self.opened, told), ([], [terminal.NOT_LOADED.format("Gemini CLI")]))
 
@@ -261,15 +261,16 @@ class CopyExports(AdapterTestCase):
     def is_told(self, folder: str) -> bool:
         return folder in "".join(plugin._host.environment(self.window).values())
 
-    def choose(self, shell: str) -> None:
+    def choose(self, shell: str) -> Steps:
         with mock.patch.object(sublime.Window, "show_quick_panel") as panel:
             self.window.run_command("gemini_companion_copy_exports")
         _items, done = panel.call_args.args
         done(list(exports.SHELLS).index(shell))
+        yield from self.until_turn()
 
     def test_the_chosen_shell_gets_the_windows_variables(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
-        self.choose("fish")
+        yield from self.choose("fish")
         environment = plugin._host.environment(self.window)
         self.assertEqual(sublime.get_clipboard(), exports.fish(environment))
         self.assertIn("GEMINI_CLI_IDE_AUTH_TOKEN", sublime.get_clipboard())
@@ -285,7 +286,7 @@ class CopyExports(AdapterTestCase):
         sublime.set_clipboard("before")
         for shell in exports.SHELLS:
             with mock.patch.object(sublime, "status_message") as told:
-                self.choose(shell)
+                yield from self.choose(shell)
                 yield lambda told=told: told.called
             self.assertIn(
                 "GEMINI_CLI_IDE_WORKSPACE_PATH has the character U+000A", str(told.mock_calls)
@@ -338,7 +339,7 @@ class InTheSystemsTerminal(AdapterTestCase):
         patch = mock.patch.object(tempfile, "tempdir", folder)
         patch.start()
         self.addCleanup(patch.stop)
-        terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append)
+        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
         return told, folder
 
     def test_a_terminal_that_fails_is_told_once_and_its_script_goes_when_it_is_late(self) -> Steps:

@@ -1,0 +1,224 @@
+"""What an editor asks its companion, one frozen value for each question; knows no thread.
+
+To add one: a class here that says who knows the answer, and an `await companion.ask(...)` where the
+editor wants it. `window_id` is the editor's number of a window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Awaitable, Generic, Mapping, Sequence, TypeVar
+
+from ..base.background import in_thread
+from . import discovery, file_content
+from .clis import Cli
+from .connected_clis import ConnectedCli, connected_clis
+from .context import SharedContext
+from .file_content import PATIENCE, Original, Stamp
+from .status import Status
+
+if TYPE_CHECKING:
+    # At run time these two would bring in what is asked for rarely and costs half a megabyte.
+    from .doctor import gathering
+    from .doctor.report import Examination
+
+    # And these aiohttp, whose import may hold up no thread of the editor.
+    from .windows import Windows
+    from .workspace import Workspace
+
+T = TypeVar("T")
+
+# Seconds in which a machine has to be examined: processes are listed, ports and programs are asked.
+EXAMINATION = 20.0
+LATE = "The disk does not answer; look into the file whether the edit was undone."
+
+
+class Unanswered(Exception):
+    """The companion failed, and the log tells why; or it ended before. The text is a sentence for
+    the user."""
+
+
+class Question(ABC, Generic[T]):
+    """Made on any thread; looked up on the companion's loop, in one order with the events."""
+
+    @abstractmethod
+    def look_up(self, windows: Windows) -> T | Awaitable[T]:
+        """The answer, or where one has to wait for it. A failure is the boundary's who asks."""
+
+
+@dataclass(frozen=True)
+class WindowStatuses(Question["tuple[Status, ...]"]):
+    """The state of every window."""
+
+    def look_up(self, windows: Windows) -> tuple[Status, ...]:
+        return windows.statuses()
+
+
+@dataclass(frozen=True)
+class SavingBegun(Question[None]):
+    """Comes once the folder of the saved state is this editor's; never, where another keeps it."""
+
+    def look_up(self, windows: Windows) -> Awaitable[None]:
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        windows.saving.once_on(lambda: None if begun.done() else begun.set_result(None))
+        return begun
+
+
+@dataclass(frozen=True)
+class ConnectedClis(Question["tuple[ConnectedCli, ...]"]):
+    """Those of all windows."""
+
+    def look_up(self, windows: Windows) -> tuple[ConnectedCli, ...]:
+        return tuple(each for workspace in windows for each in connected_clis(workspace))
+
+
+@dataclass(frozen=True)
+class Examinations(Question["tuple[Examination, ...]"]):
+    """The way of each CLI to the window, as `doctor.gathering` finds them; none of a window that is
+    that new, or gone. `command` has the words that start the CLI, `environment` and `home` are the
+    user's."""
+
+    window_id: int
+    cli: Cli
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    home: str
+
+    def look_up(
+        self, windows: Windows
+    ) -> tuple[Examination, ...] | Awaitable[tuple[Examination, ...]]:
+        workspace = windows.of(self.window_id)
+        if workspace is None:
+            return ()
+        from .doctor import gathering
+
+        others = (each for each in windows if each is not workspace)
+        folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
+        question = self._question(workspace, folders)
+        return in_thread(partial(gathering.examine, question), EXAMINATION)
+
+    def _question(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.Question:
+        from .doctor.facts import Window
+        from .doctor.gathering import Question
+
+        status, told = workspace.status(), workspace.advertisement
+        publication = workspace.publication
+        window = Window(
+            told.pid,
+            status.port,
+            told.remote_folders,
+            status.discovery_paths,
+            status.connected,
+            workspace.since,
+            workspace.problem,
+            dict(publication.unwritten) if publication is not None else {},
+            frozenset(it.stream.peer for it in workspace.sessions if it.stream is not None),
+            told.path_maps.separator,
+            told.path_maps.unmapped(told.folders),
+            dict(workspace.connected_before),
+        )
+        return Question(
+            self.cli,
+            window,
+            self.command,
+            self.environment,
+            self.home,
+            told.token,
+            elsewhere,
+            told.folders,
+            told.path_maps,
+            workspace.reach.folder,
+        )
+
+
+@dataclass(frozen=True)
+class DiscoveryRepair(Question[bool]):
+    """The user wants the window's discovery files written anew, and the one at the path `dead`
+    removed, of an editor that is gone; empty for none. Tells whether that was removed."""
+
+    window_id: int
+    dead: str
+
+    def look_up(self, windows: Windows) -> bool | Awaitable[bool]:
+        workspace = windows.of(self.window_id)
+        if workspace is None:
+            return False
+        if workspace.publication is not None:
+            workspace.publication.write_again()
+        return in_thread(partial(discovery.remove_dead, self.dead))
+
+
+@dataclass(frozen=True)
+class ContextShared(Question["SharedContext | None"]):
+    """What the CLIs of the window are told; None where there is no such window."""
+
+    window_id: int
+
+    def look_up(self, windows: Windows) -> SharedContext | None:
+        workspace = windows.of(self.window_id)
+        return workspace.updates.shared() if workspace is not None else None
+
+
+@dataclass(frozen=True)
+class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
+    """Path and text of each accepted proposal of the window that no CLI could be told of yet, or
+    that none has written."""
+
+    window_id: int
+
+    def look_up(self, windows: Windows) -> tuple[tuple[str, str], ...]:
+        workspace = windows.of(self.window_id)
+        return workspace.delivery.unwritten() if workspace is not None else ()
+
+
+@dataclass(frozen=True)
+class TextWithdrawal(Question[bool]):
+    """The user takes back an accepted text: no CLI is told of it any more. Tells whether it still
+    waited."""
+
+    window_id: int
+    path: str
+    text: str
+
+    def look_up(self, windows: Windows) -> bool:
+        workspace = windows.of(self.window_id)
+        return workspace is not None and workspace.delivery.withdraw(self.path, self.text)
+
+
+@dataclass(frozen=True)
+class FileStamps(Question["Mapping[str, Stamp]"]):
+    """When the files at these paths were written, without those that do not answer soon."""
+
+    paths: Sequence[str]
+
+    def look_up(self, windows: Windows) -> Awaitable[Mapping[str, Stamp]]:
+        return windows.stamps.of(self.paths)
+
+
+@dataclass(frozen=True)
+class FileUndoing(Question["tuple[str, Original | None]"]):
+    """The user undoes an accepted edit; the answer is that of `file_content.put_back`."""
+
+    path: str
+    before: Original
+    after: str
+
+    async def look_up(self, windows: Windows) -> tuple[str, Original | None]:
+        work = partial(file_content.put_back, self.path, self.before, self.after)
+        try:
+            return await in_thread(work, PATIENCE)
+        except asyncio.TimeoutError:
+            return LATE, None
+
+
+@dataclass(frozen=True)
+class FileContent(Question[Original]):
+    """What stands on disk at the absolute path."""
+
+    path: str
+
+    def look_up(self, windows: Windows) -> Awaitable[Original]:
+        return file_content.in_time(file_content.read_or_note, self.path)

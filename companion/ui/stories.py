@@ -1,0 +1,116 @@
+"""What the user does in one go, as a coroutine on the UI thread; UI thread only.
+
+A story awaits an `Answer`: of the companion, of a thread, of the user (`panels`). Each step is a
+call of its own from Sublime's queue, so a story never holds up the editor.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import CORO_RUNNING, getcoroutinestate
+from typing import Any, Callable, Coroutine, TypeVar, Union
+
+import sublime
+
+from ..base import background
+from ..base.answer import Answer
+from ..base.log import logger
+from ..ide.questions import Unanswered
+from . import queues
+
+T = TypeVar("T")
+Story = Coroutine[Answer[Any], None, object]
+# With what a story ends, if it has not ended before.
+End = Union[sublime.View, sublime.Window]
+
+FAILED = 'That failed; "Gemini Companion: Show Log" tells more.'
+
+
+class Stories:
+    """Those under way. One that is cut gets GeneratorExit at its await, and its `finally` runs at
+    once; what it awaited then comes too late and is dropped. `tell` shows a sentence."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        # Held until their ends: the `finally` of one that is collected would run on any thread.
+        self._running: dict[Story, tuple[End, ...]] = {}
+        self._is_stopped = False
+
+    def begin(self, story: Story, *ends_with: End) -> None:
+        """Go up to its first await now. It is cut when one of the views or windows closes."""
+        if self._is_stopped:
+            story.close()
+            return
+        self._running[story] = ends_with
+        self._step(story)
+
+    def closing(self, ended: End) -> None:
+        """The view or window closes: cut what ends with it."""
+        for story, ends_with in list(self._running.items()):
+            if ended in ends_with:
+                self._cut(story)
+
+    def look(self) -> None:
+        """Not every close is told (docs/sublime.md 4.6): to be called now and then."""
+        for story, ends_with in list(self._running.items()):
+            if not all(end.is_valid() for end in ends_with):
+                self._cut(story)
+
+    def stop(self) -> None:
+        """Cut all of them, and begin none any more."""
+        self._is_stopped = True
+        for story in list(self._running):
+            self._cut(story)
+
+    def _step(self, story: Story) -> None:
+        """The boundary of stories: one that fails is logged, and the user is told."""
+        if story not in self._running:
+            return
+        try:
+            awaited = story.send(None)
+        except StopIteration:
+            self._running.pop(story, None)
+        except Unanswered as error:
+            # The companion has logged what there is to log.
+            self._running.pop(story, None)
+            self._tell(str(error))
+        except Exception:
+            self._running.pop(story, None)
+            logger.exception("%s failed", story.__qualname__)
+            self._tell(FAILED)
+        else:
+            if story in self._running:
+                step = partial(self._step, story)
+                awaited.when_there(partial(queues.on_ui_thread, step))
+            else:
+                # It has closed what it ends with.
+                self._close(story)
+
+    def _cut(self, story: Story) -> None:
+        self._running.pop(story, None)
+        # One that cuts itself goes up to its next await.
+        if getcoroutinestate(story) != CORO_RUNNING:
+            self._close(story)
+
+    def _close(self, story: Story) -> None:
+        try:
+            story.close()
+        except Exception:
+            logger.exception("%s failed at its end", story.__qualname__)
+
+
+async def computed(work: Callable[[], T]) -> T | None:
+    """What the work gives in a thread. The boundary of work: None where it fails, and that is
+    logged."""
+    try:
+        return await background.start(work)
+    except Exception:
+        logger.exception("work in a thread failed")
+        return None
+
+
+def sleep(milliseconds: int = 0) -> Answer[None]:
+    """To be awaited; 0 gives everything else in the queue its turn."""
+    answer: Answer[None] = Answer()
+    queues.on_ui_thread(partial(answer.give, None), milliseconds)
+    return answer
