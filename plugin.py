@@ -191,8 +191,7 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_pre_close(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.stories.closing(view)
-            _host.running.diffs.closing(view)
+            _host.running.closing(view)
 
     def on_close(self, view: sublime.View) -> None:
         if _host.running is not None:

@@ -34,7 +34,6 @@ OTHERS = ("bench", "headless", "tests", "tools")
 # of the agent, the way to it.
 BOUNDARIES = {
     "base/background": 1, "base/loop_thread": 2, "base/write_behind": 1,
-    "ide/events": 1,
     "ide/service": 1, "ide/transport": 2, "ide/file_content": 1, "ide/windows": 2,
     "agent/acp/acp_client": 1, "agent/turn/file_writes": 1, "agent/turn/turn": 1,
     "api/serving/dispatch": 1,

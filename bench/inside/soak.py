@@ -14,11 +14,12 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide.events import StatusAsked
+from GeminiCompanion.companion.ide.questions import Question
+from GeminiCompanion.companion.ide.windows import Windows
 
 from headless import running
 
@@ -128,20 +129,23 @@ def _process() -> Dict[str, Optional[float]]:
     return {**found, "threads": threading.active_count()}
 
 
+class Tasks(Question[Tuple[int, int]]):
+    """How many there are on the companion's loop, and how many CLIs are connected."""
+
+    def look_up(self, windows: Windows) -> Tuple[int, int]:
+        connected = sum(status.connected for status in windows.statuses())
+        return len(asyncio.all_tasks()), connected
+
+
 def _companion() -> Dict[str, Optional[float]]:
     """What goes on on the companion's own thread."""
-    answers: List[Tuple[Any, int]] = []
-
-    def reply(statuses: Any) -> None:
-        answers.append((statuses, len(asyncio.all_tasks())))
-
     if plugin._host.companion is None:
         raise RuntimeError("the package is not loaded")
-    plugin._host.companion.post(StatusAsked(reply))
-    while not answers:
+    answer = plugin._host.companion.ask(Tasks())
+    while not answer.is_there:
         time.sleep(0.001)
-    statuses, tasks = answers[0]
-    return {"tasks": tasks, "connected": sum(status.connected for status in statuses)}
+    tasks, connected = answer.result()
+    return {"tasks": tasks, "connected": connected}
 
 
 def _quantiles(name: str, values: List[float]) -> Dict[str, Optional[float]]:

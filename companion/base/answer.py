@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Callable, Generator, Generic, TypeVar
+from typing import Callable, Generator, Generic, Optional, Tuple, TypeVar
 
 T = TypeVar("T")
+# The value, or the error where there is none.
+Outcome = Tuple[Optional[T], Optional[BaseException]]
 
 
 class NotThere(Exception):
@@ -22,19 +24,17 @@ class Answer(Generic[T]):
     def __init__(self) -> None:
         # Who gives appends, then makes the calls; who asks appends a call, then looks for what was
         # given: so no call is forgotten, and nobody needs a lock.
-        self._given: deque[Callable[[], T]] = deque()
+        self._given: deque[Outcome[T]] = deque()
         self._calls: deque[Callable[[], object]] = deque()
 
     def give(self, value: T) -> None:
-        self._settle(lambda: value)
+        self._given.append((value, None))
+        self._make_calls()
 
     def fail(self, error: BaseException) -> None:
         """There will be none: whoever awaits it gets the error."""
-
-        def fail() -> T:
-            raise error
-
-        self._settle(fail)
+        self._given.append((None, error))
+        self._make_calls()
 
     @property
     def is_there(self) -> bool:
@@ -50,15 +50,14 @@ class Answer(Generic[T]):
         """Raises the error that it failed with, or NotThere."""
         if not self._given:
             raise NotThere
-        return self._given[0]()
+        value, error = self._given[0]
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
 
     def __await__(self) -> Generator[Answer[T], None, T]:
         yield self
         return self.result()
-
-    def _settle(self, outcome: Callable[[], T]) -> None:
-        self._given.append(outcome)
-        self._make_calls()
 
     def _make_calls(self) -> None:
         while self._calls:

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 # Seconds in which a machine has to be examined: processes are listed, ports and programs are asked.
 EXAMINATION = 20.0
-LATE = "The disk does not answer; look into the file whether the edit was undone."
+LATE = "The disk does not answer; check in the file whether the edit was undone."
 
 
 class Unanswered(Exception):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Callable
 
 import sublime
 
+from ..base.answer import Answer
 from . import queues, settings, views
+from .stories import Stories
 
 if TYPE_CHECKING:
     # Imported with the first server: most editors never have one.
@@ -28,6 +30,7 @@ class Api:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
+        self._stories = Stories(tell)
         self._service: Service | None = None
         self._is_importing = False
         # The one that asked for it: its panel says where the server is.
@@ -53,7 +56,7 @@ class Api:
             return
         self._is_importing, self._window = True, window
         self._tell("The API server is being started ...")
-        queues.on_worker(partial(self._import, window, folders))
+        self._stories.begin(self._serve(window, folders))
 
     def stop(self) -> None:
         if self._service is not None and self.can_stop:
@@ -62,7 +65,8 @@ class Api:
 
     def unload(self) -> None:
         """The package goes: end it, and tell nobody. The thread needs nothing of the package."""
-        self._is_importing = False
+        self._stories.stop()
+        self._stories = Stories(self._tell)
         service, self._service = self._service, None
         self._close_panel()
         if service is not None:
@@ -85,17 +89,13 @@ class Api:
         is_serving = self._service is not None and self._service.is_running
         return self._is_importing or is_serving
 
-    def _import(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
-        """On the worker."""
-        from ..api import server_thread, state_folder  # noqa: F401
-
-        queues.on_ui_thread(partial(self._serve, window, folders))
-
-    def _serve(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
-        if not self._is_importing:
-            # The package has gone meanwhile.
-            return
-        self._is_importing = False
+    async def _serve(self, window: sublime.Window, folders: tuple[str, ...]) -> None:
+        imported: Answer[None] = Answer()
+        queues.on_worker(partial(_import, imported))
+        try:
+            await imported
+        finally:
+            self._is_importing = False
         from ..api import state_folder
         from ..api.server_thread import Service, ServiceOptions
 
@@ -154,6 +154,16 @@ class Api:
             f"The Gemini CLI API already listens at {serving.url}, for {serving.workspace}. To have"
             ' it for this window, run "Gemini Companion: Stop API Server" first.'
         )
+
+
+def _import(imported: Answer[None]) -> None:
+    """On the worker, which the import may hold up."""
+    try:
+        from ..api import server_thread, state_folder  # noqa: F401
+    except ImportError as error:
+        imported.fail(error)
+    else:
+        imported.give(None)
 
 
 def page() -> dict[str, bytes]:

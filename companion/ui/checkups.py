@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -13,15 +12,17 @@ from typing import Any, Callable, Mapping, Tuple
 import sublime
 
 from ..base.shown_text import spelled
+from ..ide import questions
 from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import checks, gathering
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.facts import Facts, Window
 from ..ide.doctor.gathering import Question
 from ..ide.doctor.report import Examination, shortened
-from ..ide.events import ExaminationAsked
+from ..ide.questions import Unanswered
 from ..ide.service import Companion
-from . import page, queues, settings, sharing
+from . import page, settings, sharing
+from .stories import Stories, computed
 
 # Looks of the windows (one a second) between examinations of a sheet that is in sight.
 LOOKS = 3
@@ -49,9 +50,14 @@ class Checkups:
     the page."""
 
     def __init__(
-        self, companion: Companion, name: str, draw: Callable[[Examinations], str]
+        self,
+        companion: Companion,
+        stories: Stories,
+        name: str,
+        draw: Callable[[Examinations], str],
     ) -> None:
         self._companion = companion
+        self._stories = stories
         self._name = name
         self._draw = draw
         self._sheets: dict[int, sublime.HtmlSheet] = {}
@@ -59,8 +65,6 @@ class Checkups:
         # The windows that are being examined, and whether they are to be once more.
         self._asked: dict[int, bool] = {}
         self._looks = 0
-        # Whether the companion was seen to have ended by itself.
-        self._is_over = False
 
     def show(self, window: sublime.Window) -> None:
         """Open the window's sheet, or bring it to the front."""
@@ -103,48 +107,44 @@ class Checkups:
 
     def _ask(self, window: sublime.Window) -> None:
         """Not before the last answer has come, but then: a machine may be slow."""
-        if self._companion.problem and not self._is_over:
-            # What the companion was asked before it ended, nobody answers any more.
-            self._is_over = True
-            self._asked.clear()
-        is_asked = self._asked.get(window.id()) is not None
+        is_asked = window.id() in self._asked
         self._asked[window.id()] = is_asked
         if not is_asked:
-            examine(self._companion, window, partial(self._show, window.id()))
+            self._stories.begin(self._examine(window), window)
 
-    def _show(self, window_id: int, found: Examinations) -> None:
-        if self._asked.pop(window_id, False) and window_id in self._sheets:
-            self._ask(sublime.Window(window_id))
-        sheet = self._sheets.get(window_id)
+    async def _examine(self, window: sublime.Window) -> None:
+        try:
+            found = await examine(self._companion, window)
+        finally:
+            is_asked_again = self._asked.pop(window.id(), False)
+        sheet = self._sheets.get(window.id())
         if sheet is None:
             return
+        if is_asked_again:
+            self._ask(window)
         contents = page.html(self._draw(found) if found else f"<p>{escape(FAILED)}</p>")
         # Drawn anew it would lose its place.
-        if self._contents.get(window_id) != contents:
-            self._contents[window_id] = contents
+        if self._contents.get(window.id()) != contents:
+            self._contents[window.id()] = contents
             sheet.set_contents(contents)
 
 
-def examine(
-    companion: Companion, window: sublime.Window, show: Callable[[Examinations], object]
-) -> None:
-    """Show the ways of the CLIs to the window; none where the examination failed."""
-
-    def reply(found: Examinations) -> None:
-        """On a thread of the companion's."""
-        queues.on_ui_thread(partial(show, found))
-
+async def examine(companion: Companion, window: sublime.Window) -> Examinations:
+    """The ways of the CLIs to the window; none where the examination failed."""
     command = settings.of(window).cli_command
     # A command that names no CLI is taken for one that starts Gemini CLI.
     cli = by_command(command) or GEMINI_CLI
     environment, home = dict(os.environ), os.path.expanduser("~")
-    if companion.problem:
-        # Nobody would answer.
-        ended = _ended(window, companion.problem)
-        question = Question(cli, ended, command, environment, home)
-        _examine_alone(_with_paths(question, window), reply)
-    else:
-        companion.post(ExaminationAsked(window.id(), cli, command, environment, home, reply))
+    asked = questions.Examinations(window.id(), cli, command, environment, home)
+    try:
+        return await companion.ask(asked)
+    except Unanswered:
+        if not companion.problem:
+            return ()
+    # The companion has ended: what can be seen without it.
+    ended = _ended(window, companion.problem)
+    question = _with_paths(Question(cli, ended, command, environment, home), window)
+    return await computed(partial(gathering.examine, question)) or ()
 
 
 def _ended(window: sublime.Window, problem: str) -> Window:
@@ -167,19 +167,6 @@ def _with_paths(question: Question, window: sublime.Window) -> Question:
         path_maps=sharing.path_maps(window),
         extra_folder=settings.of(window).extra_discovery_folder,
     )
-
-
-def _examine_alone(question: Question, reply: Callable[[Examinations], object]) -> None:
-    """In a thread: it may take seconds."""
-
-    def work() -> None:
-        found: Examinations = ()
-        try:
-            found = gathering.examine(question)
-        finally:
-            reply(found)
-
-    threading.Thread(target=work, name="GeminiCompanion work", daemon=True).start()
 
 
 def button(failed: Failed, facts: Facts) -> str:

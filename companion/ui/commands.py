@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 import sublime
 import sublime_plugin
 
-from .host import host
+from .host import NOT_RUNNING, host
 
 if TYPE_CHECKING:
-    from ..ide.doctor.report import Examination
     from ..ide.service import Companion
     from .running import Running
 
 PANEL = "gemini_companion"
-NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
 EXPORTS = "On the clipboard: a line for your shell. It has a token in it; give it to nobody."
 NO_EXPORTS = (
     "Nothing was copied: {}, which a terminal would take for a key. Rename the folder, or set"
@@ -88,7 +86,9 @@ class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.accepting.accept(view.window() or self.window, view)
+        window = view.window() or self.window
+        # Not with its view: closed, it says what becomes of it.
+        running.stories.begin(running.accepting.accept(window, view), window)
 
 
 class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
@@ -113,14 +113,16 @@ class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
     """Go to the next change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.go(view, 1, lambda: running.queue.go_within(view, 1))
+        over = partial(running.queue.go_within, view, 1)
+        running.stories.begin(running.changes.go(view, 1, over), view)
 
 
 class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
     """Go to the previous change of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.go(view, -1, lambda: running.queue.go_within(view, -1))
+        over = partial(running.queue.go_within, view, -1)
+        running.stories.begin(running.changes.go(view, -1, over), view)
 
 
 class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
@@ -129,26 +131,35 @@ class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
-        from .review.lookup import name_of, partner
-
         window = view.window() or self.window
+        running.stories.begin(self._accept(running, window, view), window)
+
+    async def _accept(self, running: Running, window: sublime.Window, view: sublime.View) -> None:
+        from .review.lookup import name_of, partner
+        from .stories import sleep
+
+        name = name_of(view)
         has_keyboard = running.editor.keyboard_in(window) in (view, partner(view))
-        show_next = partial(running.next_edit.show_after, window, name_of(view), has_keyboard)
-        running.accepting.accept(window, view, show_next)
+        if await running.accepting.accept(window, view):
+            # The diff's views close first.
+            await sleep()
+            running.next_edit.show_after(window, name, has_keyboard)
 
 
 class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
     """Reject, with a word for the CLI and the comments on lines."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.notes.reject_with_note(view)
+        # Not with its view: the words are not lost where that is closed.
+        window = view.window() or self.window
+        running.stories.begin(running.notes.reject_with_note(view), window)
 
 
 class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
     """Write a note on the selected lines of the proposal."""
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.notes.comment(view)
+        running.stories.begin(running.notes.comment(view), view.window() or self.window)
 
 
 class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
@@ -199,14 +210,14 @@ class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
     """List the proposals that wait, in all windows."""
 
     def act(self, running: Running) -> None:
-        running.queue.choose(self.window)
+        running.stories.begin(running.queue.choose(self.window), self.window)
 
 
 class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
     """List the edits that were accepted in the window, to see or undo one."""
 
     def act(self, running: Running) -> None:
-        running.history.choose(self.window)
+        running.stories.begin(running.history.choose(self.window), self.window)
 
 
 class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
@@ -224,7 +235,7 @@ class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.keep(view, self._change)
+        running.stories.begin(running.changes.keep(view, self._change), view)
 
 
 class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
@@ -233,7 +244,7 @@ class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
     decides = True
 
     def act(self, running: Running, view: sublime.View) -> None:
-        running.changes.drop(view, self._change)
+        running.stories.begin(running.changes.drop(view, self._change), view)
 
 
 class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
@@ -342,13 +353,12 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
         if not copy:
             host.running.doctor.show(self.window)
             return
-        from . import checkups
+        host.running.stories.begin(self._copy(host.running.companion), self.window)
 
-        checkups.examine(host.running.companion, self.window, self._copy)
-
-    def _copy(self, found: tuple[Examination, ...]) -> None:
+    async def _copy(self, companion: Companion) -> None:
         from . import checkups, doctor
 
+        found = await checkups.examine(companion, self.window)
         if not found:
             host.tell(checkups.FAILED)
             return
@@ -361,7 +371,8 @@ class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
 
     def run(self, action: str, argument: str = "", cli: str = "") -> None:
         if host.running is not None:
-            host.running.remedies.apply(self.window, action, argument, cli)
+            story = host.running.remedies.apply(self.window, action, argument, cli)
+            host.running.stories.begin(story, self.window)
 
 
 class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):

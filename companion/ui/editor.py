@@ -24,6 +24,7 @@ from .review import comments, decisions, large, lookup, notes, opening, restorin
 from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
+from .stories import Stories
 
 T = TypeVar("T")
 
@@ -41,11 +42,13 @@ READING = 5.0
 class SublimeEditor(Editor):
     """What one companion may ask, until it is told to `stop`. The UI thread owns the state.
 
-    `keyboard` is the view activated last; `reviews`, `scrolling`, `notices` and `next_edit` are
-    told of what is opened, `on_status` of the state of all windows.
+    `stories` are what the user does with this companion; `keyboard` is the view activated last;
+    `reviews`, `scrolling`, `notices` and `next_edit` are told of what is opened, `on_status` of the
+    state of all windows.
     """
 
     def __init__(self) -> None:
+        self.stories = Stories(self.tell)
         self.keyboard: sublime.View | None = None
         self.reviews: Reviews | None = None
         self.scrolling: Scrolling | None = None
@@ -167,7 +170,7 @@ class SublimeEditor(Editor):
         if claimed is None:
             return None
         if words:
-            notes.give(window, words, self.tell)
+            self.stories.begin(notes.give(window, words, self.tell), window)
         keyboard = self.keyboard_in(window)
         if decided:
             decisions.close(claimed, keyboard)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .running import Running
 
 
+NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
 # Not by __package__: in a zip, some importers of Python 3.8 give it to a module only afterwards.
 PACKAGE = __name__.rsplit(".", 2)[0]
 # The modules in it that plugin.py imports, on the UI thread.

@@ -6,7 +6,6 @@ its terminal at the most. Of one that is away the doctor tells whether it still 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Callable
 
 import sublime
@@ -17,6 +16,7 @@ from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from ..ide.status import Status
 from . import checkups
+from .stories import Stories
 
 # Looks (one a second) between examinations where a CLI is away and none was found to be lost: it
 # may have been too early, or have failed.
@@ -28,9 +28,14 @@ class LostClis:
     """Those of all windows. `tell` shows a sentence; `changed` is called where they are others."""
 
     def __init__(
-        self, companion: Companion, tell: Callable[[str], None], changed: Callable[[], None]
+        self,
+        companion: Companion,
+        stories: Stories,
+        tell: Callable[[str], None],
+        changed: Callable[[], None],
     ) -> None:
         self._companion = companion
+        self._stories = stories
         self._tell = tell
         self._changed = changed
         # By the window's id: names by the number of the process; what was connected and away when
@@ -39,7 +44,6 @@ class LostClis:
         self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._asked: dict[int, bool] = {}
         self._looks = 0
-        self._is_over = False
 
     def names(self, window: sublime.Window) -> tuple[str, ...]:
         return tuple(self._lost.get(window.id(), {}).values())
@@ -66,20 +70,17 @@ class LostClis:
             if away and not self._lost.get(id) and window.is_valid():
                 self._look_for(window)
 
-    def stop(self) -> None:
-        """Nobody is told any more."""
-        self._is_over = True
-
     def _look_for(self, window: sublime.Window) -> None:
         is_asked = window.id() in self._asked
         self._asked[window.id()] = is_asked
         if not is_asked:
-            checkups.examine(self._companion, window, partial(self._found, window))
+            self._stories.begin(self._examine(window), window)
 
-    def _found(self, window: sublime.Window, found: tuple[Examination, ...]) -> None:
-        is_asked_again = self._asked.pop(window.id(), False)
-        if self._is_over or not window.is_valid():
-            return
+    async def _examine(self, window: sublime.Window) -> None:
+        try:
+            found = await checkups.examine(self._companion, window)
+        finally:
+            is_asked_again = self._asked.pop(window.id(), False)
         if is_asked_again:
             self._look_for(window)
         # Without any, the examination failed.

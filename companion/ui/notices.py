@@ -10,7 +10,7 @@ import html
 import os
 import subprocess
 from functools import partial
-from typing import Callable, Mapping
+from typing import Mapping
 
 import sublime
 
@@ -18,6 +18,7 @@ from ..base.child_processes import NO_WINDOW
 from ..base.log import logger
 from ..base.shown_text import shown_line
 from . import settings
+from .stories import Stories, computed
 
 TITLE = "Gemini Companion"
 # Seconds for the program that shows it.
@@ -50,10 +51,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 class Notices:
-    """`in_background` does a piece of work in a thread."""
+    """Those of all windows."""
 
-    def __init__(self, in_background: Callable[[Callable[[], None]], None]) -> None:
-        self._in_background = in_background
+    def __init__(self, stories: Stories) -> None:
+        self._stories = stories
         # Where nobody has told, somebody sits before the editor.
         self._is_in_front = True
 
@@ -66,7 +67,8 @@ class Notices:
     def show(self, window: sublime.Window, sentence: str) -> None:
         """Show the sentence on the desktop, where that is wanted and nobody sees the window."""
         if settings.of(window).desktop_notices and not self._is_in_front:
-            self._in_background(partial(_run, sublime.platform(), shown_line(sentence)))
+            work = partial(_run, sublime.platform(), shown_line(sentence))
+            self._stories.begin(computed(work))
 
 
 def command(platform: str, text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 from functools import partial
-from typing import Any, Callable, List, Sequence, Union
+from typing import Any, List, Sequence, Union
 
 import sublime
 
@@ -14,25 +14,6 @@ from ..base.shown_text import shown_line
 
 # A label, or a label with rows below it.
 Item = Union[str, List[str], sublime.QuickPanelItem]
-
-
-def choose(
-    window: sublime.Window,
-    items: Sequence[Item],
-    chosen: Callable[[int], None],
-    placeholder: str,
-    **options: Any,
-) -> None:
-    """Let the user choose one; `chosen` gets its number from 0, or -1 for none. `options` are more
-    of those that the editor takes."""
-    # Its own type wants items that are all of one kind.
-    shown: Any = [_shown(item) for item in items]
-    window.show_quick_panel(shown, chosen, placeholder=shown_line(placeholder), **options)
-
-
-def ask(window: sublime.Window, caption: str, done: Callable[[str], None]) -> None:
-    """Let the user type a line."""
-    window.show_input_panel(shown_line(caption), "", done, None, None)
 
 
 async def choice(

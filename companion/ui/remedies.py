@@ -8,13 +8,15 @@ from typing import Any, Callable
 
 import sublime
 
+from ..base import background
 from ..ide import cli_settings, clis
 from ..ide.cli_settings import CannotChange, Change
 from ..ide.clis import Cli
 from ..ide.doctor import checks
-from ..ide.events import DiscoveryRepaired, Event, WorkAsked
+from ..ide.questions import DiscoveryRepair
 from ..ide.service import Companion
-from . import panels, queues, settings, sharing
+from . import panels, settings, sharing, stories
+from .stories import computed
 
 NOT_REMOVED = (
     "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
@@ -31,7 +33,7 @@ class Remedies:
         self._tell = tell
         self._changed = changed
 
-    def apply(self, window: sublime.Window, action: str, argument: str, cli: str) -> None:
+    async def apply(self, window: sublime.Window, action: str, argument: str, cli: str) -> None:
         """Do it, for the CLI of that id; an action that is not known does nothing."""
         simple = {
             checks.RUN_CLI: "gemini_companion_run_cli",
@@ -47,25 +49,17 @@ class Remedies:
         elif action == checks.USE_PROGRAM:
             self._use(argument)
         elif action == checks.ENABLE:
-            self._enable(window, clis.by_id(cli), argument)
+            await self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
             # The CLI's own name of it.
             folder = sharing.path_maps(window).to_local(argument)
-            self._work(partial(os.path.isdir, folder), partial(_add_folder, window, folder))
+            is_there = await computed(partial(os.path.isdir, folder))
+            _add_folder(window, folder, is_there)
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):
-            self._post(self._repaired(window, argument))
-
-    def _repaired(self, window: sublime.Window, dead: str) -> DiscoveryRepaired:
-        def show(is_removed: bool) -> None:
-            if dead and not is_removed:
-                self._tell(NOT_REMOVED.format(dead))
+            is_removed = await self._companion.ask(DiscoveryRepair(window.id(), argument))
+            if argument and not is_removed:
+                self._tell(NOT_REMOVED.format(argument))
             self._changed()
-
-        def reply(is_removed: bool) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(show, is_removed))
-
-        return DiscoveryRepaired(window.id(), dead, reply)
 
     def _use(self, program: str) -> None:
         stored = sublime.load_settings(settings.FILE)
@@ -73,20 +67,12 @@ class Remedies:
         sublime.save_settings(settings.FILE)
         self._changed()
 
-    def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
+    async def _enable(self, window: sublime.Window, cli: Cli, path: str) -> None:
         """Ask with what would be written to the CLI's settings file at the path, and write it."""
-
-        def plan() -> Change | str:
-            try:
-                return cli_settings.enabling(cli, path)
-            except CannotChange as error:
-                return str(error)
-
-        self._work(plan, partial(self._ask, window, cli))
-
-    def _ask(self, window: sublime.Window, cli: Cli, plan: Change | str | None) -> None:
-        if not isinstance(plan, Change):
-            self._tell(plan or 'That failed; "Gemini Companion: Show Log" tells more.')
+        try:
+            plan = await background.start(partial(cli_settings.enabling, cli, path))
+        except CannotChange as error:
+            self._tell(str(error))
             return
         if not plan.lines:
             self._tell(f"{cli.name} connects to editors already.")
@@ -99,31 +85,10 @@ class Remedies:
             sublime.QuickPanelItem("Write it", details),
             sublime.QuickPanelItem("Leave it", "nothing is written"),
         ]
-
-        def answer(index: int) -> None:
-            if index == 0:
-                self._work(partial(_apply, cli, plan), self._tell_outcome)
-
-        panels.choose(window, items, answer, f"Let {cli.name} connect to editors?")
-
-    def _tell_outcome(self, sentence: str | None) -> None:
-        self._tell(sentence or 'That failed; "Gemini Companion: Show Log" tells more.')
+        if await panels.choice(window, items, f"Let {cli.name} connect to editors?") != 0:
+            return
+        self._tell(await computed(partial(_apply, cli, plan)) or stories.FAILED)
         self._changed()
-
-    def _work(self, work: Callable[[], object], then: Callable[..., None]) -> None:
-        """Disks may be slow: do it in a thread, and go on here."""
-
-        def reply(outcome: object) -> None:
-            queues.on_ui_thread(partial(then, outcome))
-
-        self._post(WorkAsked(work, reply))
-
-    def _post(self, event: Event) -> None:
-        """Where the companion has ended, nobody does it: say what has to be mended first."""
-        if self._companion.problem:
-            self._tell(self._companion.problem)
-        else:
-            self._companion.post(event)
 
 
 def _apply(cli: Cli, change: Change) -> str:

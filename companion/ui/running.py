@@ -10,7 +10,7 @@ import sublime
 
 from ..base import log
 from ..ide import discovery
-from ..ide.events import DiffEdited, WorkAsked
+from ..ide.events import DiffEdited
 from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
@@ -37,7 +37,6 @@ from .review.reviews import Reviews
 from .review.scrolling import Scrolling
 from .shared_sheets import SharedSheets
 from .status_bar import StatusBar
-from .stories import Stories
 from .windows import Windows
 
 # What key bindings ask.
@@ -56,13 +55,14 @@ class Running:
         self.reach = _reach()
         self.companion = Companion(self.editor, os.getppid(), state_path, self.reach)
         self.files = Files(self.companion, self.editor)
-        self.reviews = self.editor.reviews = Reviews(self.companion, self.editor.tell)
-        self.resting = Resting(self.reviews)
         tell, mention = self.editor.tell, self.editor.mention
-        self.stories = Stories(tell)
+        self.stories = self.editor.stories
+        self.reviews = self.editor.reviews = Reviews(self.companion, self.stories, tell)
+        self.resting = Resting(self.reviews)
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
-        self.conflicts = Conflicts(self.companion, self.reviews, tell)
+        self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         self.diffs = Actions(self.companion, self.editor, self.reviews)
+        self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
@@ -70,17 +70,16 @@ class Running:
         self.next_edit = self.editor.next_edit = NextEdit(tell)
         self.notes = Notes(self.reviews, tell, self.diffs.reject)
         self.scrolling = self.editor.scrolling = Scrolling(self.reviews)
-        self.changes = Changes(self.reviews, tell, self.diffs.reject)
         self.edits = Edits(self._save)
-        self.lost_clis = LostClis(self.companion, tell, lambda: self.status.look())
+        self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())
         self.status = StatusBar(
             mention, lambda: self.companion.is_running, sharing.is_paused, self.lost_clis.names
         )
         self.editor.on_status = self._show_status
-        self.notices = self.editor.notices = Notices(self._in_background)
-        self.shared_sheets = SharedSheets(self.companion)
-        self.welcome = Checkups(self.companion, welcome.NAME, welcome.html)
-        self.doctor = Checkups(self.companion, doctor.NAME, doctor.html)
+        self.notices = self.editor.notices = Notices(self.stories)
+        self.shared_sheets = SharedSheets(self.companion, self.stories)
+        self.welcome = Checkups(self.companion, self.stories, welcome.NAME, welcome.html)
+        self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.remedies = Remedies(self.companion, tell, self._look_again)
         self.windows = Windows(self.companion, self.editor, self.files, self.reviews, self._looks())
 
@@ -100,7 +99,7 @@ class Running:
     def start(self) -> None:
         """To be called where somebody can stop it, should something fail."""
         self.companion.start()
-        self.history.load()
+        self.stories.begin(self.history.load())
         self.windows.start()
         if self._is_first:
             self.welcome.show(sublime.active_window())
@@ -113,7 +112,6 @@ class Running:
         self.shared_sheets.stop()
         self.welcome.stop()
         self.doctor.stop()
-        self.lost_clis.stop()
         self.status.stop()
         self.scrolling.stop()
         self.next_edit.stop()
@@ -124,6 +122,12 @@ class Running:
         self.editor.stop()
         # Nobody waits here: the next companion does, on its own thread.
         self.companion.stop(join=0)
+
+    def closing(self, view: sublime.View) -> None:
+        """The user closes a view."""
+        self.accepting.closing(view)
+        self.diffs.closing(view)
+        self.stories.closing(view)
 
     def pages_in_front(self) -> list[tuple[sublime.Window, str]]:
         """The windows in which the user looks at a page, and the command that opens it."""
@@ -170,9 +174,6 @@ class Running:
     def _look_again(self) -> None:
         self.welcome.changed()
         self.doctor.changed()
-
-    def _in_background(self, work: Callable[[], None]) -> None:
-        self.companion.post(WorkAsked(work, lambda done: None))
 
     def _save(self, record: DiffRecord, text: str) -> None:
         if self.companion.is_running:

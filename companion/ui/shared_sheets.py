@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from html import escape
 from typing import Iterable
 
@@ -11,10 +10,11 @@ import sublime
 
 from ..base.shown_text import spelled
 from ..ide.context import MAX_FILES, MISSING, OLDER, SharedContext
-from ..ide.events import SharedContextAsked
+from ..ide.questions import ContextShared, Unanswered
 from ..ide.service import Companion
 from ..ide.sharing import EXCLUDED, OUTSIDE, PAUSED
-from . import page, queues, settings
+from . import page, settings
+from .stories import Stories
 
 NAME = "Shared Context"
 REASONS = {
@@ -29,8 +29,9 @@ REASONS = {
 class SharedSheets:
     """One for each window at most. `look` is to be called now and then."""
 
-    def __init__(self, companion: Companion) -> None:
+    def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion
+        self._stories = stories
         self._sheets: dict[int, sublime.HtmlSheet] = {}
         self._contents: dict[int, str] = {}
 
@@ -42,15 +43,16 @@ class SharedSheets:
             self._sheets[window.id()] = page.new_sheet(window, NAME, "")
         else:
             window.focus_sheet(sheet)
-        self._ask(window.id())
+        self._stories.begin(self._draw(window), window)
 
     def look(self) -> None:
         """Show what is other now."""
         for window_id, sheet in list(self._sheets.items()):
-            if sheet.window() is None:
+            window = sheet.window()
+            if window is None:
                 self._sheets.pop(window_id, None)
             else:
-                self._ask(window_id)
+                self._stories.begin(self._draw(window), window)
 
     def stop(self) -> None:
         """Close them: they would show what was true once."""
@@ -60,20 +62,19 @@ class SharedSheets:
             if sheet.window() is not None:
                 sheet.close()
 
-    def _ask(self, window_id: int) -> None:
-        def reply(shared: SharedContext) -> None:
-            queues.on_ui_thread(partial(self._draw, window_id, shared))
-
-        self._companion.post(SharedContextAsked(window_id, reply))
-
-    def _draw(self, window_id: int, shared: SharedContext) -> None:
-        sheet = self._sheets.get(window_id)
-        if sheet is None:
+    async def _draw(self, window: sublime.Window) -> None:
+        try:
+            shared = await self._companion.ask(ContextShared(window.id()))
+        except Unanswered:
+            # The next look asks again.
             return
-        contents = html(shared, settings.read(sublime.Window(window_id))[1])
+        sheet = self._sheets.get(window.id())
+        if sheet is None or shared is None:
+            return
+        contents = html(shared, settings.read(window)[1])
         # Drawn anew it would lose its place.
-        if self._contents.get(window_id) != contents:
-            self._contents[window_id] = contents
+        if self._contents.get(window.id()) != contents:
+            self._contents[window.id()] = contents
             sheet.set_contents(contents)
 
 

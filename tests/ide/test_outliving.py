@@ -9,14 +9,14 @@ import threading
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, AsyncIterator, Awaitable, Callable, Mapping
 from unittest import mock
 
 from GeminiCompanion.companion.base.folder_lock import FolderInUse, FolderLock
 from GeminiCompanion.companion.ide import saved_state
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Entry
-from GeminiCompanion.companion.ide.events import DiffAccepted, SavingAwaited, UnwrittenAsked
+from GeminiCompanion.companion.ide.events import DiffAccepted
+from GeminiCompanion.companion.ide.questions import SavingBegun, UnwrittenTexts
 from GeminiCompanion.companion.ide.saved_state import SavedSession, SavedWorkspace
 from GeminiCompanion.companion.ide.saving import TAKEN_OVER, Saving
 from GeminiCompanion.companion.ide.windows import Windows
@@ -39,9 +39,7 @@ def texts_of(saved: SavedWorkspace) -> list[str | None]:
 
 def texts(windows: Windows, window_id: int) -> tuple[tuple[str, str], ...]:
     """Path and text of what no CLI could be told of yet."""
-    found: list[tuple[tuple[str, str], ...]] = []
-    UnwrittenAsked(window_id, found.append).apply(windows)
-    return found[0]
+    return UnwrittenTexts(window_id).look_up(windows)
 
 
 def is_free(lock: FolderLock) -> bool:
@@ -298,17 +296,16 @@ class TwoEditors(OutlivingTestCase):
         self.assertEqual(texts_of(found), ["first\n", "first again\n"])
 
     async def test_the_second_takes_over_what_the_first_left_when_that_has_gone(self) -> None:
-        heard: list[str] = []
         with self.assertLogs("GeminiCompanion", "ERROR"):
             async with AsyncExitStack() as stack:
                 first = await stack.enter_async_context(self.running(self.editor, 1))
                 later = AsyncExitStack()
                 second = await later.enter_async_context(self.running(self.other, 2))
-                SavingAwaited(partial(heard.append, "on")).apply(second)
+                begun = asyncio.ensure_future(SavingBegun().look_up(second))
                 DiffAccepted(1, "session", "/a/b", "first\n").apply(first)
                 DiffAccepted(2, "another", "/a/c", "second\n").apply(second)
-                self.assertEqual(heard, [])
-        await self.until(lambda: heard)
+                self.assertFalse(begun.done())
+        await asyncio.wait_for(begun, PATIENCE)
         self.assertEqual(set(texts(second, 2)), {("/a/b", "first\n"), ("/a/c", "second\n")})
         self.assertEqual((self.other.told[-1], second.statuses()[0].unsaved), (TAKEN_OVER, ""))
         await later.aclose()

@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 import unittest
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.base import log
@@ -21,17 +22,19 @@ from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.events import (
     DiffAccepted,
     DiffRejected,
+    Event,
     FileAdded,
     FileClosed,
     FileFocused,
     SelectionChanged,
-    StatusAsked,
     WindowsChanged,
     WindowSettingsChanged,
 )
+from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.service import Companion
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
+from GeminiCompanion.companion.ide.windows import Windows
 
 from ..support import PATIENCE, Client, FakeEditor, discovery_files, temp_folder, wait_for
 
@@ -46,6 +49,16 @@ package = types.ModuleType("GeminiCompanion")
 package.__path__ = [sys.argv[1]]
 sys.modules["GeminiCompanion"] = package
 """
+
+
+@dataclass(frozen=True)
+class Done(Event):
+    """Something that the test does on the companion's loop."""
+
+    work: Callable[[], object]
+
+    def apply(self, windows: Windows) -> None:
+        self.work()
 
 
 class ServiceTestCase(unittest.TestCase):
@@ -211,10 +224,7 @@ class StartAndStop(ServiceTestCase):
         self.start(1)
         blocked = threading.Event()
 
-        def block(statuses: tuple[Status, ...]) -> None:
-            blocked.wait(PATIENCE)
-
-        self.companion.post(StatusAsked(block))
+        self.companion.post(Done(lambda: blocked.wait(PATIENCE)))
         began = time.monotonic()
         self.companion.stop(0.05)
         self.assertLess(time.monotonic() - began, PATIENCE)
@@ -257,10 +267,9 @@ class StartAndStop(ServiceTestCase):
 
 class Calls(ServiceTestCase):
     def status(self) -> tuple[Status, ...]:
-        found: list[tuple[Status, ...]] = []
-        self.companion.post(StatusAsked(found.append))
-        wait_for(lambda: found)
-        return found[0]
+        answer = self.companion.ask(WindowStatuses())
+        wait_for(lambda: answer.is_there)
+        return answer.result()
 
     def test_calls_before_the_start_are_kept_in_order(self) -> None:
         self.companion.post(WindowsChanged({1: (), 2: ()}))
@@ -287,7 +296,7 @@ class Calls(ServiceTestCase):
         self.companion.post(FileClosed(1))
         self.companion.post(DiffAccepted(1, "s", PATH, "text"))
         self.companion.post(DiffRejected(1, "s", PATH))
-        self.companion.post(StatusAsked(answers.append))
+        self.companion.post(Done(lambda: answers.append(None)))
         self.assertEqual((answers, self.files(), self.threads()), ([], [], []))
         self.assertEqual(self.editor.told, [])
 
@@ -296,7 +305,7 @@ class Calls(ServiceTestCase):
 
         def call() -> None:
             for _ in range(200):
-                self.companion.post(StatusAsked(answers.append))
+                self.companion.post(Done(lambda: answers.append(None)))
 
         threads = [threading.Thread(target=call) for _ in range(5)]
         for thread in threads[:3]:
@@ -331,11 +340,11 @@ class Calls(ServiceTestCase):
             thread.join(20)
         self.assertEqual((failures, self.threads()), ([], []))
 
-    def test_a_reply_that_asks_again_each_time_leaves_the_others_their_turn(self) -> None:
-        def again(statuses: tuple[Status, ...]) -> None:
-            self.companion.post(StatusAsked(again))
+    def test_an_event_that_posts_another_each_time_leaves_the_others_their_turn(self) -> None:
+        def again() -> None:
+            self.companion.post(Done(again))
 
-        self.companion.post(StatusAsked(again))
+        self.companion.post(Done(again))
         self.start(1)
         self.assertEqual(len(self.status()), 1)
         self.companion.stop(20)
@@ -390,14 +399,14 @@ class Failures(ServiceTestCase):
         self.assertEqual(self.files(), [])
 
     def test_a_call_that_fails_is_logged_and_keeps_no_other_from_its_turn(self) -> None:
-        def broken(statuses: tuple[Status, ...]) -> None:
+        def broken() -> None:
             raise ZeroDivisionError("the reason")
 
-        heard: list[tuple[Status, ...]] = []
+        heard: list[None] = []
         with self.assertLogs(log.logger, "ERROR") as logs:
             self.start(1)
-            self.companion.post(StatusAsked(broken))
-            self.companion.post(StatusAsked(heard.append))
+            self.companion.post(Done(broken))
+            self.companion.post(Done(lambda: heard.append(None)))
             wait_for(lambda: heard)
         self.assertRegex(logs.output[0], "(?s)Traceback.*ZeroDivisionError: the reason")
 
@@ -408,6 +417,7 @@ sys.modules[sys.argv[2]] = None
 from GeminiCompanion.companion.base import log
 from GeminiCompanion.companion.ide.editor import Editor
 from GeminiCompanion.companion.ide.events import WindowsChanged
+from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.service import Companion
 class Teller(Editor):
     async def open_diff(self, window_id, proposal): pass

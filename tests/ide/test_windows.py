@@ -24,10 +24,10 @@ from GeminiCompanion.companion.ide.events import (
     FileClosed,
     FileFocused,
     SelectionChanged,
-    StatusAsked,
     WindowsChanged,
     WindowSettingsChanged,
 )
+from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
@@ -85,7 +85,7 @@ class WindowsTestCase(unittest.TestCase):
 
     def statuses(self) -> tuple[Status, ...]:
         found: list[tuple[Status, ...]] = []
-        self.tell(StatusAsked(found.append))
+        self.background.call(lambda: found.append(WindowStatuses().look_up(self.windows)))
         return found[0]
 
     def workspaces(self) -> list[str]:

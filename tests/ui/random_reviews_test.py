@@ -274,6 +274,8 @@ class RandomReview:
         self.turn()
         it.comparison()
         self.turn()
+        # What the commands say is shown a turn after that.
+        self.turn()
 
     def both_were_dropped(
         self, it: ShownProposal, found: list[reference.Quadruple], first: int, second: int
@@ -339,6 +341,8 @@ class RandomReview:
         self.append(it, f"typed{len(self.steps)}\n")
         self.command("drop_change", it, change=comparison.keys[number])
         it.comparison()
+        self.turn()
+        # What the command says is shown a turn after that.
         self.turn()
         if text_of(it.view) == it.text:
             check(any(changes.NO_CHANGE in each for each in self.told), "nothing is said")

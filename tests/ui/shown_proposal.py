@@ -119,7 +119,13 @@ class ShownProposal:
         """That of the text as it is."""
         found: list[Comparison] = []
         reviews = plugin._host.running.reviews
-        sublime.set_timeout(lambda: reviews.with_comparison(self.view, found.append))
+
+        async def find() -> None:
+            comparison = await reviews.comparison(self.view)
+            if comparison is not None:
+                found.append(comparison)
+
+        sublime.set_timeout(lambda: plugin._host.running.stories.begin(find()))
         until(lambda: found, "a comparison")
         return found[0]
 

@@ -130,12 +130,14 @@ class Choosing(ReviewCase):
         self.run_command("drop_change")
         self.assertIn(changes.ALL_DROPPED, panels[0]["placeholder"])
         panels[0]["on_select"](1)
+        yield from self.until_turn()
         yield from self.until_computed(right)
         self.assertTrue(is_diff(right))
         right.run_command("undo")
         yield from self.until_computed(right)
         self.run_command("drop_change")
         panels[1]["on_select"](0)
+        yield from self.until_turn()
         yield from self.until_rejected()
 
     def test_of_an_empty_proposal_the_one_change_can_be_dropped(self) -> Steps:
@@ -145,6 +147,7 @@ class Choosing(ReviewCase):
         self.run_command("drop_change")
         self.assertEqual(text_of(right), "a\nb\n")
         panels[0]["on_select"](0)
+        yield from self.until_turn()
         yield from self.until_rejected()
 
     def test_a_change_is_dropped_by_its_name_wherever_the_caret_is(self) -> Steps:

@@ -21,6 +21,7 @@ class ConnectedClis(ReviewCase):
         yield lambda: panels
         self.items: list[Any] = panels[0]["items"]
         panels[0]["on_select"](index)
+        yield from self.until_turn()
 
     def connect_qwen(self) -> Steps:
         variables = dict(plugin._host.environment(self.window))

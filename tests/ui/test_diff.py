@@ -407,6 +407,7 @@ class Kept(Asked):
         yield lambda: self.questions
         items, answer, _ = self.questions.pop()
         answer(next(at for at, item in enumerate(items) if item[1].startswith(self.folder)))
+        yield from self.until_turn()
 
     def answer(self, index: int) -> Steps:
         yield lambda: self.questions
@@ -677,6 +678,7 @@ class Doubt(Asked):
         self.assertIn("changed on disk", sentence)
         self.assertEqual(cli.received("ide/diffAccepted"), [])
         answer(0)
+        yield from self.until_turn()
         self.assertEqual(text_of(lookup.partner(right)), "somebody else\n")
         self.assertEqual(text_of(right), "new\nmine\n")
         self.window.run_command("gemini_companion_accept_diff")
@@ -690,6 +692,7 @@ class Doubt(Asked):
             yield from self.accept(right)
         _, answer, _ = self.questions.pop()
         answer(1)
+        yield from self.until_turn()
         yield lambda: cli.received("ide/diffAccepted")
 
     def test_unsaved_changes_in_another_tab_are_asked_about(self) -> Steps:
@@ -701,6 +704,7 @@ class Doubt(Asked):
         _, answer, sentence = self.questions.pop()
         self.assertIn("unsaved changes", sentence)
         answer(-1)
+        yield from self.until_turn()
         self.assertTrue(record.is_diff(right))
         self.assertEqual(cli.received("ide/diffAccepted"), [])
 
@@ -716,6 +720,7 @@ class Doubt(Asked):
         names = [item[0] for item in items]
         self.assertNotIn("Accept all the same", names)
         answer(names.index("Reject the proposal"))
+        yield from self.until_turn()
         yield lambda: cli.received("ide/diffRejected")
         self.assertEqual(cli.received("ide/diffAccepted"), [])
 
@@ -739,6 +744,7 @@ class Doubt(Asked):
         _, answer, sentence = self.questions.pop()
         self.assertIn("UTF-8", sentence)
         answer(1)
+        yield from self.until_turn()
         yield lambda: cli.received("ide/diffAccepted")
 
 

@@ -204,7 +204,12 @@ class Digests(LargeCase):
         keys, seen = review.comparison.keys, []
         for number in (0, 2):
             self.run_command("drop_change", id=review.id, change=keys[number])
-        self.running().reviews.with_comparison(right, lambda it: seen.append(it.dropped))
+
+        async def see() -> None:
+            comparison = await self.running().reviews.comparison(right)
+            seen.append(comparison.dropped if comparison is not None else None)
+
+        self.begin(see())
         yield lambda: seen
         self.assertEqual(seen, [frozenset((keys[0], keys[2]))])
 
@@ -225,10 +230,12 @@ class Digests(LargeCase):
         items, answer, _ = self.questions.pop()
         self.assertEqual(items[0][0], "Reject the proposal")
         answer(-1)
+        yield from self.until_turn()
         self.run_command("accept_diff")
         yield lambda: self.questions
         self.assertEqual(self.cli.received("ide/diffAccepted"), [])
         self.questions.pop()[1](0)
+        yield from self.until_turn()
         yield lambda: self.cli.received("ide/diffRejected")
 
     def test_after_a_restart_a_forgotten_drop_is_asked_about(self) -> Steps:
@@ -251,6 +258,7 @@ class Digests(LargeCase):
         _, answer, sentence = self.questions.pop()
         self.assertIn("changed on disk", sentence)
         answer(0)
+        yield from self.until_turn()
         yield lambda: self.texts(right, marks.LINES) == ["again\n"]
         content = yield from self.accepted()
         self.assertTrue(content == proposal({10: "first\n", 79_000: "again\n"}))
@@ -262,6 +270,7 @@ class Digests(LargeCase):
         yield lambda: self.questions
         items, answer, _ = self.questions.pop()
         answer([item[0] for item in items].index("Take over my changes"))
+        yield from self.until_turn()
 
     def test_what_changed_in_the_file_is_taken_over_into_the_text_behind_the_parts(self) -> Steps:
         told = self.told()
@@ -295,6 +304,7 @@ class Digests(LargeCase):
         self.run_command("accept_diff")
         yield lambda: self.questions
         self.questions.pop()[1](0)
+        yield from self.until_turn()
         yield lambda: self.texts(right, marks.LINES) == ["new\n"]
         content = yield from self.accepted()
         self.assertTrue(content == proposal({at: f"{LINES[at]}new\n" for at in ALIKE[::2]}))
@@ -319,8 +329,10 @@ class Digests(LargeCase):
         yield lambda: edits and edits[-1].path == self.path
         self.run_command("show_accepted_edits")
         self.questions.pop()[1](0)
+        yield from self.until_turn()
         yield lambda: self.questions
         self.questions.pop()[1](1)
+        yield from self.until_turn()
         path = self.path
         yield lambda: os.path.getsize(path) == len(OLD)
         with open(path, encoding="utf-8") as file:
@@ -356,6 +368,7 @@ class Digests(LargeCase):
             self.run_command("accept_diff")
             yield lambda: self.questions
             self.questions.pop()[1](0)
+            yield from self.until_turn()
             yield lambda: self.texts(right, marks.LINES) == [old + "new\n"]
             content = yield from self.accepted()
         self.assertEqual(content, "")
@@ -433,6 +446,7 @@ class Strange(LargeCase):
             _, answer, sentence = self.questions.pop()
             self.assertIn("gone", sentence)
             answer(0)
+            yield from self.until_turn()
             yield (
                 lambda right=right: (
                     partner(right).name() == "file.txt (new file)"
@@ -454,6 +468,7 @@ class Strange(LargeCase):
             _, answer, sentence = self.questions.pop()
             self.assertIn("a folder", sentence)
             answer(0)
+            yield from self.until_turn()
             self.assertEqual(text_of(right), before)
             self.assertTrue(is_diff(right))
             self.run_command("reject_diff")

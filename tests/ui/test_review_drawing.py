@@ -190,13 +190,14 @@ class Covering(DrawingCase):
 
         yield from self.until_equal(lambda: heights(left, 0), heights(right, 1))
 
-    def comment_on(self, right: sublime.View, row: int, text: str) -> None:
+    def comment_on(self, right: sublime.View, row: int, text: str) -> Steps:
         right.sel().clear()
         right.sel().add(right.text_point(row, 0))
         inputs = self.inputs()
         self.window.focus_view(right)
         self.run_command("comment_on_diff")
         inputs[0](text)
+        yield from self.until_turn()
 
     def test_links_stand_above_their_changes_in_every_layout(self) -> Steps:
         for layout in ("below", "columns", "inline"):
@@ -221,7 +222,7 @@ class Covering(DrawingCase):
             right = yield from self.propose(self.OLD, self.proposal(), f"{wrapped}.txt")
             last = right.rowcol(right.size())[0] - 1
             for row in (0, 3, 6, 12, 13, 20, last):
-                self.comment_on(right, row, f"comment {row} " * 20)
+                yield from self.comment_on(right, row, f"comment {row} " * 20)
             yield lambda: len(self.blocks(right, between.COMMENT)) == 7  # noqa: B023
             self.assertEqual(
                 sorted(self.blocks(right, between.COMMENT)), [0, 3, 6, 12, 13, 20, last]
@@ -245,7 +246,7 @@ class Covering(DrawingCase):
         with open(path, "wb") as file:
             file.write(b"\0\1\2")
         right = yield from self.diff(cli, path, "one\ntwo\n")
-        self.comment_on(right, 1, "why <b>?")
+        yield from self.comment_on(right, 1, "why <b>?")
         yield from self.until_equal(lambda: list(self.blocks(right, between.COMMENT)), [1])
         self.assertIn("why &lt;b&gt;?", self.blocks(right, between.COMMENT)[1])
         right.close()

@@ -11,9 +11,11 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide import accepted_edits, file_content
 from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
+from GeminiCompanion.companion.ide.questions import FileContent, Question
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import comments, decisions, history, lookup, marks
 from GeminiCompanion.companion.ui.review.history import History
@@ -42,8 +44,10 @@ class HistoryCase(ReviewCase):
         panels = self.panels()
         self.run_command("show_accepted_edits")
         panels[0]["on_select"](0)
+        yield from self.until_turn()
         yield lambda: len(panels) == 2
         panels[1]["on_select"](action)
+        yield from self.until_turn()
 
 
 class Undoing(HistoryCase):
@@ -211,7 +215,7 @@ class Showing(HistoryCase):
 
     def test_without_any_that_is_said(self) -> None:
         told: list[str] = []
-        History(self.running().companion, told.append, "").choose(self.window)
+        self.begin(History(self.running().companion, told.append, "").choose(self.window))
         self.assertEqual(told, [history.NOTHING])
 
 
@@ -230,13 +234,13 @@ class Saving(HistoryCase):
     def test_where_reading_them_fails_that_is_said_and_nothing_of_them_is_taken_away(self) -> Steps:
         found = self.history()
         self.replace(accepted_edits, "load", lambda folder: 1 / 0)
-        found.load()
+        self.begin(found.load())
         yield lambda: self.told_of == [accepted_edits.LOAD_FAILED]
         self.assertFalse(found._may_save)
 
     def test_where_saving_them_fails_that_is_said_once_and_it_is_tried_again(self) -> Steps:
         found, tries = self.history(), []
-        found.load()
+        self.begin(found.load())
         yield lambda: found._may_save
         accepted_edits.writer.finish()
 
@@ -258,7 +262,7 @@ class Saving(HistoryCase):
         folders = tuple(self.window.folders())
         for window_id, path in ((999_999, "closed"), (self.window.id(), "open")):
             found.add(Edit(window_id, path, Original("", exists=True), "", "", 0.0, folders))
-        found.choose(self.window)
+        self.begin(found.choose(self.window))
         self.assertEqual([it.trigger for it in panels[0]["items"]], ["open", "closed"])
 
 
@@ -282,16 +286,19 @@ class Limits(ReviewCase):
             found.add(self.edit(1, name, 40))
         self.assertEqual([it.path for it in found._edits], ["b", "c"])
 
-    def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(self) -> None:
+    def test_one_whose_bytes_are_not_known_is_listed_and_says_why_it_cannot_be_undone(
+        self,
+    ) -> Steps:
         told: list[str] = []
         found = History(self.running().companion, told.append, "")
         unknown = Original("", exists=True, note="The file cannot be read.")
         found.add(Edit(self.window.id(), "a", unknown, "", "", 0.0))
         panels = self.panels()
-        found.choose(self.window)
+        self.begin(found.choose(self.window))
         self.assertIn(unknown.note, panels[0]["items"][0].details)
         panels[0]["on_select"](0)
-        self.assertEqual(told, [unknown.note])
+        yield from self.until_turn()
+        yield lambda: told == [unknown.note]
 
     def test_one_that_is_too_large_to_be_remembered_is_listed_and_says_so(self) -> None:
         self.replace(history, "MAX_BYTES", 100)
@@ -315,6 +322,7 @@ class ConflictCase(ReviewCase):
         items = [item[0] for item in panels[0]["items"]]
         count = right.change_count()
         panels[0]["on_select"](items.index("Take over my changes"))
+        yield from self.until_turn()
         yield lambda: right.change_count() != count
         yield from self.until_computed(right)
 
@@ -342,14 +350,16 @@ class Noticing(ConflictCase):
 
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
-        running, asked = self.running(), []
-        was_read = running.conflicts._was_read
+        companion, asked = self.running().companion, []
+        ask = companion.ask
 
-        def spy(right: sublime.View, review: Any, present: Original) -> None:
-            asked.append(present)
-            was_read(right, review, present)
+        def spy(question: Question[Any]) -> Answer[Any]:
+            answer = ask(question)
+            if isinstance(question, FileContent):
+                answer.when_there(lambda: asked.append(answer.result()))
+            return answer
 
-        self.replace(running.conflicts, "_was_read", spy)
+        self.replace(companion, "ask", spy)
         with mock.patch.object(file_content, "PATIENCE", -1.0):
             self.write("file.txt", "somebody's\n")
             # It is asked again.
@@ -465,6 +475,6 @@ class TakingOver(ConflictCase):
             file.write(b"\0\xff\xfe\0")
         told = self.told()
         present = Original("", exists=True, note="The file is binary; 4 bytes.")
-        self.running().conflicts.take_over(right, present)
+        self.begin(self.running().conflicts.take_over(right, present))
         yield lambda: any("binary" in each for each in told)
         self.assertEqual(text_of(right), "1\ntwo\n")

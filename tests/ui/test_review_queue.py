@@ -322,6 +322,7 @@ class Listing(QueueCase):
         panels[0]["on_highlight"](0)
         self.assertTrue(lookup.is_on_top(self.window, a))
         panels[0]["on_select"](-1)
+        yield from self.until_turn()
         self.assertTrue(lookup.is_on_top(self.window, c))
         self.assertEqual(self.window.active_view(), typing)
 
@@ -337,6 +338,7 @@ class Listing(QueueCase):
         self.assertIn("-old\n+new\n", self.tabs()[name])
         self.assertEqual(self.window.active_view().name(), name)
         panels[0]["on_select"](-1)
+        yield from self.until_turn()
         self.assertNotIn(name, self.tabs())
         self.assertEqual(self.window.active_view(), typing)
         yield from self.close(other)
@@ -349,6 +351,7 @@ class Listing(QueueCase):
         panels = self.panels()
         self.run_command("show_diffs")
         panels[0]["on_select"](1)
+        yield from self.until_turn()
         yield from self.until_shown(b)
 
     def test_one_that_was_decided_meanwhile_is_not_gone_to_and_that_is_said(self) -> Steps:
@@ -358,6 +361,7 @@ class Listing(QueueCase):
         self.run_command("reject_diff", id=self.review(b).id)
         yield lambda: not b.is_valid()
         panels[0]["on_select"](1)
+        yield from self.until_turn()
         yield lambda: any("decided already" in each for each in told)
         self.assertTrue(record.is_diff(a))
 
@@ -391,11 +395,12 @@ class NoteCase(ReviewCase):
         right.sel().clear()
         right.sel().add(sublime.Region(right.text_point(first, 0), end))
 
-    def comment(self, right: sublime.View, text: str) -> None:
+    def comment(self, right: sublime.View, text: str) -> Steps:
         inputs = self.inputs()
         self.window.focus_view(right)
         self.run_command("comment_on_diff")
         inputs[0](text)
+        yield from self.until_turn()
 
 
 class Rejecting(NoteCase):
@@ -406,6 +411,7 @@ class Rejecting(NoteCase):
         inputs = self.inputs()
         self.run_command("reject_diff_with_note")
         inputs[0](" Not like this. ")
+        yield from self.until_turn()
         yield from self.until_rejected()
         expected = [{"view": "Gemini CLI", "text": "Not like this.", "bracketed": True}]
         yield lambda: pasted
@@ -417,6 +423,7 @@ class Rejecting(NoteCase):
         inputs, told = self.inputs(), self.told()
         self.run_command("reject_diff_with_note")
         inputs[0]("Not like this.")
+        yield from self.until_turn()
         yield from self.until_rejected()
         yield lambda: any(terminals.COPIED.format(notes.NOTE) in each for each in told)
         self.assertEqual(sublime.get_clipboard(), "Not like this.")
@@ -426,6 +433,7 @@ class Rejecting(NoteCase):
         inputs = self.inputs()
         self.run_command("reject_diff_with_note")
         inputs[0]("  ")
+        yield from self.until_turn()
         yield from self.until_rejected()
         self.assertEqual(sublime.get_clipboard(), "before")
 
@@ -434,13 +442,14 @@ class Rejecting(NoteCase):
     ) -> Steps:
         right = yield from self.propose("a\n", "b\nc\n")
         self.select(right, 1, 1)
-        self.comment(right, "why?")
+        yield from self.comment(right, "why?")
         inputs, told = self.inputs(), self.told()
         self.run_command("reject_diff_with_note")
         self.run_command("accept_diff")
         yield lambda: self.cli.received("ide/diffAccepted")
         yield lambda: not right.is_valid()
         inputs[0]("No.")
+        yield from self.until_turn()
         self.assertEqual(sublime.get_clipboard(), f"No.\n@{self.path}#L2: why?")
         yield lambda: any(notes.DECIDED in each for each in told)
         self.assertEqual(self.cli.received("ide/diffRejected"), [])
@@ -452,7 +461,7 @@ class Deciding(NoteCase):
         for number, name in enumerate(ends):
             sublime.set_clipboard("before")
             right = yield from self.propose("a\n", f"{name}\n", f"file{number}")
-            self.comment(right, "why?")
+            yield from self.comment(right, "why?")
             self.run_command(name, id=self.review(right).id)
             yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
             decided = "ide/diffAccepted" if "accept" in name else "ide/diffRejected"
@@ -460,7 +469,7 @@ class Deciding(NoteCase):
 
     def test_comments_on_what_is_decided_in_the_terminal_are_not_lost(self) -> Steps:
         right = yield from self.propose("a\n", "b\n")
-        self.comment(right, "why?")
+        yield from self.comment(right, "why?")
         yield self.cli.call("closeDiff", filePath=self.path).done
         yield lambda: sublime.get_clipboard() == f"@{self.path}#L1: why?"
 
@@ -475,7 +484,7 @@ class OfOlderProposals(NoteCase):
     def test_comments_go_over_to_a_newer_one_beside_the_same_lines(self) -> Steps:
         older = yield from self.propose("a\n", "1\n2\n3\n2\n")
         self.select(older, 3, 3)
-        self.comment(older, "why twice?")
+        yield from self.comment(older, "why twice?")
         newer = yield from self.replace_by("0\n1\n2\n3\n2\n4\n")
         yield lambda: not older.is_valid()
         self.assertEqual(comments.of(newer), [record.Comment(4, 4, "why twice?")])
@@ -491,7 +500,7 @@ class OfOlderProposals(NoteCase):
         older = yield from self.propose("a\n", "}\n\na\n}\nb\n\n}")
         for row in (0, 3, 5, 6):
             self.select(older, row, row)
-            self.comment(older, str(row))
+            yield from self.comment(older, str(row))
         newer = yield from self.replace_by("}\n\n\na\n}\nx\n\nb\n\n}")
         found = {int(each.text): each.first for each in comments.of(newer)}
         self.assertEqual(found, {0: 0, 3: 4, 5: 8, 6: 9})
@@ -502,7 +511,7 @@ class OfOlderProposals(NoteCase):
         older = yield from self.propose("a\n", "1\n  two\n3\n")
         for row, text in ((1, "why?"), (2, "good")):
             self.select(older, row, row)
-            self.comment(older, text)
+            yield from self.comment(older, text)
         newer = yield from self.replace_by("1\n3\n")
         self.assertEqual(comments.of(newer), [record.Comment(1, 1, "good")])
         self.assertEqual(self.without_line(), [f'@{self.path}, "two": why?'])
@@ -516,7 +525,7 @@ class OfOlderProposals(NoteCase):
         older = yield from self.propose("a\n", "1\n2\n3\n")
         for row, text in ((0, "first words"), (1, "second words")):
             self.select(older, row, row)
-            self.comment(older, text)
+            yield from self.comment(older, text)
         yield from self.replace_by("2\n3\n")
         newest = yield from self.replace_by("3\n")
         self.assertEqual(comments.of(newest), [])
@@ -536,7 +545,7 @@ class OfOlderProposals(NoteCase):
 
     def test_what_was_typed_into_the_older_one_stays_as_a_tab_all_the_same(self) -> Steps:
         older = yield from self.propose("a\n", "1\n2\n")
-        self.comment(older, "why?")
+        yield from self.comment(older, "why?")
         older.run_command("append", {"characters": "mine\n"})
         newer = yield from self.replace_by("1\n3\n")
         self.assertEqual(comments.of(newer), [record.Comment(0, 0, "why?")])
@@ -565,7 +574,7 @@ class AfterARestart(NoteCase):
     def test_comments_stand_where_their_lines_stood_and_reach_the_cli(self) -> Steps:
         right = yield from self.propose("a\n", "1\n2\n3\n")
         self.select(right, 1, 1)
-        self.comment(right, "here")
+        yield from self.comment(right, "here")
         right.sel().clear()
         right.sel().add(0)
         right.run_command("insert", {"characters": "0\n"})
@@ -598,14 +607,15 @@ class Commenting(NoteCase):
         lines = "".join(f"{row}\n" for row in range(20))
         right = yield from self.propose("a\n", lines)
         self.select(right, 9, 11)
-        self.comment(right, "three <lines>")
+        yield from self.comment(right, "three <lines>")
         self.select(right, 0, 0)
-        self.comment(right, "one line")
+        yield from self.comment(right, "one line")
         key = "gemini_companion_comment_0"
         self.assertEqual(self.texts(right, key), ["9\n10\n11"])
         inputs = self.inputs()
         self.run_command("reject_diff_with_note")
         inputs[0]("No.")
+        yield from self.until_turn()
         yield from self.until_rejected()
         expected = "No.\n@file.txt#L10-12: three <lines>\n@file.txt#L1: one line"
         self.assertEqual(sublime.get_clipboard(), expected)
@@ -613,13 +623,14 @@ class Commenting(NoteCase):
     def test_a_comment_moves_with_its_lines(self) -> Steps:
         right = yield from self.propose("a\n", "1\n2\n3\n")
         self.select(right, 1, 1)
-        self.comment(right, "here")
+        yield from self.comment(right, "here")
         right.sel().clear()
         right.sel().add(0)
         right.run_command("insert", {"characters": "0\n"})
         inputs = self.inputs()
         self.run_command("reject_diff_with_note")
         inputs[0]("")
+        yield from self.until_turn()
         yield from self.until_rejected()
         self.assertEqual(sublime.get_clipboard(), f"@{self.path}#L3: here")
 
@@ -631,5 +642,6 @@ class Commenting(NoteCase):
         self.run_command("reject_diff")
         yield from self.until_rejected()
         inputs[0]("too late")
+        yield from self.until_turn()
         self.assertEqual(sublime.get_clipboard(), "too late")
         yield lambda: any(notes.DECIDED in each for each in told)

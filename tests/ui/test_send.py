@@ -7,9 +7,11 @@ import re
 import sys
 import types
 import unittest
-from typing import Any
+from typing import Any, Callable
 
 import sublime
+from GeminiCompanion.companion.base import background
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ui import queues
 from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, terminals, variables
@@ -122,8 +124,13 @@ class SendCase(ReviewCase):
         self.replace(sublime.View, "run_command", record)
         # What only crosses threads is done at once; what waits for something does.
         later = queues.on_ui_thread
-        self.replace(queues, "on_worker", lambda work, delay_ms=0: work())
+        self.replace(background, "start", self.done)
         self.replace(queues, "on_ui_thread", lambda work, ms=0: later(work, ms) if ms else work())
+
+    def done(self, work: Callable[[], Any]) -> Answer[Any]:
+        answer: Answer[Any] = Answer()
+        answer.give(work())
+        return answer
 
     def terminal(self, name: str, **arguments: Any) -> sublime.View:
         """A tab like one of Terminus, behind the text in front."""
@@ -188,6 +195,7 @@ class Where(SendCase):
         self.assertEqual(sorted(names[:2]), ["shell", "\u25c7  Ready (work)"])
         self.assertEqual(names[2:], [terminals.CLIPBOARD])
         panel["on_select"](names.index("shell"))
+        yield from self.until_turn()
         self.assertEqual(self.pasted[0]["view"], "shell")
         self.assertEqual(self.text(), "@a.py ")
 
@@ -197,11 +205,16 @@ class Where(SendCase):
         panels = self.panels()
         self.run_command("send_file")
         self.assertEqual(self.pasted, [])
-        panels[0]["on_select"](-1)
+        panels.pop()["on_select"](-1)
+        yield from self.until_turn()
         self.assertEqual((self.pasted, sublime.get_clipboard()), ([], "before"))
-        panels[0]["on_select"](1)
+        self.run_command("send_file")
+        panels.pop()["on_select"](1)
+        yield from self.until_turn()
         self.assertEqual((self.pasted, sublime.get_clipboard()), ([], f"@{self.folder}/a.py "))
-        panels[0]["on_select"](0)
+        self.run_command("send_file")
+        panels.pop()["on_select"](0)
+        yield from self.until_turn()
         self.assertEqual(self.text(), "@a.py ")
 
     def test_what_else_npx_or_env_starts_is_no_cli(self) -> Steps:
@@ -415,13 +428,13 @@ class Excluded(SendCase):
         for name in ("send_selection", "send_reference", "send_file"):
             with self.subTest(name):
                 sublime.set_clipboard("before")
-                self.run_command(name)
-                panel = panels.pop()
-                self.assertEqual(panel["placeholder"], sending.EXCLUDED.format(".env"))
-                panel["on_select"](-1)
-                panel["on_select"](0)
-                self.assertEqual(sublime.get_clipboard(), "before")
-                panel["on_select"](1)
+                for number in (-1, 0, 1):
+                    self.assertEqual(sublime.get_clipboard(), "before")
+                    self.run_command(name)
+                    panel = panels.pop()
+                    self.assertEqual(panel["placeholder"], sending.EXCLUDED.format(".env"))
+                    panel["on_select"](number)
+                    yield from self.until_turn()
                 self.assertIn(".env", sublime.get_clipboard())
 
     def test_a_link_to_one_is_one(self) -> Steps:

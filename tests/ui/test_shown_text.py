@@ -57,7 +57,9 @@ class Names(ReviewCase):
     def test_a_notice_of_the_desktop_hides_nothing(self) -> Steps:
         shown: list[Any] = []
         wanted = settings.Settings(desktop_notices=True)
-        found = notices.Notices(shown.append)
+        stories = mock.Mock()
+        stories.begin = lambda story: (shown.append(story.cr_frame.f_locals["work"]), story.close())
+        found = notices.Notices(stories)
         found.deactivated()
         with mock.patch.object(settings, "of", return_value=wanted):
             found.show(self.window, "fake proposes an edit of a\u202eb.")
@@ -73,7 +75,7 @@ class Questions(ReviewCase):
             ["b\u200b", "<b>\u200b"],
             sublime.QuickPanelItem("c\u200b", "<b>\u200b", "d\u200b"),
         ]
-        panels.choose(self.window, items, lambda index: None, "e\u200b")
+        self.begin(panels.choice(self.window, items, "e\u200b"))
         label, rows, item = asked[0]["items"]
         self.assertEqual((label, rows), ("a<U+200B>", ["b<U+200B>", "<b><U+200B>"]))
         self.assertEqual((item.trigger, item.annotation), ("c<U+200B>", "d<U+200B>"))

@@ -11,6 +11,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.base.log import logger
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import report
@@ -22,6 +23,7 @@ from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
 
 from ..ide.test_doctor import OURS, facts
 from .adapter import AdapterTestCase
+from .steps_at_once import StepsAtOnce
 
 Steps = Generator[Any, Any, None]
 
@@ -37,16 +39,23 @@ class Lost(unittest.TestCase):
         self.window = sublime.active_window()
         self.told: list[str] = []
         self.changes: list[tuple[str, ...]] = []
+        self.stories = StepsAtOnce()
+        self.addCleanup(self.stories.stop)
         self.clis = LostClis(
-            mock.Mock(), self.told.append, lambda: self.changes.append(self.names())
+            mock.Mock(),
+            self.stories,
+            self.told.append,
+            lambda: self.changes.append(self.names()),
         )
-        # Each examination as it was asked for: the call with which it ends.
-        self.asked: list[Any] = []
-        patch = mock.patch.object(
-            lost_clis.checkups, "examine", lambda companion, window, show: self.asked.append(show)
-        )
+        # Each examination as it was asked for.
+        self.asked: list[Answer[Any]] = []
+        patch = mock.patch.object(lost_clis.checkups, "examine", self.examine)
         patch.start()
         self.addCleanup(patch.stop)
+
+    async def examine(self, companion: Any, window: sublime.Window) -> Any:
+        self.asked.append(Answer())
+        return await self.asked[-1]
 
     def names(self) -> tuple[str, ...]:
         return self.clis.names(self.window)
@@ -60,7 +69,8 @@ class Lost(unittest.TestCase):
         away = {"window": replace(OURS, connected=0), "is_connected": False}
         almost = facts(**{**away, **changes})
         each = (replace(almost.process, pid=pid) for pid in pids)
-        self.asked.pop(0)(tuple(report.examine(replace(almost, process=it)) for it in each))
+        found = tuple(report.examine(replace(almost, process=it)) for it in each)
+        self.asked.pop(0).give(found)
 
     def test_one_that_still_runs_is_named_and_told_of_once(self) -> None:
         self.away()
@@ -79,13 +89,13 @@ class Lost(unittest.TestCase):
         self.away("Gemini CLI", "Gemini CLI")
         self.found(os.getpid(), is_connected=True)
         self.away("Gemini CLI")
-        self.asked.pop()(())
+        self.asked.pop().give(())
         self.assertEqual((self.names(), self.told), ((), []))
 
     def test_one_that_is_away_is_looked_for_again_until_it_is_found_or_has_left(self) -> None:
         self.away("Gemini CLI")
         # It failed.
-        self.asked.pop()(())
+        self.asked.pop().give(())
         self.look()
         self.found()
         self.look()
@@ -123,7 +133,7 @@ class Lost(unittest.TestCase):
         self.assertEqual(len(self.asked), 1)
         self.found()
         self.assertEqual(len(self.asked), 1)
-        self.clis.stop()
+        self.stories.stop()
         self.found(os.getpid())
         self.assertEqual((self.asked, self.told), ([], []))
 
@@ -289,7 +299,10 @@ class Notices(AdapterTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.work: list[Any] = []
-        self.notices = notices.Notices(self.work.append)
+        self.addCleanup(lambda: [story.close() for story in self.work])
+        self.stories = mock.Mock()
+        self.stories.begin = self.work.append
+        self.notices = notices.Notices(self.stories)
         wanted = settings.Settings(desktop_notices=True)
         patch = mock.patch.object(settings, "of", lambda window: wanted)
         patch.start()
@@ -326,13 +339,14 @@ class Notices(AdapterTestCase):
         self.assertEqual(found, [notices.SENDER])
         self.assertTrue(notices.SENDER.endswith("\\v1.0\\powershell.exe"))
 
-    def test_a_program_that_is_missing_costs_the_notice_only(self) -> None:
+    def test_a_program_that_is_missing_costs_the_notice_only(self) -> Steps:
         self.notices.deactivated()
         self.notices.show(self.window, "x")
         missing = dict.fromkeys(notices.COMMANDS, ("/not/there", "{text}"))
         with mock.patch.object(notices, "COMMANDS", missing):
-            with self.assertLogs(logger, "WARNING"):
-                self.work[0]()
+            with self.assertLogs(logger, "WARNING") as logs:
+                self.begin(self.work.pop())
+                yield lambda: logs.records
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.doctor.facts import Process
+from GeminiCompanion.companion.ide.questions import Unanswered
 from GeminiCompanion.companion.ide.surroundings import Surrounding
 from GeminiCompanion.companion.ui import doctor, texts, welcome
 from GeminiCompanion.companion.ui.page import STYLE
@@ -109,10 +111,16 @@ class Welcome(Pages):
             yield lambda: panel.called
             items, answer = panel.call_args[0][1:3]
             self.assertIn('"ide.enabled": true', items[0].details)
-            answer(-1)
-            answer(1)
-            self.assertFalse(os.path.exists(path))
+            for number in (-1, 1):
+                answer(number)
+                yield from self.until_turn()
+                self.assertFalse(os.path.exists(path))
+                panel.reset_mock()
+                self.click(self.running.welcome, "Enable")
+                yield lambda: panel.called
+                answer = panel.call_args[0][2]
             answer(0)
+            yield from self.until_turn()
         yield lambda: "Enable" not in self.links(self.running.welcome)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"ide": {"enabled": True, "hasSeenNudge": True}})
@@ -408,13 +416,19 @@ class Doctor(Pages):
         reason = "A library is missing: x."
         kind = type(self.running.companion)
         pages = {"doctor": self.running.doctor, "welcome": self.running.welcome}
+        asked: list[Answer[Any]] = []
+
+        def ask(_companion: Any, _question: Any) -> Answer[Any]:
+            asked.append(Answer())
+            return asked[-1]
+
         with mock.patch.dict(os.environ, {"GEMINI_API_KEY": "none"}):
-            with mock.patch.object(kind, "post"):
-                for name in pages:
-                    self.window.run_command(f"gemini_companion_{name}")
-            with mock.patch.object(kind, "problem", reason):
+            with mock.patch.object(kind, "ask", ask), mock.patch.object(kind, "problem", reason):
                 for name, page in pages.items():
                     self.window.run_command(f"gemini_companion_{name}")
+                    # One may have been under way.
+                    yield lambda: asked
+                    asked.pop().fail(Unanswered(reason))
                     yield from self.until_on_page(page, reason)
         self.assertIn("\u2717 Server of this window", self.page(self.running.doctor))
         self.assertIn("Restart", self.links(self.running.doctor))
@@ -432,14 +446,15 @@ class Doctor(Pages):
             yield from self.until_on_page(pages, "is open" if name == "welcome" else "Copy Report")
         self.assertEqual(self.page(self.running.doctor), "")
 
-    def test_where_the_companion_has_ended_a_link_says_why_it_does_nothing(self) -> None:
-        told: list[str] = []
-        remedies, reason = self.running.remedies, "A library is missing: x."
-        with mock.patch.object(type(self.running.companion), "problem", reason):
-            with mock.patch.object(remedies, "_tell", told.append):
-                for action in (checks.ENABLE, checks.ADD_FOLDER, checks.WRITE_AGAIN):
-                    remedies.apply(self.window, action, self.home, "gemini")
-        self.assertEqual(told, [reason] * 3)
+    def test_where_the_companion_has_ended_a_link_says_why_it_does_nothing(self) -> Steps:
+        reason = "A library is missing: x."
+        unanswered: Answer[bool] = Answer()
+        unanswered.fail(Unanswered(reason))
+        ask = mock.Mock(return_value=unanswered)
+        with mock.patch.object(sublime, "status_message") as shown:
+            with mock.patch.object(self.running.companion, "ask", ask):
+                self.window.run_command("gemini_companion_remedy", {"action": checks.WRITE_AGAIN})
+                yield lambda: any(reason in str(call) for call in shown.mock_calls)
 
     def map_paths(self, remote: str, *folders: str) -> None:
         """Give the home that path for CLIs, in a window with these folders."""

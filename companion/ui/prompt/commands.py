@@ -9,7 +9,7 @@ from typing import Any
 import sublime
 import sublime_plugin
 
-from ..host import host
+from ..host import NOT_RUNNING, host
 
 NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, and was given {!r}.'
 
@@ -25,7 +25,11 @@ def send(window: sublime.Window, text: str, name: str) -> None:
     def is_excluded(path: str) -> bool:
         return any(rules.reason(each, folders) for each in (path, os.path.realpath(path)))
 
-    Sending(window, is_excluded, host.tell).send(Words(text, name))
+    if host.running is None:
+        host.tell(NOT_RUNNING)
+    else:
+        story = Sending(window, is_excluded, host.tell).send(Words(text, name))
+        host.running.stories.begin(story, window)
 
 
 class GeminiCompanionSendSelectionCommand(sublime_plugin.WindowCommand):

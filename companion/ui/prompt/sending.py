@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import Callable, Mapping, Sequence
+from typing import Callable, Iterable, Mapping, Sequence
 
 import sublime
 
-from .. import panels, queues, sharing
+from ...base import background
+from .. import panels, sharing
 from . import diagnostics, excerpts, variables
 from .references import NoReference, remote_reference
-from .terminals import TERMINUS_VIEW, Target, ask_where, hand_over
+from .terminals import TERMINUS_VIEW, hand_over, where_to
 
 NO_TEXT = "There is no text to send: open a file."
 NO_SELECTION = "There is no text to send: nothing is selected, and the line of the cursor is empty."
@@ -66,7 +67,7 @@ class Sending:
         self._is_excluded = is_excluded
         self._tell = tell
 
-    def send(self, words: Words) -> None:
+    async def send(self, words: Words) -> None:
         """Into the prompt of a CLI; asks where a file is excluded, and which CLI."""
         view = text_view(self._window)
         path = view.file_name() if view is not None else None
@@ -79,40 +80,15 @@ class Sending:
         paths = {subject} if subject is not None else set()
         if "open_files" in used:
             paths |= set(open_paths(self._window))
-
-        def look() -> None:
-            """On the worker: links are on a disk, which may be slow."""
-            excluded = frozenset(path for path in paths if self._is_excluded(path))
-            queues.on_ui_thread(partial(self._ask, words, view, subject, excluded))
-
-        queues.on_worker(look)
-
-    def _ask(
-        self,
-        words: Words,
-        view: sublime.View | None,
-        path: str | None,
-        excluded: frozenset[str],
-    ) -> None:
-        hand_over = partial(self._hand_over, words, view, excluded)
-        go_on = partial(ask_where, self._window, hand_over)
-        if path is None or path not in excluded:
-            go_on()
+        # Links are on a disk, which may be slow.
+        excluded = await background.start(partial(self._excluded, paths))
+        if subject in excluded:
+            question = EXCLUDED.format(os.path.basename(subject or ""))
+            if await panels.choice(self._window, [NO, YES], question) != 1:
+                return
+        target = await where_to(self._window)
+        if target is None:
             return
-        panels.choose(
-            self._window,
-            [NO, YES],
-            lambda index: go_on() if index == 1 else None,
-            EXCLUDED.format(os.path.basename(path)),
-        )
-
-    def _hand_over(
-        self,
-        words: Words,
-        view: sublime.View | None,
-        excluded: frozenset[str],
-        target: Target,
-    ) -> None:
         folders = [target.folder] if target.folder else self._window.folders()
         text = Text(self._window, view, folders, excluded)
         try:
@@ -120,7 +96,10 @@ class Sending:
         except (NothingToSend, NoReference) as error:
             self._tell(str(error))
             return
-        hand_over(target, filled, words.name + "".join(text.remarks), self._tell, focus=True)
+        await hand_over(target, filled, words.name + "".join(text.remarks), self._tell, focus=True)
+
+    def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
+        return frozenset(path for path in paths if self._is_excluded(path))
 
 
 class Text:

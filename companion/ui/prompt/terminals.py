@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Callable
 
 import sublime
 
 from ...ide.clis import CLIS, by_command, program
-from .. import panels, queues, settings
+from .. import panels, settings
+from ..stories import sleep
 
 # Terminus' marks of its views, and the command by which it pastes into one.
 TERMINUS_VIEW, FINISHED = "terminus_view", "terminus_view.finished"
@@ -47,28 +47,18 @@ class Target:
     folder: str = ""
 
 
-def ask_where(
-    window: sublime.Window,
-    go_on: Callable[[Target], None],
-    cancelled: Callable[[], None] = lambda: None,
-) -> None:
-    """Go on with the CLI of the window, or with what the user chooses: where there are several, and
-    where no terminal shows that a CLI runs in it."""
+async def where_to(window: sublime.Window) -> Target | None:
+    """The CLI of the window, or what the user chooses, None for nothing: where there are several,
+    and where no terminal shows that a CLI runs in it."""
     every = terminals(window)
     clis = [view for view in every if runs_cli(window, view)]
     if not every or len(clis) == 1:
-        go_on(_target(clis[0]) if clis else Target())
-        return
+        return _target(clis[0]) if clis else Target()
     targets = [*map(_target, clis or every), Target()]
-
-    def chosen(index: int) -> None:
-        if index < 0:
-            cancelled()
-        else:
-            go_on(targets[index])
-
     items = [[title_of(view) or "Terminal", _folder_of(view)] for view in clis or every]
-    panels.choose(window, [*items, [CLIPBOARD, ""]], chosen, "Into the prompt of which CLI?")
+    items.append([CLIPBOARD, ""])
+    number = await panels.choice(window, items, "Into the prompt of which CLI?")
+    return targets[number] if number >= 0 else None
 
 
 def terminals(window: sublime.Window) -> list[sublime.View]:
@@ -114,24 +104,20 @@ def _target(view: sublime.View) -> Target:
     return Target(view, _folder_of(view))
 
 
-def hand_over(
-    target: Target,
-    text: str,
-    what: str,
-    tell: Callable[[str], None],
-    focus: bool = False,
-    looks: int = LOOKS,
+async def hand_over(
+    target: Target, text: str, what: str, tell: Callable[[str], None], focus: bool = False
 ) -> None:
     """Paste the text into the prompt, or copy it, and say so; `what` names it in the sentence. A
-    CLI that asks something is looked at so many times before that."""
+    CLI that asks something has some seconds for its answer."""
     terminal, safe = target.terminal, harmless(text)
+    looks = 0
+    # A question stands in place of the prompt, and a paste is lost (docs/protocol.md 8.57).
+    while terminal is not None and terminal.is_valid() and _asks(terminal) and looks < LOOKS:
+        await sleep(ANSWERED)
+        looks += 1
     if terminal is None or not terminal.is_valid():
         _copy(safe, COPIED, what, tell)
-    elif title_of(terminal).startswith(QUESTION) and looks:
-        # A question stands in place of the prompt, and a paste is lost (docs/protocol.md 8.57).
-        again = partial(hand_over, target, text, what, tell, focus, looks - 1)
-        queues.on_ui_thread(again, ANSWERED)
-    elif title_of(terminal).startswith(QUESTION):
+    elif _asks(terminal):
         _copy(safe, ASKING, what, tell)
     elif "\n" in safe and not _takes_pastes(terminal):
         # Without brackets around it, each line end would send off what stands before it.
@@ -141,6 +127,10 @@ def hand_over(
         tell(PASTED.format(what))
         if focus:
             show(terminal)
+
+
+def _asks(terminal: sublime.View) -> bool:
+    return title_of(terminal).startswith(QUESTION)
 
 
 def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:

@@ -4,32 +4,29 @@ accepted is remembered; UI thread only."""
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
-from typing import Callable, Sequence, Tuple
 
 import sublime
 
-from ...base.comparison import Comparison
+from ...base import background
 from ...base.digest import Digest
 from ...ide.accepted_edits import Edit
-from ...ide.events import FileAsked, WorkAsked
 from ...ide.file_content import Original
+from ...ide.questions import FileContent
 from ...ide.service import Companion
-from .. import panels, queues, sharing
+from .. import panels, sharing
 from ..editor import SublimeEditor
+from ..stories import computed
 from . import decisions, pair
 from .actions import Actions
 from .changes import FORGOTTEN, REJECT, ask_whether_to_reject
 from .conflicts import Conflicts
 from .decisions import ClaimedDiff
 from .history import History
-from .lookup import name_of, path_of
+from .lookup import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
 
-# A name, what it does in words, and that.
-Answer = Tuple[str, str, Callable[[], object]]
 # What can be answered where something speaks against accepting, and what it does; of the first, the
 # doubts stand there.
 SEE = ("See the difference", "")
@@ -37,6 +34,9 @@ ACCEPT = ("Accept all the same", "Gemini CLI writes the text over the file.")
 ANEW = (ACCEPT[0], "Gemini CLI writes the file anew.")
 MERGE = ("Take over my changes", "What you changed in the file is merged into the proposal.")
 GO_BACK = ("Go back", "Nothing is sent, nothing is changed.")
+NOT_ACCEPTED = "{} was not accepted: accept it again."
+CLOSED = "{} was closed before it was accepted: nothing is written."
+IN_TAB = " Its text is in a new tab."
 
 
 class Accepting:
@@ -57,67 +57,103 @@ class Accepting:
         self._actions = actions
         self._conflicts = conflicts
         self._history = history
+        # The ids of the diffs whose acceptance is under way.
+        self._pressed: set[str] = set()
 
-    def accept(
-        self, window: sublime.Window, view: sublime.View, then: Callable[[], None] = lambda: None
-    ) -> None:
-        """Accept a diff, and do something then; where something speaks against it, ask in the
-        window first."""
-        if not self._actions.can_decide():
-            return
+    async def accept(self, window: sublime.Window, view: sublime.View) -> bool:
+        """Accept a diff; where something speaks against it, ask in the window first. Gives whether
+        it was accepted."""
+        record = waiting(view)
+        if record is None or record.id in self._pressed or not self._actions.can_decide():
+            return False
+        self._pressed.add(record.id)
+        name = name_of(view)
+        try:
+            present = await self._companion.ask(FileContent(record.path))
+            if not await self._is_wanted(window, view, present):
+                return False
+            review = self._reviews.of(view)
+            after = None
+            if review is not None and review.digest is not None:
+                after = await self._large_text(view)
+                if after is None:
+                    return False
+        except GeneratorExit:
+            # It is a decision, and must not be lost without a word.
+            if is_diff(view) or not view.is_valid():
+                self._editor.tell(NOT_ACCEPTED.format(name))
+            raise
+        finally:
+            self._pressed.discard(record.id)
+        claimed = self._actions.decide(view, accept=True, before=present.known_digest)
+        if claimed is None:
+            return False
+        self._history.add(_edit(claimed, present, after if claimed.text is None else claimed.text))
+        return True
 
-        def reply(present: Original) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(self._accept, window, view, then, present))
+    def closing(self, view: sublime.View) -> None:
+        """The user closes the view: an acceptance that is under way is no rejection."""
+        record = waiting(view)
+        if record is not None and record.id in self._pressed:
+            self._actions.release(view)
+            sentence = CLOSED.format(name_of(view))
+            self._editor.tell(sentence + IN_TAB if record.is_whole else sentence)
 
-        self._companion.post(FileAsked(path_of(view), reply))
-
-    def _accept(
-        self,
-        window: sublime.Window,
-        view: sublime.View,
-        then: Callable[[], None],
-        present: Original,
-    ) -> None:
+    async def _is_wanted(
+        self, window: sublime.Window, view: sublime.View, present: Original
+    ) -> bool:
+        """Whether nothing speaks against accepting, or the user accepts all the same."""
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
-            return
+            return False
         found = decisions.doubts(view, present)
         if record.has_drops and (review is None or review.digest is None):
             found.append(LOST)
         if not found:
-            self._accept_now(view, present, then)
-            return
-        accept = ACCEPT if present.exists else ANEW
-        decide: Answer = (*accept, partial(self._accept_now, view, present, then))
-        if decisions.is_emptied(view):
-            decide = (*REJECT, partial(self._actions.reject, view))
-        see: Answer = (*SEE, partial(self._see, window, view, present))
-        answers: list[Answer] = [see, decide, (*GO_BACK, lambda: None)]
+            return True
+        decide = ACCEPT if present.exists else ANEW
+        answers = [SEE, REJECT if decisions.is_emptied(view) else decide, GO_BACK]
         if self._conflicts.can_take_over(view, present):
-            answers.insert(2, (*MERGE, partial(self._conflicts.take_over, view, present)))
-        self._ask(window, f"{name_of(view)}: {' '.join(found)}", answers)
+            answers.insert(2, MERGE)
+        doubts = " ".join(found)
+        self._editor.tell(f"{name_of(view)}: {doubts}")
+        items = [[name, detail or doubts] for name, detail in answers]
+        number = await panels.choice(window, items, f"{name_of(view)}: {doubts}")
+        chosen = answers[number] if number >= 0 else GO_BACK
+        if chosen == SEE:
+            await self._see(window, view, present)
+        elif chosen == MERGE:
+            await self._conflicts.take_over(view, present)
+        elif chosen == REJECT:
+            self._actions.reject(view)
+        return chosen == decide
 
-    def _ask(self, window: sublime.Window, doubts: str, answers: Sequence[Answer]) -> None:
-        items = [[name, detail or doubts] for name, detail, _do in answers]
+    async def _large_text(self, view: sublime.View) -> str | None:
+        """The whole text that is accepted where the view has parts of it; None where it is not to
+        be accepted."""
+        while True:
+            # What was dropped a moment ago is to be missing.
+            comparison = await self._reviews.comparison(view)
+            review = self._reviews.of(view)
+            if comparison is None or review is None or review.digest is None:
+                return None
+            if comparison.keys and len(comparison.dropped) == len(comparison.keys):
+                await ask_whether_to_reject(view, self._actions.reject)
+                return None
+            if review.text is not None:
+                return review.text
+            # The CLI writes what it proposed.
+            text = await background.start(partial(_new_text, review.digest))
+            if self._reviews.of(view) is review and review.is_current(view) and review.text is None:
+                return text
 
-        def answer(index: int) -> None:
-            if index >= 0:
-                answers[index][2]()
-
-        panels.choose(window, items, answer, doubts)
-        self._editor.tell(doubts)
-
-    def _see(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
-        if is_diff(view):
-            self._compare_again(view, present)
-            pair.show(window, view)
-
-    def _compare_again(self, view: sublime.View, present: Original) -> None:
+    async def _see(self, window: sublime.Window, view: sublime.View, present: Original) -> None:
         """Show what the proposal changes of the file as it is now."""
         record, review = waiting(view), self._reviews.of(view)
         digest = review.digest if review is not None else None
-        if record is None or (record.is_compared and present.note):
+        if record is None:
+            return
+        if record.is_compared and present.note:
             self._editor.tell(present.note)
         elif record.is_whole or not record.is_compared:
             pair.show_original(view, present)
@@ -125,61 +161,23 @@ class Accepting:
         elif digest is None:
             self._editor.tell(FORGOTTEN)
         else:
+            await self._see_digest(view, present, digest)
+        if is_diff(view):
+            pair.show(window, view)
 
-            def reply(again: Digest | None) -> None:
-                """On the companion's thread."""
-                if again is None:
-                    self._editor.tell(FAILED)
-                    return
-                queues.on_ui_thread(partial(self._show_again, view, digest, present, again))
-
-            compute = partial(digest.against, present.text)
-            self._companion.post(WorkAsked(compute, reply))
-
-    def _show_again(
-        self, view: sublime.View, before: Digest, present: Original, digest: Digest
-    ) -> None:
+    async def _see_digest(self, view: sublime.View, present: Original, before: Digest) -> None:
+        digest = await computed(partial(before.against, present.text))
         review = self._reviews.of(view)
-        if review is not None and review.digest is before:
+        if digest is None:
+            self._editor.tell(FAILED)
+        elif review is not None and review.digest is before:
             review.dropped = digest.still_dropped(before, review.dropped)
             pair.show_digest(view, digest, present)
             self._reviews.begin(view, present.text, digest)
 
-    def _accept_now(self, view: sublime.View, present: Original, then: Callable[[], None]) -> None:
-        review = self._reviews.of(view)
-        if review is None or review.digest is None:
-            self._accept_settled(view, present, then)
-            return
 
-        def do(comparison: Comparison) -> None:
-            if comparison.keys and len(comparison.dropped) == len(comparison.keys):
-                ask_whether_to_reject(view, self._actions.reject)
-            else:
-                self._accept_settled(view, present, then)
-
-        # What was dropped a moment ago is to be missing.
-        self._reviews.with_comparison(view, do)
-
-    def _accept_settled(
-        self, view: sublime.View, present: Original, then: Callable[[], None]
-    ) -> None:
-        review = self._reviews.of(view)
-        digest = review.digest if review is not None else None
-        claimed = self._actions.decide(view, accept=True, before=present.known_digest)
-        if claimed is None:
-            return
-        text = claimed.text
-        edit = _edit(claimed, present, text)
-        if text is None and digest is not None:
-            # The CLI writes what it proposed, of which the view has the changed parts.
-            self._companion.post(WorkAsked(lambda: digest.new_text, partial(self._add, edit)))
-        else:
-            self._history.add(edit)
-        queues.on_ui_thread(then)
-
-    def _add(self, edit: Edit, text: str | None) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(partial(self._history.add, replace(edit, after=text)))
+def _new_text(digest: Digest) -> str:
+    return digest.new_text
 
 
 def _edit(claimed: ClaimedDiff, present: Original, text: str | None) -> Edit:

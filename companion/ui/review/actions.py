@@ -106,7 +106,8 @@ class Actions:
     def _hand_over(self, claimed: ClaimedDiff, words: str) -> None:
         """What the user has to say goes to the CLI, whichever way they decided."""
         if words:
-            notes.give(claimed.window, words, self._editor.tell)
+            story = notes.give(claimed.window, words, self._editor.tell)
+            self._editor.stories.begin(story, claimed.window)
 
     def can_decide(self) -> bool:
         """Whether somebody is there to be told; said where not."""

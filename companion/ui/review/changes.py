@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Callable
 
 import sublime
 
-from ...base.changes import Change
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
 from .lookup import name_of
@@ -42,37 +40,62 @@ class Changes:
         self._tell = tell
         self._reject = reject
 
-    def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
+    async def go(self, right: sublime.View, step: int, over: Callable[[], bool]) -> None:
         """Go to the next change (`step` 1) or the previous one (-1) from the caret. Beyond the last
         and the first, or where there are none, call `over`, which goes to another diff. If it
         gives False, there is no other diff, and the search continues at the other end."""
-        if self._reviews.is_compared(right) or not over():
-            self._reviews.with_comparison(right, partial(self._go, right, step, over))
+        if not self._reviews.is_compared(right) and over():
+            return
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
+            return
+        row = caret_row(right)
+        number = comparison.next_change(row) if step > 0 else comparison.previous_change(row)
+        if number is None:
+            if over():
+                return
+            if not comparison.changes:
+                self._say(right, NO_CHANGES)
+                return
+            number = 0 if step > 0 else len(comparison.changes) - 1
+            self._say(right, AGAIN if len(comparison.changes) > 1 else ONLY)
+        show_change(right, comparison, number)
+        self._reviews.drawing.links(right)
 
-    def keep(self, right: sublime.View, key: str | None = None) -> None:
+    async def keep(self, right: sublime.View, key: str | None = None) -> None:
         """The user wants the change of that key, else the one at the caret or in sight."""
         drawn, count = self._drawn(right), right.change_count()
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
+            return
+        number = self._number(right, comparison, key, drawn)
+        if number is not None:
+            self._reviews.saw(right, comparison.keys[number])
+            await self._go_on(right, comparison.new_starts[number], count)
 
-        def do(comparison: Comparison) -> None:
-            number = self._number(right, comparison, key, drawn)
-            if number is not None:
-                self._reviews.saw(right, comparison.keys[number])
-                self._go_on(right, comparison.new_starts[number], count)
-
-        self._reviews.with_comparison(right, do)
-
-    def drop(self, right: sublime.View, key: str | None = None) -> None:
+    async def drop(self, right: sublime.View, key: str | None = None) -> None:
         """Put the lines of the file back, as one edit that can be undone."""
         drawn, count = self._drawn(right), right.change_count()
-
-        def do(comparison: Comparison) -> None:
-            number = self._number(right, comparison, key, drawn)
-            if number is not None and right.is_read_only():
-                self._drop_of_large(right, comparison, number)
-            elif number is not None:
-                self._put_back(right, comparison, comparison.changes[number], count)
-
-        self._reviews.with_comparison(right, do)
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
+            return
+        number = self._number(right, comparison, key, drawn)
+        if number is None:
+            return
+        if right.is_read_only():
+            await self._drop_of_large(right, comparison, number)
+            return
+        change = comparison.changes[number]
+        text = "".join(comparison.old.rows[change.old_start : change.old_end])
+        region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
+        typed = right.change_count() - count
+        texts.replace_parts(right, [(region, text)])
+        count = right.change_count() - typed
+        self._reviews.refresh(right)
+        if len(comparison.changes) == 1:
+            await ask_whether_to_reject(right, self._reject)
+        else:
+            await self._go_on(right, change.new_start, count)
 
     def _drawn(self, right: sublime.View) -> Drawn | None:
         """What the user sees now, which a key is from."""
@@ -97,63 +120,35 @@ class Changes:
             self._say(right, NO_CHANGE if comparison.changes else NO_CHANGES)
         return number
 
-    def _go(
-        self, right: sublime.View, step: int, over: Callable[[], bool], comparison: Comparison
-    ) -> None:
-        row = caret_row(right)
-        number = comparison.next_change(row) if step > 0 else comparison.previous_change(row)
-        if number is None:
-            if over():
-                return
-            if not comparison.changes:
-                self._say(right, NO_CHANGES)
-                return
-            number = 0 if step > 0 else len(comparison.changes) - 1
-            self._say(right, AGAIN if len(comparison.changes) > 1 else ONLY)
-        show_change(right, comparison, number)
-        self._reviews.drawing.links(right)
-
-    def _go_on(self, right: sublime.View, row: int, count: int) -> None:
+    async def _go_on(self, right: sublime.View, row: int, count: int) -> None:
         """A change at the row was decided on: go to the next one that is not, if the user wants
         that and has not typed since the text had this change count."""
-
-        def do(comparison: Comparison) -> None:
-            decided = seen(right) | comparison.dropped
-            undecided = [at for at, key in enumerate(comparison.keys) if key not in decided]
-            below = [at for at in undecided if comparison.new_starts[at] >= row]
-            if not undecided:
-                self._say(right, ALL_DECIDED)
-                return
-            # The program alone changes what cannot be typed into.
-            if right.change_count() != count and not right.is_read_only():
-                return
-            if not below:
-                self._say(right, ABOVE)
-            show_change(right, comparison, (below or undecided)[0])
-            self._reviews.drawing.links(right)
-
         window = right.window()
-        if window is not None and settings.of(window).keep_goes_on:
-            self._reviews.with_comparison(right, do)
+        if window is None or not settings.of(window).keep_goes_on:
+            return
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
+            return
+        decided = seen(right) | comparison.dropped
+        undecided = [at for at, key in enumerate(comparison.keys) if key not in decided]
+        below = [at for at in undecided if comparison.new_starts[at] >= row]
+        if not undecided:
+            self._say(right, ALL_DECIDED)
+            return
+        # The program alone changes what cannot be typed into.
+        if right.change_count() != count and not right.is_read_only():
+            return
+        if not below:
+            self._say(right, ABOVE)
+        show_change(right, comparison, (below or undecided)[0])
+        self._reviews.drawing.links(right)
 
     def _say(self, right: sublime.View, sentence: str) -> None:
         self._tell(f"{name_of(right)}: {sentence}")
 
-    def _put_back(
-        self, right: sublime.View, comparison: Comparison, change: Change, count: int
+    async def _drop_of_large(
+        self, right: sublime.View, comparison: Comparison, number: int
     ) -> None:
-        typed = right.change_count() - count
-        text = "".join(comparison.old.rows[change.old_start : change.old_end])
-        region = sublime.Region(*comparison.new.region(change.new_start, change.new_end))
-        texts.replace_parts(right, [(region, text)])
-        count = right.change_count() - typed
-        self._reviews.refresh(right)
-        if len(comparison.changes) == 1:
-            ask_whether_to_reject(right, self._reject)
-        else:
-            self._go_on(right, change.new_start, count)
-
-    def _drop_of_large(self, right: sublime.View, comparison: Comparison, number: int) -> None:
         """The same where the view has the changed parts only; or take that back."""
         review, key = self._reviews.of(right), comparison.keys[number]
         if review is None or review.digest is None:
@@ -162,24 +157,20 @@ class Changes:
         review.dropped ^= {key}
         self._reviews.refresh(right)
         if len(review.dropped) == len(review.digest.shown.keys):
-            ask_whether_to_reject(right, self._reject)
+            await ask_whether_to_reject(right, self._reject)
         elif key in review.dropped:
-            self._go_on(right, comparison.new_starts[number], right.change_count())
+            await self._go_on(right, comparison.new_starts[number], right.change_count())
 
 
-def ask_whether_to_reject(right: sublime.View, reject: Callable[[sublime.View], object]) -> None:
+async def ask_whether_to_reject(
+    right: sublime.View, reject: Callable[[sublime.View], object]
+) -> None:
     """No change of the proposal is left."""
     window = right.window()
     if window is None:
         return
     undo = "Take back" if right.is_read_only() else "Undo"
-    items = [
-        list(REJECT),
-        ["Go on editing", f"{undo} brings the changes back."],
-    ]
-
-    def answer(index: int) -> None:
-        if index == 0:
-            reject(right)
-
-    panels.choose(window, items, answer, f"{name_of(right)}: {ALL_DROPPED}")
+    items = [list(REJECT), ["Go on editing", f"{undo} brings the changes back."]]
+    placeholder = f"{name_of(right)}: {ALL_DROPPED}"
+    if await panels.choice(window, items, placeholder) == 0:
+        reject(right)

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Callable, Mapping, Tuple, TypeVar
+from typing import Callable, Tuple
 
 import sublime
 
 from ...base.comparison import Comparison, compare
-from ...base.digest import Digest, MergedDigest
+from ...base.digest import Digest
 from ...base.merge import Merged, merged
-from ...ide.events import FileAsked, StampsAsked, WorkAsked
-from ...ide.file_content import Original, Stamp
+from ...ide.file_content import Original
+from ...ide.questions import FileContent, FileStamps, Unanswered
 from ...ide.service import Companion
 from .. import queues, texts
+from ..stories import Stories, computed
 from . import decisions, pair, sight
 from .queue import waiting_diffs
 from .record import update, waiting
 from .review import Review
 from .reviews import Reviews
 
-T = TypeVar("T")
 # The merged text, and what it changes of the proposal.
 Merge = Tuple[Merged, Comparison]
 
@@ -42,8 +42,15 @@ LARGE_CONFLICTS = (
 class Conflicts:
     """Those of the diffs of one companion."""
 
-    def __init__(self, companion: Companion, reviews: Reviews, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        companion: Companion,
+        stories: Stories,
+        reviews: Reviews,
+        tell: Callable[[str], None],
+    ) -> None:
         self._companion = companion
+        self._stories = stories
         self._reviews = reviews
         self._tell = tell
         self._is_looking = False
@@ -59,15 +66,32 @@ class Conflicts:
     def look(self) -> None:
         """Look whether files of waiting diffs are others now; to be called now and then."""
         self._look_at_views()
-        if not self._paths or self._is_looking:
-            return
+        if self._paths and not self._is_looking:
+            self._stories.begin(self._look_at_files())
+
+    async def _look_at_files(self) -> None:
         self._is_looking = True
+        try:
+            stamps = await self._companion.ask(FileStamps(tuple(self._paths)))
+        except Unanswered:
+            # The next look asks again.
+            return
+        finally:
+            self._is_looking = False
+        for right, review in self._all():
+            now = [stamps[review.path]] if review.path in stamps else review.stamps
+            if now != review.stamps:
+                review.stamps = now
+                self._stories.begin(self._look_at_file(right, review), right)
 
-        def reply(stamps: Mapping[str, Stamp]) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(self._compare, stamps))
-
-        self._companion.post(StampsAsked(tuple(self._paths), reply))
+    async def _look_at_file(self, right: sublime.View, review: Review) -> None:
+        present = await self._companion.ask(FileContent(review.path))
+        record = waiting(right)
+        if present.is_late:
+            # Nobody knows: the next look asks again.
+            review.stamps = []
+        elif record is not None and self._reviews.of(right) is review:
+            self._reviews.say(right, DISK, decisions.what_changed(record, present))
 
     def _look_at_views(self) -> None:
         """At those of the files, and at the conflicts that are left in those of the diffs."""
@@ -85,119 +109,95 @@ class Conflicts:
         is_changed = present.exists and present.digest != record.file_digest
         return is_changed or texts.unsaved_view(record.path) is not None
 
-    def take_over(self, right: sublime.View, present: Original) -> None:
+    async def take_over(self, right: sublime.View, present: Original) -> None:
         """Merge what the user changed in the file into the proposal: as one edit that can be
         undone, or, where only the changed parts are shown, into the text behind them."""
-        review = self._reviews.of(right)
-        if review is None:
-            return
-        view = texts.unsaved_view(review.path)
-        if view is None and present.note:
-            self._tell(present.note)
-            return
-        if review.digest is None and right.is_read_only():
-            self._tell(FORGOTTEN)
-            return
-        theirs = present.text if view is None else texts.text_of(view)
-        if review.digest is not None:
-            reply = partial(self._large_merged, right, present, review.digest, review.dropped)
-            compute: Callable[[], Any] = partial(
-                review.digest.merged_with, theirs, present.text, review.dropped
-            )
-        else:
-            reply = partial(self._merged, right, present, right.change_count())
-            compute = partial(_merge, review.original, texts.text_of(right), theirs)
-        self._companion.post(WorkAsked(compute, partial(_on_ui_thread, reply)))
+        # Again where the user goes on typing meanwhile.
+        is_over = False
+        while not is_over:
+            review = self._reviews.of(right)
+            if review is None:
+                return
+            view = texts.unsaved_view(review.path)
+            if view is None and present.note:
+                self._tell(present.note)
+                return
+            theirs = present.text if view is None else texts.text_of(view)
+            if review.digest is not None:
+                is_over = await self._merge_large(right, review, review.digest, theirs, present)
+            elif right.is_read_only():
+                self._tell(FORGOTTEN)
+                return
+            else:
+                is_over = await self._merge(right, review, theirs, present)
 
-    def _merged(
-        self, right: sublime.View, present: Original, count: int, found: Merge | None
-    ) -> None:
-        if waiting(right) is None:
-            return
+    async def _merge(
+        self, right: sublime.View, review: Review, theirs: str, present: Original
+    ) -> bool:
+        """False where the text is another by then."""
+        count = right.change_count()
+        found = await computed(partial(_merge, review.original, texts.text_of(right), theirs))
+        record = waiting(right)
+        if record is None:
+            return True
         if found is None:
             self._tell(NOT_MERGED)
-            return
+            return True
         if right.change_count() != count:
-            # The user went on typing.
-            self.take_over(right, present)
-            return
+            return False
         result, comparison = found
         # Change by change, so that comments and the caret stay where they belong.
         texts.replace_rows(right, comparison)
         pair.show_original(right, present)
         self._reviews.begin(right, present.text)
-        record = waiting(right)
-        if record is not None and result.conflicts:
-            update(right, record, has_conflicts=True)
-            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
-            self._reviews.with_comparison(right, partial(_show_first, right))
+        if result.conflicts:
+            await self._show_conflicts(right)
         else:
             self._tell(MERGED)
+        return True
 
-    def _large_merged(
-        self,
-        right: sublime.View,
-        present: Original,
-        before: Digest,
-        dropped: frozenset[str],
-        found: MergedDigest | None,
-    ) -> None:
-        review = self._reviews.of(right)
-        if review is None or review.digest is not before:
+    async def _show_conflicts(self, right: sublime.View) -> None:
+        """Say that there are some, and go to the first one."""
+        record = waiting(right)
+        if record is not None:
+            update(right, record, has_conflicts=True)
+            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
+        comparison = await self._reviews.comparison(right)
+        if comparison is None:
             return
-        if review.dropped != dropped:
-            # The user went on dropping.
-            self.take_over(right, present)
-            return
+        for region in decisions.conflicts(right)[:1]:
+            sight.show_row(right, comparison, right.rowcol(region.begin())[0])
+
+    async def _merge_large(
+        self, right: sublime.View, review: Review, before: Digest, theirs: str, present: Original
+    ) -> bool:
+        """False where other changes are dropped by then."""
+        dropped = review.dropped
+        work = partial(before.merged_with, theirs, present.text, dropped)
+        found = await computed(work)
+        now = self._reviews.of(right)
+        if now is None or now.digest is not before:
+            return True
+        if now.dropped != dropped:
+            return False
         digest, conflicts = found if found is not None else (None, 0)
         if digest is not None:
             # They are in the text no more, and other changes may have their names.
-            review.dropped = frozenset()
+            now.dropped = frozenset()
             pair.show_digest(right, digest, present)
             self._reviews.begin(right, present.text, digest)
         sentence = LARGE_MERGED if digest is not None else NOT_MERGED
         self._tell(LARGE_CONFLICTS.format(conflicts) if conflicts else sentence)
+        return True
 
     def _all(self) -> list[tuple[sublime.View, Review]]:
         found = [(right, self._reviews.of(right)) for right in waiting_diffs()]
         return [(right, review) for right, review in found if review is not None]
 
-    def _compare(self, stamps: Mapping[str, Stamp]) -> None:
-        self._is_looking = False
-        for right, review in self._all():
-            now = [stamps[review.path]] if review.path in stamps else review.stamps
-            if now != review.stamps:
-                review.stamps = now
-                reply = partial(self._read, right, review)
-                self._companion.post(FileAsked(review.path, reply))
-
-    def _read(self, right: sublime.View, review: Review, present: Original) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(partial(self._was_read, right, review, present))
-
-    def _was_read(self, right: sublime.View, review: Review, present: Original) -> None:
-        record = waiting(right)
-        if present.is_late:
-            # Nobody knows: the next look asks again.
-            review.stamps = []
-        elif record is not None and self._reviews.of(right) is review:
-            self._reviews.say(right, DISK, decisions.what_changed(record, present))
-
-
-def _show_first(right: sublime.View, comparison: Comparison) -> None:
-    """The first conflict."""
-    for region in decisions.conflicts(right)[:1]:
-        sight.show_row(right, comparison, right.rowcol(region.begin())[0])
-
 
 def _merge(base: str, proposal: str, theirs: str) -> Merge:
     result = merged(base, proposal, theirs, decisions.YOURS, THEIRS)
     return result, compare(proposal, result.text)
-
-
-def _on_ui_thread(reply: Callable[[T], None], found: T) -> None:
-    """On the companion's thread."""
-    queues.on_ui_thread(partial(reply, found))
 
 
 def is_same_file(path: str, other: str) -> bool:

@@ -13,15 +13,17 @@ from typing import Callable, Iterable
 
 import sublime
 
+from ...base.answer import Answer
 from ...base.comparison import compare
 from ...base.unified import unified
 from ...ide import accepted_edits
 from ...ide.accepted_edits import Edit
-from ...ide.events import FilePutBack, SavingAwaited, WorkAsked
 from ...ide.file_content import Original
+from ...ide.questions import FileUndoing, SavingBegun, Unanswered
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
 from .. import panels, queues, settings, sharing, texts
+from ..stories import computed
 
 # Edits of each window, and bytes of all of them: the oldest are forgotten first.
 MAX_EDITS = 50
@@ -32,6 +34,10 @@ NOT_SHOWN = 'The difference could not be made; "Gemini Companion: Show Log" tell
 NOTHING_UNDONE = "Nothing was undone."
 CHANGED = "The file has changed since: nothing was undone. The three texts are in tabs."
 UNSAVED = "The file has unsaved changes: nothing was undone. The three texts are in tabs."
+ACTIONS = [
+    ["Show it", "What it changed, as a patch in one tab."],
+    ["Undo it", "The old text is put back, if the file is still what you accepted."],
+]
 
 
 class History:
@@ -49,27 +55,35 @@ class History:
         self._is_stopped = False
         self._problem = ""
 
-    def load(self) -> None:
+    async def load(self) -> None:
         """Take up what earlier runs of the editor saved, as soon as the folder is this one's."""
-        self._companion.post(SavingAwaited(partial(accepted_edits.writer.soon, self._read)))
+        try:
+            await self._companion.ask(SavingBegun())
+        except Unanswered:
+            # Another editor has the folder to the end.
+            return
+        read: Answer[list[Edit] | None] = Answer()
+        accepted_edits.writer.soon(partial(self._read, read))
+        saved = await read
+        if saved is None:
+            self._tell(accepted_edits.LOAD_FAILED)
+            return
+        self._may_save = True
+        self._edits.extendleft(reversed(saved))
+        # What is too old, excluded by now, or damaged goes, whether or not there is something new.
+        self._save()
 
     def stop(self) -> None:
         """From now on the next companion's is the one that is saved."""
         self._is_stopped = True
 
-    def _read(self) -> None:
-        """On the writer's thread."""
-        loaded = partial(self._tell, accepted_edits.LOAD_FAILED)
+    def _read(self, read: Answer[list[Edit] | None]) -> None:
+        """On the writer's thread, which logs a failure."""
         try:
-            loaded = partial(self._loaded, accepted_edits.load(self._folder))
+            read.give(accepted_edits.load(self._folder))
         finally:
-            queues.on_ui_thread(loaded)
-
-    def _loaded(self, saved: list[Edit]) -> None:
-        self._may_save = True
-        self._edits.extendleft(reversed(saved))
-        # What is too old, excluded by now, or damaged goes, whether or not there is something new.
-        self._save()
+            # Of two the first counts.
+            read.give(None)
 
     def add(self, edit: Edit) -> None:
         """The user accepted it."""
@@ -99,7 +113,7 @@ class History:
             self._tell(problem)
         self._problem = problem
 
-    def choose(self, window: sublime.Window) -> None:
+    async def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of the window's edits, and what becomes of it."""
         id, folders = window.id(), window.folders()
         # A window that was closed may be open again, under another id.
@@ -110,41 +124,22 @@ class History:
             self._tell(NOTHING)
             return
         items = [_item(edit) for edit in edits]
+        number = await panels.choice(window, items, "Edits that you accepted")
+        if number < 0:
+            return
+        edit = edits[number]
+        if edit.problem:
+            self._tell(edit.problem)
+            return
+        action = await panels.choice(window, ACTIONS, os.path.basename(edit.path))
+        if action == 0:
+            await self.show(window, edit)
+        elif action == 1:
+            await self.undo(window, edit)
 
-        def chosen(index: int) -> None:
-            edit = edits[index] if index >= 0 else None
-            if edit is not None and edit.problem:
-                self._tell(edit.problem)
-            elif edit is not None:
-                # A panel that opens in another one's answer would be closed with it.
-                queues.on_ui_thread(partial(self._ask, window, edit))
-
-        panels.choose(window, items, chosen, "Edits that you accepted")
-
-    def _ask(self, window: sublime.Window, edit: Edit) -> None:
-        items = [
-            ["Show it", "What it changed, as a patch in one tab."],
-            ["Undo it", "The old text is put back, if the file is still what you accepted."],
-        ]
-
-        def chosen(index: int) -> None:
-            if index == 0:
-                self.show(window, edit)
-            elif index == 1:
-                self.undo(window, edit)
-
-        panels.choose(window, items, chosen, os.path.basename(edit.path))
-
-    def show(self, window: sublime.Window, edit: Edit) -> None:
+    async def show(self, window: sublime.Window, edit: Edit) -> None:
         """Open the difference between the text before and after, as a tab of its own."""
-
-        def reply(found: str | None) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(self._show, window, edit, found))
-
-        self._companion.post(WorkAsked(partial(_difference, edit), reply))
-
-    def _show(self, window: sublime.Window, edit: Edit, found: str | None) -> None:
+        found = await computed(partial(_difference, edit))
         if found is None:
             self._tell(NOT_SHOWN)
             return
@@ -153,7 +148,7 @@ class History:
         texts.name_tab(view, edit.path, "accepted edit")
         view.set_scratch(True)
 
-    def undo(self, window: sublime.Window, edit: Edit) -> None:
+    async def undo(self, window: sublime.Window, edit: Edit) -> None:
         """Put the old text back, if the file is still what was accepted; else show the texts."""
         if edit.after is None:
             self._tell(edit.problem)
@@ -161,32 +156,27 @@ class History:
         if texts.unsaved_view(edit.path) is not None:
             self._refuse(window, edit, UNSAVED, None)
             return
-
-        def reply(problem: str, present: Original | None) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(self._undone, window, edit, problem, present))
-
-        self._companion.post(FilePutBack(edit.path, edit.before, edit.after, reply))
-
-    def _undone(
-        self, window: sublime.Window, edit: Edit, problem: str, present: Original | None
-    ) -> None:
+        undoing = FileUndoing(edit.path, edit.before, edit.after)
+        problem, present = await self._companion.ask(undoing)
         if present is not None and present.note and not present.digest:
             self._tell(f"{present.note} {NOTHING_UNDONE}")
-            return
-        if present is not None and present.digest == edit.before.digest:
+        elif present is not None and present.digest == edit.before.digest:
             self._tell(NOT_WRITTEN)
-            return
-        if present is not None:
+        elif present is not None:
             self._refuse(window, edit, CHANGED, present)
-            return
-        if not problem:
-            for each in sublime.windows():
-                _load_again(each, edit)
-            if edit in self._edits:
-                self._edits.remove(edit)
-                self._save()
-        self._tell(problem or f"{os.path.basename(edit.path)} is as it was before the edit.")
+        elif problem:
+            self._tell(problem)
+        else:
+            self._forget(edit)
+            self._tell(f"{os.path.basename(edit.path)} is as it was before the edit.")
+
+    def _forget(self, edit: Edit) -> None:
+        """It is undone."""
+        for each in sublime.windows():
+            _load_again(each, edit)
+        if edit in self._edits:
+            self._edits.remove(edit)
+            self._save()
 
     def _refuse(
         self, window: sublime.Window, edit: Edit, sentence: str, present: Original | None

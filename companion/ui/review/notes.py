@@ -6,13 +6,13 @@ Terminus, else onto the clipboard.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Callable
 
 import sublime
 
-from .. import panels, queues
-from ..prompt.terminals import Target, ask_where, hand_over, terminals
+from .. import panels
+from ..prompt.terminals import Target, hand_over, terminals, where_to
+from ..stories import sleep
 from . import comments
 from .lookup import name_of
 from .record import Comment, waiting
@@ -39,16 +39,13 @@ class Notes:
         self._tell = tell
         self._reject = reject
 
-    def reject_with_note(self, right: sublime.View) -> None:
+    async def reject_with_note(self, right: sublime.View) -> None:
         """Ask for a line of text, then reject; comments go along."""
         window = right.window() or sublime.active_window()
         # The diff may be decided, and its comments gone, when the note is there.
         about = comments.words(right, self._reviews.of(right))
-        done = partial(self._reject_with, right, about)
-        panels.ask(window, PROMPT.format(name_of(right)), done)
-
-    def _reject_with(self, right: sublime.View, about: str, text: str) -> None:
-        if waiting(right) is not None and self._reject(right, text):
+        text = await panels.line(window, PROMPT.format(name_of(right)))
+        if text is None or (waiting(right) is not None and self._reject(right, text)):
             return
         words = "\n".join(each for each in (text.strip(), about) if each)
         if words:
@@ -56,7 +53,7 @@ class Notes:
             sublime.set_clipboard(words)
             self._tell(DECIDED if waiting(right) is None else NOT_DECIDED)
 
-    def comment(self, right: sublime.View) -> None:
+    async def comment(self, right: sublime.View) -> None:
         """Ask for a note on the selected lines of the proposal."""
         window = right.window()
         if window is None:
@@ -65,27 +62,28 @@ class Notes:
         region = selection[0] if len(selection) else sublime.Region(0)
         first = right.rowcol(region.begin())[0]
         last = right.rowcol(max(region.end() - 1, region.begin()))[0]
-
-        def done(text: str) -> None:
-            if text.strip() and waiting(right) is None:
-                sublime.set_clipboard(text.strip())
-                self._tell(DECIDED)
-            elif text.strip():
-                comments.add(right, Comment(first, last, text.strip()))
-                self._reviews.drawing.comments(right)
-
         where = comments.lines_of(right, self._reviews.of(right), Comment(first, last, ""))
-        caption = f"Comment on {name_of(right)} {where}".rstrip()
-        panels.ask(window, caption, done)
+        text = await panels.line(window, f"Comment on {name_of(right)} {where}".rstrip())
+        words = (text or "").strip()
+        if words and waiting(right) is None:
+            sublime.set_clipboard(words)
+            self._tell(DECIDED)
+        elif words:
+            comments.add(right, Comment(first, last, words))
+            self._reviews.drawing.comments(right)
 
 
-def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:
+async def give(window: sublime.Window, words: str, tell: Callable[[str], None]) -> None:
     """After a decision: put the words into the prompt of a CLI of the window, without sending them
     off; onto the clipboard where there is none, and where the user chooses none: they are not
     lost."""
-    to = partial(hand_over, text=words, what=NOTE, tell=tell)
-    ask = partial(ask_where, window, to, lambda: to(Target()))
-    if terminals(window):
-        queues.on_ui_thread(ask, PROMPT_IS_BACK)
-    else:
-        ask()
+    is_given = False
+    try:
+        if terminals(window):
+            await sleep(PROMPT_IS_BACK)
+        target = await where_to(window)
+        await hand_over(target or Target(), words, NOTE, tell)
+        is_given = True
+    finally:
+        if not is_given:
+            sublime.set_clipboard(words)

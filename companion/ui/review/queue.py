@@ -46,7 +46,7 @@ class Queue:
             show(other)
         return other is not None
 
-    def choose(self, window: sublime.Window) -> None:
+    async def choose(self, window: sublime.Window) -> None:
         """Let the user choose one of all in a list, with a look at each."""
         found = waiting_diffs()
         if not found:
@@ -59,23 +59,23 @@ class Queue:
             if 0 <= index < len(found):
                 preview.show(found[index])
 
-        def chosen(index: int) -> None:
-            is_there = index >= 0 and waiting(found[index]) is not None
+        number, is_there = -1, False
+        try:
+            number = await panels.choice(
+                window,
+                items,
+                "Proposed edits that wait for you",
+                # A preview takes the keyboard for a moment.
+                flags=sublime.KEEP_OPEN_ON_FOCUS_LOST,
+                on_highlight=highlighted,
+            )
+            is_there = number >= 0 and waiting(found[number]) is not None
+        finally:
             preview.end(is_back=not is_there)
-            if is_there:
-                show(found[index])
-            elif index >= 0:
-                self._tell(DECIDED)
-
-        panels.choose(
-            window,
-            items,
-            chosen,
-            "Proposed edits that wait for you",
-            # A preview takes the keyboard for a moment.
-            flags=sublime.KEEP_OPEN_ON_FOCUS_LOST,
-            on_highlight=highlighted,
-        )
+        if is_there:
+            show(found[number])
+        elif number >= 0:
+            self._tell(DECIDED)
 
     def _item(self, view: sublime.View) -> sublime.QuickPanelItem:
         record, review = waiting(view), self._reviews.of(view)

@@ -7,10 +7,11 @@ of the right view (`record`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import sublime
 
+from ...base.answer import Answer
 from ...base.comparison import Comparison
 from ...base.digest import Digest
 from ...ide.file_content import Stamp
@@ -57,7 +58,8 @@ class Review:
     comparison: Comparison | None = None
     drawn: Drawn | None = None
     change_count: int = -1
-    is_computing: bool = False
+    # Comes once what is being computed is there: whether it could be.
+    computing: Answer[bool] | None = None
     # The number, from 0, of the change that was before the user's eyes when the head was drawn.
     current: int | None = None
     digest: Digest | None = None
@@ -67,8 +69,6 @@ class Review:
     notes: dict[str, str] = field(default_factory=dict)
     # The stamp of the file at the last look, if there was one.
     stamps: list[Stamp] = field(default_factory=list)
-    # What is to be done once the comparison is that of the text as it is.
-    pending: list[Callable[[Comparison], None]] = field(default_factory=list)
 
     def is_current(self, right: sublime.View) -> bool:
         """Whether the comparison is that of the proposal as it is."""

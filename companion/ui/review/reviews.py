@@ -12,12 +12,13 @@ from typing import Callable
 
 import sublime
 
+from ...base.answer import Answer
 from ...base.comparison import Comparison, compare
 from ...base.digest import Compared, Digest
-from ...ide.events import FileAsked, WorkAsked
-from ...ide.file_content import Original
+from ...ide.questions import FileContent
 from ...ide.service import Companion
-from .. import queues, texts
+from .. import texts
+from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
 from .lookup import diffs, partner, with_id
@@ -39,11 +40,11 @@ def _compared(old: str, new: str) -> Compared:
 
 
 class Reviews:
-    """Those of one companion, by the ids of their diffs; on the UI thread, unless a method says
-    otherwise."""
+    """Those of one companion, by the ids of their diffs; UI thread only."""
 
-    def __init__(self, companion: Companion, tell: Callable[[str], None]) -> None:
+    def __init__(self, companion: Companion, stories: Stories, tell: Callable[[str], None]) -> None:
         self._companion = companion
+        self._stories = stories
         self._tell = tell
         self._reviews: dict[str, Review] = {}
         self.drawing = Drawing(self.of)
@@ -59,7 +60,7 @@ class Reviews:
         review = Review(record.id, record.path, original, Marks(partner(right), right))
         review.is_compared, review.digest = record.is_compared, digest
         if older is not None:
-            review.notes, review.pending = older.notes, older.pending
+            review.notes = older.notes
             review.dropped = older.dropped.intersection(digest.shown.keys if digest else ())
         elif record.has_drops:
             review.notes["lost"] = LOST
@@ -67,7 +68,6 @@ class Reviews:
         if review.is_compared:
             self._compute(right, review)
         else:
-            self._tell_pending(review, not_compared(record))
             self.drawing.comments(right)
 
     def stop(self) -> None:
@@ -95,15 +95,11 @@ class Reviews:
             if left.is_valid():
                 self.begin(right, texts.text_of(left))
             elif record is not None and record.is_whole:
-                # The original stands in no view: it is read again.
-                reply = partial(self._read, right)
-                self._companion.post(FileAsked(record.path, reply))
+                # The original stands in no view.
+                self._stories.begin(self._read_again(right, record.path), right)
 
-    def _read(self, right: sublime.View, present: Original) -> None:
-        """On the companion's thread."""
-        queues.on_ui_thread(partial(self._was_read, right, present))
-
-    def _was_read(self, right: sublime.View, present: Original) -> None:
+    async def _read_again(self, right: sublime.View, path: str) -> None:
+        present = await self._companion.ask(FileContent(path))
         if waiting(right) is not None and self.of(right) is None:
             pair.compare(right, present)
             self.begin(right, present.text)
@@ -118,20 +114,21 @@ class Reviews:
         if review is not None and review.is_compared and not review.is_current(view):
             self._compute(view, review)
 
-    def with_comparison(self, view: sublime.View, work: Callable[[Comparison], None]) -> None:
-        """Do the work with the comparison of the text as it is, now or as soon as there is one;
-        never, where the diff is decided before. Where there can be none, that is said."""
-        review, record = self.of(view), waiting(view)
-        if record is None:
-            return
-        if review is None or not review.is_compared:
-            self._tell(not_compared(record))
-            return
-        if review.comparison is not None and review.is_current(view):
-            work(review.comparison)
-            return
-        review.pending.append(work)
-        self._compute(view, review)
+    async def comparison(self, view: sublime.View) -> Comparison | None:
+        """That of the text as it is, now or as soon as there is one; None where the diff is decided
+        before, or where there can be none, which is said."""
+        while True:
+            review, record = self.of(view), waiting(view)
+            if record is None:
+                return None
+            if review is None or not review.is_compared:
+                self._tell(not_compared(record))
+                return None
+            if review.comparison is not None and review.is_current(view):
+                return review.comparison
+            if not await self._compute(view, review):
+                self._tell(FAILED)
+                return None
 
     def is_compared(self, view: sublime.View) -> bool:
         """Whether the diff has changes, be they known yet or not."""
@@ -158,56 +155,50 @@ class Reviews:
             self.refresh(view)
             self.drawing.head(view)
 
-    def _compute(self, right: sublime.View, review: Review) -> None:
-        if review.is_computing:
-            # What comes of it is looked at again, should the text be another by then.
-            return
-        review.is_computing = True
-        count = right.change_count()
+    def _compute(self, right: sublime.View, review: Review) -> Answer[bool]:
+        """Compute the changes, unless that is under way. Gives False where it fails; where it does
+        not, the text may be another by then."""
+        if review.computing is None:
+            computing = review.computing = Answer[bool]()
+            self._stories.begin(self._computing(right, review, computing), right)
+            return computing
+        return review.computing
 
-        def reply(compared: Compared | None) -> None:
-            """On the companion's thread."""
-            queues.on_ui_thread(partial(self._computed, right, review, count, compared))
-
-        if review.digest is not None:
-            compute = partial(review.digest.without, review.dropped)
-        else:
-            compute = partial(_compared, review.original, texts.text_of(right))
-        self._companion.post(WorkAsked(compute, reply))
-
-    def _computed(
-        self, right: sublime.View, review: Review, count: int, compared: Compared | None
+    async def _computing(
+        self, right: sublime.View, review: Review, computing: Answer[bool]
     ) -> None:
-        review.is_computing = False
-        if self.of(right) is not review:
-            return
-        if compared is None:
-            review.notes["failed"] = FAILED
-            self.drawing.head(right)
-            self._tell_pending(review, FAILED)
-            return
+        try:
+            count = right.change_count()
+            compared = await computed(_work(right, review))
+            if self.of(right) is not review:
+                return
+            if compared is None:
+                computing.give(False)
+                review.notes["failed"] = FAILED
+                self.drawing.head(right)
+            else:
+                self._show(right, review, count, compared)
+        finally:
+            review.computing = None
+            computing.give(True)
+        # Keystrokes that come now are waited for, unless a story waits for this.
+        if review.digest is not None and compared is not None and not review.is_current(right):
+            self._compute(right, review)
+
+    def _show(self, right: sublime.View, review: Review, count: int, compared: Compared) -> None:
         review.notes.pop("failed", None)
         comparison, text = compared
         if review.digest is not None:
             count = _show_dropped(right, review, comparison)
         review.comparison, review.change_count, review.text = comparison, count, text
-        if not review.is_current(right):
-            # Keystrokes that come now are waited for, unless somebody waits for this.
-            if review.pending or review.digest is not None:
-                self._compute(right, review)
-            return
-        self.drawing.all(right, review, comparison)
-        # One that changes the text lets the others wait for the next comparison.
-        while review.pending and self.of(right) is review and review.is_current(right):
-            review.pending.pop(0)(comparison)
-        if review.pending:
-            self._compute(right, review)
+        if review.is_current(right):
+            self.drawing.all(right, review, comparison)
 
-    def _tell_pending(self, review: Review, sentence: str) -> None:
-        """There is no comparison for those who wait for one."""
-        if review.pending:
-            review.pending.clear()
-            self._tell(sentence)
+
+def _work(right: sublime.View, review: Review) -> Callable[[], Compared]:
+    if review.digest is not None:
+        return partial(review.digest.without, review.dropped)
+    return partial(_compared, review.original, texts.text_of(right))
 
 
 def not_compared(record: DiffRecord) -> str:

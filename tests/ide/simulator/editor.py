@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from companion.base.loop_thread import HANDOVER
 from companion.ide import events
 from companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
+from companion.ide.questions import TextWithdrawal, UnwrittenTexts
 from companion.ide.status import Status
 from companion.ide.windows import Windows
 
@@ -422,17 +423,14 @@ class Companion:
 
     def undelivered(self, window_id: int) -> tuple[tuple[str, str], ...]:
         """Path and text of what the user finds kept."""
-        found: list[tuple[tuple[str, str], ...]] = [()]
-        if self.windows is not None and not self.is_over:
-            asked = getattr(events, "UnwrittenAsked", None) or events.UnwrittenAsked
-            asked(window_id, found.append).apply(self.windows)
-        return found[-1]
+        if self.windows is None or self.is_over:
+            return ()
+        return UnwrittenTexts(window_id).look_up(self.windows)
 
     def withdraw(self, window_id: int, path: str, text: str) -> bool:
-        found = [False]
-        if self.windows is not None and not self.is_over:
-            events.TextWithdrawn(window_id, path, text, found.append).apply(self.windows)
-        return found[-1]
+        if self.windows is None or self.is_over:
+            return False
+        return TextWithdrawal(window_id, path, text).look_up(self.windows)
 
     def _post(self, name: str, call: Callable[[Windows], Any]) -> None:
         self._queue.append((name, call))

@@ -1,0 +1,258 @@
+"""Stories that are cut: wherever that is, nothing is half done, claimed, or left open."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Callable, Generator
+from unittest import mock
+
+import sublime
+from GeminiCompanion import plugin
+from GeminiCompanion.companion.base.answer import Answer
+from GeminiCompanion.companion.ide.clis import GEMINI_CLI
+from GeminiCompanion.companion.ide.doctor import checks
+from GeminiCompanion.companion.ui import connected_clis, unwritten_edits
+from GeminiCompanion.companion.ui.prompt.sending import Sending, Words
+from GeminiCompanion.companion.ui.review import accepting, lookup, record
+from GeminiCompanion.companion.ui.stories import Story
+
+from .adapter import text_of
+from .reviewing import ReviewCase, Steps
+
+OLD, NEW = "1\n2\n3\n4\n5\n", "1\ntwo\n3\n4\n5\n"
+
+
+class Panels:
+    """The one that is open, as the editor has it; `open` is what ends it with an answer."""
+
+    def __init__(self, case: ReviewCase) -> None:
+        self.open: Callable[[Any], None] | None = None
+        self.shown = 0
+        run = sublime.Window.run_command
+        case.replace(sublime.Window, "show_quick_panel", self._choose)
+        case.replace(sublime.Window, "show_input_panel", self._type)
+
+        def run_command(window: sublime.Window, name: str, arguments: Any = None) -> None:
+            if name in ("hide_overlay", "hide_panel") and self.open is not None:
+                self._cancel()
+            else:
+                run(window, name, arguments)
+
+        case.replace(sublime.Window, "run_command", run_command)
+
+    def _choose(self, _items: Any, on_select: Any, *_more: Any, **_options: Any) -> None:
+        self._show(on_select, partial(on_select, -1))
+
+    def _type(self, _caption: str, _text: str, done: Any, _change: Any, cancel: Any) -> None:
+        self._show(done, cancel)
+
+    def _show(self, done: Callable[[Any], None], cancel: Callable[[], None]) -> None:
+        if self.open is not None:
+            self._cancel()
+        self.open, self._on_cancel = done, cancel
+        self.shown += 1
+
+    def _cancel(self) -> None:
+        self.open = None
+        self._on_cancel()
+
+    def answer(self, value: Any) -> None:
+        done, self.open = self.open, None
+        if done is not None:
+            done(value)
+
+
+class Cut(ReviewCase):
+    """`answers` are given to the panels of a story, one after the other."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.panels_open = Panels(self)
+        self.set("keep_goes_on", True)
+
+    def went(self, story: Story, awaits: int, answers: list[Any]) -> Generator[Any, Any, bool]:
+        """Let it go on past so many awaits, and cut it at the next; gives whether there was one."""
+        left = list(answers)
+        for _ in range(awaits):
+            awaited = story.send(None)
+            if self.panels_open.open is not None:
+                self.panels_open.answer(left.pop(0))
+            yield lambda awaited=awaited: awaited.is_there
+        try:
+            story.send(None)
+        except StopIteration:
+            return False
+        story.close()
+        return True
+
+    def cut_everywhere(
+        self, begin: Callable[[sublime.View], Story], answers: list[Any], awaits: int
+    ) -> Steps:
+        """At each of its awaits, which are at least so many; then to its end."""
+        self.path = os.path.join(self.folder, "file.txt")
+        at, is_cut = 0, True
+        while is_cut:
+            right = yield from self.proposed()
+            before = text_of(right)
+            is_cut = yield from self.went(begin(right), at, answers)
+            yield from self.until_turn()
+            self.assertIsNone(self.panels_open.open, f"a panel is open after await {at}")
+            if is_cut:
+                self.assertTrue(record.is_diff(right), f"it is claimed after await {at}")
+                self.assertIn(text_of(right), (before, *self.whole))
+                self.assertEqual(self.running().accepting._pressed, set())
+                at += 1
+            yield from self.away(right)
+        self.assertGreaterEqual(at, awaits)
+
+    # Texts of the proposal that a story may have left, beside that of before.
+    whole: tuple[str, ...] = ()
+
+    def proposed(self) -> Generator[Any, Any, sublime.View]:
+        if not self.clis:
+            self.cli = yield from self.connect()
+        self.write("file.txt", OLD)
+        right = yield from self.diff(self.cli, self.path, NEW)
+        yield from self.until_computed(right)
+        return right
+
+    def away(self, right: sublime.View) -> Steps:
+        """The diff goes, and the tabs that a story opened."""
+        if record.is_diff(right):
+            yield self.cli.call("closeDiff", filePath=self.path).done
+        yield lambda: not list(lookup.diffs(self.window))
+        self.close_tabs()
+
+    def changed_on_disk(self, right: sublime.View) -> None:
+        self.write("file.txt", OLD + "mine\n")
+
+    def test_accepting(self) -> Steps:
+        def begin(right: sublime.View) -> Story:
+            self.changed_on_disk(right)
+            return self.running().accepting.accept(self.window, right)
+
+        yield from self.cut_everywhere(begin, [1], 2)
+
+    def test_taking_over(self) -> Steps:
+        self.whole = (NEW + "mine\n",)
+
+        def begin(right: sublime.View) -> Story:
+            self.changed_on_disk(right)
+            return self.running().accepting.accept(self.window, right)
+
+        yield from self.cut_everywhere(begin, [2], 3)
+
+    def test_dropping_the_last_change(self) -> Steps:
+        self.whole = (OLD,)
+        yield from self.cut_everywhere(lambda it: self.running().changes.drop(it), [0], 1)
+
+    def test_keeping_while_the_user_types(self) -> Steps:
+        def begin(right: sublime.View) -> Story:
+            right.run_command("append", {"characters": "typed\n"})
+            return self.running().changes.keep(right)
+
+        self.whole = (NEW + "typed\n",)
+        yield from self.cut_everywhere(begin, [], 1)
+
+    def test_rejecting_with_a_note_and_commenting(self) -> Steps:
+        notes = self.running().notes
+        yield from self.cut_everywhere(notes.reject_with_note, ["why"], 1)
+        yield from self.cut_everywhere(notes.comment, ["why"], 1)
+
+    def test_lists(self) -> Steps:
+        running, tell = self.running(), plugin._host.tell
+        window = self.window
+        for begin in (
+            lambda it: running.queue.choose(window),
+            lambda it: connected_clis.choose(running.companion, window, tell),
+            lambda it: unwritten_edits.choose(running.companion, window, tell),
+        ):
+            yield from self.cut_everywhere(begin, [-1, -1], 1)
+
+    def test_edits(self) -> Steps:
+        right = yield from self.proposed_and_accepted()
+        self.assertFalse(record.is_diff(right))
+        for action in (0, 1):
+            begin = lambda it: self.running().history.choose(self.window)  # noqa: E731
+            yield from self.cut_everywhere(begin, [0, action], 3)
+
+    def proposed_and_accepted(self) -> Generator[Any, Any, sublime.View]:
+        self.path = os.path.join(self.folder, "file.txt")
+        right = yield from self.proposed()
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        yield lambda: not right.is_valid()
+        return right
+
+    def test_sending_and_links(self) -> Steps:
+        secret = yield from self.open("secret.txt", "x\n")
+        sending = Sending(self.window, lambda path: True, plugin._host.tell)
+        remedies = self.running().remedies
+        settings = self.write("settings.json", "{}")
+
+        def send(right: sublime.View) -> Story:
+            self.window.focus_view(secret)
+            return sending.send(Words("$file", "the file"))
+
+        def enable(right: sublime.View) -> Story:
+            return remedies.apply(self.window, checks.ENABLE, settings, GEMINI_CLI.id)
+
+        self.before.add(secret.id())
+        yield from self.cut_everywhere(send, [1], 2)
+        yield from self.cut_everywhere(enable, [1], 2)
+
+
+class Closed(ReviewCase):
+    """What the editor closes while a story is under way."""
+
+    def pressed(self) -> Generator[Any, Any, sublime.View]:
+        """Accept was pressed, and the file is not read yet."""
+        right = yield from self.propose("old\n", "new\n")
+        right.run_command("append", {"characters": "mine\n"})
+        self.answer: Answer[Any] = Answer()
+        ask = mock.Mock(return_value=self.answer)
+        with mock.patch.object(self.running().companion, "ask", ask):
+            self.run_command("accept_diff")
+        return right
+
+    def test_a_diff_that_is_closed_while_it_is_accepted_is_not_rejected_without_a_word(
+        self,
+    ) -> Steps:
+        right, told = (yield from self.pressed()), self.told()
+        right.close()
+        yield from self.until_rejected()
+        self.assertEqual(self.cli.received("ide/diffAccepted"), [])
+        said = accepting.CLOSED.format("file.txt") + accepting.IN_TAB
+        yield lambda: any(said in each for each in told)
+        yield lambda: self.tabs().get("file.txt (released proposal)") == "new\nmine\n"
+
+    def test_a_restart_leaves_a_diff_that_is_being_accepted_and_says_so(self) -> Steps:
+        right, told = (yield from self.pressed()), self.told()
+        plugin._host.stop()
+        self.answer.give(None)
+        plugin._host.start()
+        yield lambda: any(accepting.NOT_ACCEPTED.format("file.txt") in each for each in told)
+        self.assertTrue(record.is_diff(right))
+        yield lambda: plugin._host.environment(self.window)
+        self.cli.resume()
+        yield self.cli.connected
+        self.run_command("accept_diff")
+        yield lambda: self.cli.received("ide/diffAccepted")
+        self.assertEqual(self.cli.received("ide/diffAccepted")[0]["content"], "new\nmine\n")
+
+    def test_a_second_press_of_accept_changes_nothing(self) -> Steps:
+        right = yield from self.propose("old\n", "new\n")
+        for _ in range(3):
+            self.run_command("accept_diff")
+        yield lambda: not right.is_valid()
+        yield from self.until_heard(self.cli)
+        self.assertEqual(len(self.cli.received("ide/diffAccepted")), 1)
+
+    def test_a_window_that_closes_ends_its_panels(self) -> Steps:
+        yield from self.propose("old\n", "new\n")
+        opened = Panels(self)
+        self.run_command("show_diffs")
+        self.assertIsNotNone(opened.open)
+        plugin.GeminiCompanionListener().on_pre_close_window(self.window)
+        self.assertIsNone(opened.open)
