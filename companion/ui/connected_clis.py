@@ -11,7 +11,7 @@ import sublime
 from ..ide.connected_clis import ConnectedCli
 from ..ide.questions import ConnectedClis
 from ..ide.service import Companion
-from . import panels
+from . import application, panels
 from .prompt import terminals
 from .review import queue
 from .review.record import waiting
@@ -48,7 +48,7 @@ def _show(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
         if record is not None and record.session_id == cli.session_id:
             queue.show(view)
             return
-    window = sublime.Window(cli.window_id)
+    window = application.window_of(cli.window_id)
     found = [view for view in terminals.terminals(window) if terminals.runs_cli(window, view)]
     if found:
         own = [view for view in found if terminals.names(view, cli.command)]

@@ -3,6 +3,7 @@ are taken for no HTML; awaited by stories, UI thread only."""
 
 from __future__ import annotations
 
+import copy
 import html
 from functools import partial
 from typing import Any, List, Sequence, Union
@@ -50,10 +51,8 @@ def _shown(item: Item) -> Item:
     if isinstance(item, list):
         return [shown_line(row) for row in item]
     details = [item.details] if isinstance(item.details, str) else item.details
-    return sublime.QuickPanelItem(
-        shown_line(item.trigger),
-        # Sublime Text takes these for HTML, those of lists not.
-        [html.escape(shown_line(each), quote=False) for each in details],
-        shown_line(item.annotation),
-        item.kind,
-    )
+    shown = copy.copy(item)
+    shown.trigger, shown.annotation = shown_line(item.trigger), shown_line(item.annotation)
+    # Sublime Text takes these for HTML, those of lists not.
+    shown.details = [html.escape(shown_line(each), quote=False) for each in details]
+    return shown

@@ -14,7 +14,7 @@ from sublime import platform
 from ..base import background
 from ..base.log import logger
 from ..ide.clis import VARIABLES, by_command, program
-from . import queues, settings, system_terminal
+from . import application, queues, settings, system_terminal
 from .loopback import without_proxy
 from .system_terminal import NoTerminal, Started
 
@@ -99,7 +99,7 @@ async def run_cli(
     if has_terminus():
         run_in_terminus(window, found.cli_command, folder, environment)
         return
-    if sublime.find_resources(TERMINUS_SETTINGS):
+    if application.has_resource(TERMINUS_SETTINGS):
         tell(NOT_LOADED.format(name_of(found.cli_command)))
 
     start = partial(

@@ -14,7 +14,7 @@ from typing import Any, Callable
 import sublime
 
 from ...ide.clis import CLIS, by_command, program
-from .. import panels, settings
+from .. import application, panels, settings
 from ..stories import sleep
 
 # Terminus' marks of its views, and the command by which it pastes into one.
@@ -134,7 +134,7 @@ def _asks(terminal: sublime.View) -> bool:
 
 
 def _copy(text: str, sentence: str, what: str, tell: Callable[[str], None]) -> None:
-    sublime.set_clipboard(text)
+    application.copy(text)
     tell(sentence.format(what))
 
 

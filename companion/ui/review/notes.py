@@ -10,7 +10,7 @@ from typing import Callable
 
 import sublime
 
-from .. import panels
+from .. import application, panels
 from ..prompt.terminals import Target, hand_over, terminals, where_to
 from ..stories import sleep
 from . import comments
@@ -86,4 +86,4 @@ async def give(window: sublime.Window, words: str, tell: Callable[[str], None]) 
         is_given = True
     finally:
         if not is_given:
-            sublime.set_clipboard(words)
+            application.copy(words)
