@@ -38,8 +38,9 @@ API = (
     " handlers/page_handlers handlers/session_handlers routes server serving/dispatch"
 )
 USERS = {
+    "companion/base/aiohttp_internals.py": ("aiohttp",),
+    "companion/base/connection.py": ("aiohttp",),
     "companion/base/http_server.py": ("aiohttp",),
-    "companion/base/repeated_heads.py": ("aiohttp",),
     "companion/ide/transport.py": ("aiohttp",),
     "companion/ide/schema_check.py": ("jsonschema",),
     "companion/api/contract/validation.py": ("jsonschema",),

@@ -132,14 +132,26 @@ def spelled(text: str) -> str:
     return _without_hidden(text, "\n\t", _lookalike())
 
 
+def hidden_parts(text: str, kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:
+    """Where in the text characters are that nobody would see, from and to, and the same spelled
+    out; those in `kept` are let be."""
+    return _spelled_parts(text, kept, "")
+
+
 def _without_hidden(text: str, kept: str, more: str) -> str:
     """The text with what nobody would see spelled out, but for the characters in `kept`; `more` is
     a pattern of what is spelled out besides."""
-    pieces, end, spelling = [], 0, _Spelling()
-    for start, after in _parts(text, kept, more):
-        pieces += [text[end:start], _each(text[start:after], spelling)]
+    pieces, end = [], 0
+    for start, after, told in _spelled_parts(text, kept, more):
+        pieces += [text[end:start], told]
         end = after
     return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _spelled_parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int, str]]:
+    spelling = _Spelling()
+    for start, after in _parts(text, kept, more):
+        yield start, after, _each(text[start:after], spelling)
 
 
 def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
