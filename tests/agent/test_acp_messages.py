@@ -128,6 +128,15 @@ class Updates(unittest.TestCase):
 
 
 class Requests(unittest.TestCase):
+    def test_a_write_without_its_text_is_no_write_of_an_empty_one(self) -> None:
+        params = {"sessionId": "s", "path": "/a"}
+        request = jsonrpc.Request(1, "fs/write_text_file", params)
+        with self.assertRaisesRegex(Unreadable, "expected content; got None"):
+            messages.agent_request(request)
+        empty = messages.agent_request(request._replace(params={**params, "content": ""}))
+        assert isinstance(empty, messages.WriteTextFile)
+        self.assertEqual(empty.content, "")
+
     def test_a_permission_request_has_its_call_and_the_options_that_have_an_id(self) -> None:
         told = messages.agent_request(
             jsonrpc.Request(

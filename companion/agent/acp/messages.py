@@ -373,11 +373,15 @@ def _permission_request(request: jsonrpc.Request) -> PermissionRequest:
 
 def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:
     params = request.params
+    content = params.get("content")
+    if not isinstance(content, str):
+        # Taken for an empty text, it would empty the file.
+        raise Unreadable(request.method, "content", content)
     return WriteTextFile(
         _needed(params, "sessionId", request.method),
         request.id,
         clean(_needed(params, "path", request.method)),
-        clean(_string(params, "content")),
+        clean(content),
         _object(params, "_meta"),
     )
 
