@@ -88,7 +88,7 @@ class Saving:
         if self._path is None or self.is_on or not await in_thread(self._acquire):
             return []
         with ExitStack() as failing:
-            failing.callback(self._lock.release)
+            failing.callback(self._let_go)
             saved, problem = await in_thread(partial(saved_state.load, self._path))
             failing.pop_all()
         if problem:
@@ -121,7 +121,7 @@ class Saving:
         return not self._is_ending
 
     def _let_go(self) -> None:
-        """In a thread."""
+        """By one at a time, on whichever thread."""
         with self._letting_go:
             self._lock.release()
 
@@ -149,11 +149,15 @@ class Saving:
             with suppress(asyncio.TimeoutError):
                 await in_thread(self._let_go, LAST)
             return
-        last = partial(self._write_last, self._path, self._picture())
         try:
+            last = partial(self._write_last, self._path, self._picture())
             self._tell_problem(await in_thread(last, LAST))
         except asyncio.TimeoutError:
             self._tell_problem(LATE.format(self._path))
+        except Exception:
+            # Without a picture nothing is written, but the next companion is to have the folder.
+            await in_thread(self._let_go, LAST)
+            raise
 
     def _save(self, path: str) -> None:
         self._timer = None
@@ -180,7 +184,7 @@ class Saving:
                     return ""
                 return saved_state.save(path, picture)
             finally:
-                self._lock.release()
+                self._let_go()
 
     def _saved(self, writing: asyncio.Future[str]) -> None:
         self._tell_problem("" if writing.cancelled() else writing.result())
