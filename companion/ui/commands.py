@@ -62,9 +62,9 @@ class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
         from .review import lookup, pair
 
         keyboard = running.editor.keyboard_in(self.window)
-        if keyboard in (view, lookup.partner(view)):
-            return True
         was_in_sight = lookup.is_on_top(view.window() or self.window, view)
+        if was_in_sight and keyboard in (view, lookup.partner(view)):
+            return True
         pair.bring_into_sight(view, keyboard)
         words = self.name().split("_")[2:]
         caption = " ".join(it if it in SMALL else it.capitalize() for it in words)

@@ -207,6 +207,26 @@ class FromTheCode(QueueCase):
         self.assertEqual(self.window.active_view(), typing)
         self.assertEqual(list(lookup.diffs(self.window)), [b])
 
+    def test_one_that_the_users_file_covers_in_its_group_is_decided_on_the_second_time(
+        self,
+    ) -> Steps:
+        yield from self.two()
+        a, b = lookup.diffs(self.window)
+        self.cover(b)
+        self.window.focus_view(a)
+        typing = self.window.open_file(self.write("cover.py", "x\n"))
+        yield lambda: not typing.is_loading()
+        self.window.set_view_index(typing, self.window.get_view_index(a)[0], 0)
+        self.window.focus_view(typing)
+        yield lambda: not lookup.is_on_top(self.window, a)
+        told = self.told()
+        self.run_command("reject_diff")
+        yield lambda: told
+        self.assertTrue(lookup.is_on_top(self.window, a))
+        self.assertEqual(list(lookup.diffs(self.window)), [a, b])
+        self.run_command("reject_diff")
+        yield lambda: list(lookup.diffs(self.window)) == [b]
+
     def test_nothing_is_said_to_who_looks_at_it(self) -> Steps:
         yield from self.two()
         told = self.told()

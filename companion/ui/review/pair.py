@@ -138,13 +138,15 @@ def show(window: sublime.Window, right: sublime.View) -> None:
 
 def bring_into_sight(right: sublime.View, keyboard: sublime.View | None) -> None:
     """Bring both views to the top of their groups, if they are not; the user goes on to type in the
-    view that has the keyboard."""
+    view that has the keyboard, unless that would cover one of them again."""
     window, left = right.window(), partner(right)
     if window is None or all(is_on_top(window, it) for it in (left, right) if it.is_valid()):
         return
     show(window, right)
     if keyboard is not None and keyboard.is_valid() and keyboard.window() == window:
-        window.focus_view(keyboard)
+        groups = [window.get_view_index(it)[0] for it in (left, right) if it.is_valid()]
+        if window.get_view_index(keyboard)[0] not in groups:
+            window.focus_view(keyboard)
 
 
 def _new_view(window: sublime.Window, group: int) -> sublime.View:
