@@ -149,15 +149,15 @@ class Saving:
             with suppress(asyncio.TimeoutError):
                 await in_thread(self._let_go, LAST)
             return
-        try:
+        with ExitStack() as failing:
+            # Without a picture nothing is written, but the next companion is to have the folder.
+            failing.callback(self._let_go)
             last = partial(self._write_last, self._path, self._picture())
+            failing.pop_all()
+        try:
             self._tell_problem(await in_thread(last, LAST))
         except asyncio.TimeoutError:
             self._tell_problem(LATE.format(self._path))
-        except Exception:
-            # Without a picture nothing is written, but the next companion is to have the folder.
-            await in_thread(self._let_go, LAST)
-            raise
 
     def _save(self, path: str) -> None:
         self._timer = None
