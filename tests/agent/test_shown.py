@@ -167,5 +167,5 @@ class Options(unittest.TestCase):
         self.assertEqual(self.outcomes(asked), ["proceed_once"])
 
     def test_an_edit_that_can_be_changed_offers_that(self) -> None:
-        asked = pending(tool("write_file", "/work/a"), is_changeable=True)
+        asked = pending(tool("write_file", "/project/a"), is_changeable=True)
         self.assertEqual(self.outcomes(asked), ["proceed_once", MODIFY])

@@ -18,7 +18,7 @@ from GeminiCompanion.companion.ide.decisions import (
     Entry,
 )
 
-PATH, OTHER, SENT = "/work/a.py", "/work/b.py", "/remote/a.py"
+PATH, OTHER, SENT = "/project/a.py", "/project/b.py", "/remote/a.py"
 
 
 class BookTestCase(unittest.TestCase):
@@ -185,7 +185,7 @@ class TheUsers(BookTestCase):
     def test_a_closed_window_rejects_what_waited_and_gives_back_what_was_typed(self) -> None:
         untouched, edited = self.propose(), self.propose(OTHER)
         self.book.edit(edited, "mine\n")
-        decided = self.accept("/work/c.py")
+        decided = self.accept("/project/c.py")
         self.assertEqual(self.book.reject_open(), [untouched, edited])
         self.assertEqual(self.book.of(OPEN), [])
         self.assertEqual(self.book.of(DECIDED), [untouched, edited, decided])
