@@ -97,12 +97,12 @@ class Examinations(Question["tuple[Examination, ...]"]):
 
         others = (each for each in windows if each is not workspace)
         folders = tuple(folder for each in others for folder in each.advertisement.remote_folders)
-        question = self._question(workspace, folders)
-        return in_thread(partial(gathering.examine, question), EXAMINATION)
+        scope = self._scope(workspace, folders)
+        return in_thread(partial(gathering.examine, scope), EXAMINATION)
 
-    def _question(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.Question:
+    def _scope(self, workspace: Workspace, elsewhere: tuple[str, ...]) -> gathering.Scope:
         from .doctor.facts import Window
-        from .doctor.gathering import Question
+        from .doctor.gathering import Scope
 
         status, told = workspace.status(), workspace.advertisement
         publication = workspace.publication
@@ -120,7 +120,7 @@ class Examinations(Question["tuple[Examination, ...]"]):
             told.path_maps.unmapped(told.folders),
             dict(workspace.connected_before),
         )
-        return Question(
+        return Scope(
             self.cli,
             window,
             self.command,

@@ -17,7 +17,7 @@ from ..ide.clis import GEMINI_CLI, by_command
 from ..ide.doctor import checks, gathering
 from ..ide.doctor.checks import Failed
 from ..ide.doctor.facts import Facts, Window
-from ..ide.doctor.gathering import Question
+from ..ide.doctor.gathering import Scope
 from ..ide.doctor.report import Examination, shortened
 from ..ide.questions import Unanswered
 from ..ide.service import Companion
@@ -143,8 +143,8 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
             return ()
     # The companion has ended: what can be seen without it.
     ended = _ended(window, companion.problem)
-    question = _with_paths(Question(cli, ended, command, environment, home), window)
-    return await computed(partial(gathering.examine, question)) or ()
+    scope = _with_paths(Scope(cli, ended, command, environment, home), window)
+    return await computed(partial(gathering.examine, scope)) or ()
 
 
 def _ended(window: sublime.Window, problem: str) -> Window:
@@ -160,9 +160,9 @@ def _ended(window: sublime.Window, problem: str) -> Window:
     )
 
 
-def _with_paths(question: Question, window: sublime.Window) -> Question:
+def _with_paths(scope: Scope, window: sublime.Window) -> Scope:
     return replace(
-        question,
+        scope,
         local_folders=tuple(window.folders()),
         path_maps=sharing.path_maps(window),
         extra_folder=settings.of(window).extra_discovery_folder,

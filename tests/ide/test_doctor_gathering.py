@@ -17,7 +17,7 @@ from unittest import mock
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI, IBM_BOB, LLXPRT, QWEN_CODE
 from GeminiCompanion.companion.ide.doctor import gathering, processes
 from GeminiCompanion.companion.ide.doctor.facts import Facts, Process, Window
-from GeminiCompanion.companion.ide.doctor.gathering import Question
+from GeminiCompanion.companion.ide.doctor.gathering import Scope
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 
 
@@ -28,7 +28,7 @@ class Gathering(unittest.TestCase):
         self.home = os.path.realpath(folder.name)
         self.environment = {"TMPDIR": self.home, "PATH": os.path.join(self.home, "bin")}
         self.window = Window(os.getppid(), 0, (self.home,))
-        self.question = Question(
+        self.scope = Scope(
             GEMINI_CLI, self.window, ("gemini",), self.environment, self.home, "token"
         )
 
@@ -39,9 +39,9 @@ class Gathering(unittest.TestCase):
             file.write(content if isinstance(content, str) else json.dumps(content))
         return path
 
-    def gather(self, question: Question | None = None) -> Facts:
+    def gather(self, scope: Scope | None = None) -> Facts:
         """Without the CLIs that run on this machine."""
-        return gathering.gather(question or self.question, {})[0]
+        return gathering.gather(scope or self.scope, {})[0]
 
     def listener(self) -> int:
         listening = socket.socket()
@@ -64,7 +64,7 @@ class Gathering(unittest.TestCase):
     def test_an_empty_machine_has_nothing_and_nothing_fails(self) -> None:
         for cli in (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB):
             with self.subTest(cli.id):
-                facts = self.gather(replace(self.question, cli=cli, command=("not-there",)))
+                facts = self.gather(replace(self.scope, cli=cli, command=("not-there",)))
                 found = (facts.program.path, facts.files, facts.logins)
                 self.assertEqual(found, ("", (), ()))
 
@@ -77,7 +77,7 @@ class Gathering(unittest.TestCase):
     @unittest.skipUnless(shutil.which("node"), "there is no Node.js")
     def test_node_is_asked_for_its_version(self) -> None:
         environment = {**self.environment, "PATH": os.environ["PATH"]}
-        node = self.gather(replace(self.question, environment=environment)).program.node_version
+        node = self.gather(replace(self.scope, environment=environment)).program.node_version
         self.assertRegex(node, r"^\d+\.\d+\.\d+$")
 
     def test_what_answers_as_no_companion_does_is_no_editor(self) -> None:
@@ -128,8 +128,8 @@ class Gathering(unittest.TestCase):
         self.write("gemini/ide/gemini-ide-server-8.json", {**content, "port": "1", "authToken": 1})
         self.write("gemini/ide/gemini-ide-server-9-9.json", "{")
         self.write("gemini/ide/something.json", content)
-        question = replace(self.question, window=replace(self.window, port=port))
-        files = {file.pid: file for file in self.gather(question).files}
+        scope = replace(self.scope, window=replace(self.window, port=port))
+        files = {file.pid: file for file in self.gather(scope).files}
         self.assertEqual(sorted(files), [7, 8, 9])
         ours = files[7]
         found = (ours.port, ours.points_to, ours.workspace, ours.names_editor)
@@ -148,19 +148,19 @@ class Gathering(unittest.TestCase):
             cli = Process(os.getpid(), 1, "node", "node /bin/gemini", 1.0, self.home, {})
             for peers, is_connected in (({peer}, True), ({peer + 1}, False), ((), False)):
                 window = replace(self.window, port=port, peers=frozenset(peers))
-                question = replace(self.question, window=window)
-                (found,) = gathering.gather(question, {cli.pid: cli})
+                scope = replace(self.scope, window=window)
+                (found,) = gathering.gather(scope, {cli.pid: cli})
                 self.assertIs(found.is_connected, is_connected)
         self.assertIsNone(processes.ports_to(0, port))
 
     def test_a_wrapper_keeps_its_name_and_the_path_of_a_known_cli_is_none(self) -> None:
         for command, wrapper in (("/opt/my-gemini.sh", "my-gemini"), ("/opt/gemini.cmd", "")):
-            facts = self.gather(replace(self.question, command=(command,)))
+            facts = self.gather(replace(self.scope, command=(command,)))
             self.assertEqual(facts.wrapper, wrapper)
             self.assertEqual(facts.name, wrapper or "Gemini CLI")
 
     def test_npx_is_looked_for_and_the_cli_behind_it_keeps_its_name(self) -> None:
-        facts = self.gather(replace(self.question, command=("npx", "@google/gemini-cli")))
+        facts = self.gather(replace(self.scope, command=("npx", "@google/gemini-cli")))
         self.assertEqual((facts.name, facts.wrapper), ("Gemini CLI", "npx"))
 
     def test_every_kind_of_cli_that_runs_here_is_found(self) -> None:
@@ -168,8 +168,8 @@ class Gathering(unittest.TestCase):
             return Process(pid, 1, "node", f"node /bin/{command}", 1.0, folder, self.environment)
 
         known = (process(7, "qwen", self.home), process(8, "llxprt", "/elsewhere"))
-        question = replace(self.question, elsewhere=("/elsewhere",))
-        found = gathering.gather(question, {each.pid: each for each in known})
+        scope = replace(self.scope, elsewhere=("/elsewhere",))
+        found = gathering.gather(scope, {each.pid: each for each in known})
         self.assertEqual(
             [(each.cli, each.process and each.process.pid) for each in found],
             [(GEMINI_CLI, None), (QWEN_CODE, 7)],
@@ -177,7 +177,7 @@ class Gathering(unittest.TestCase):
 
     def test_qwen_s_files_are_in_its_home(self) -> None:
         self.write(".qwen/ide/5000.lock", {"port": 5000, "authToken": QWEN_CODE.token("token")})
-        (file,) = self.gather(replace(self.question, cli=QWEN_CODE)).files
+        (file,) = self.gather(replace(self.scope, cli=QWEN_CODE)).files
         self.assertEqual((file.port, file.has_token, file.workspace), (5000, True, None))
 
     def test_settings_and_logins_are_looked_for_in_their_places(self) -> None:
@@ -186,7 +186,7 @@ class Gathering(unittest.TestCase):
         mine = self.write("work/.gemini/settings.json", {"ide": {"enabled": False}})
         self.write(".gemini/.env", "GEMINI_API_KEY=hush\n")
         window = replace(self.window, folders=(project,))
-        facts = self.gather(replace(self.question, window=window))
+        facts = self.gather(replace(self.scope, window=window))
         self.assertEqual(facts.settings.path, path)
         self.assertIs(facts.settings.value(("ide", "enabled")), True)
         self.assertEqual(facts.overriding[0].path, mine)
@@ -194,12 +194,12 @@ class Gathering(unittest.TestCase):
         self.assertNotIn("hush", repr(facts))
         window = replace(self.window, folders=("/work",))
         maps = PathMaps((PathMap(project, "/work"),))
-        facts = self.gather(replace(self.question, window=window, path_maps=maps))
+        facts = self.gather(replace(self.scope, window=window, path_maps=maps))
         self.assertEqual((facts.folder, facts.overriding[0].path), ("/work", mine))
 
     def test_the_variables_of_the_editor_are_not_those_of_a_terminal(self) -> None:
         environment = {**self.environment, "GEMINI_CLI_IDE_SERVER_PORT": "1"}
-        facts = self.gather(replace(self.question, environment=environment))
+        facts = self.gather(replace(self.scope, environment=environment))
         self.assertNotIn("GEMINI_CLI_IDE_SERVER_PORT", facts.environment)
 
     def test_clis_of_this_window_come_first_then_those_of_no_window(self) -> None:
@@ -207,13 +207,13 @@ class Gathering(unittest.TestCase):
             return Process(pid, 1, "gemini", "gemini", float(pid), folder, {})
 
         here, other, astray = cli(5, self.home), cli(6, "/other/x"), cli(7, "/nobody")
-        question = replace(self.question, elsewhere=("/other",))
+        scope = replace(self.scope, elsewhere=("/other",))
         for known, expected in (
             ((here, other, astray), [here]),
             ((other, astray), [astray, None]),
             ((other,), [None]),
         ):
-            found = gathering.gather(question, {each.pid: each for each in known})
+            found = gathering.gather(scope, {each.pid: each for each in known})
             with self.subTest(known):
                 self.assertEqual([facts.process for facts in found], expected)
 
@@ -239,7 +239,7 @@ class Gathering(unittest.TestCase):
             while facts.process is None and time.monotonic() < deadline:
                 running = processes.running().items()
                 mine = {pid: each for pid, each in running if pid == process.pid}
-                (facts,) = gathering.gather(self.question, mine)
+                (facts,) = gathering.gather(self.scope, mine)
             process.kill()
         found = facts.process
         self.assertEqual(facts.folder, self.home)

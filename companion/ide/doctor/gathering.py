@@ -56,7 +56,7 @@ SYSTEM_SETTINGS = {
 
 
 @dataclass(frozen=True)
-class Question:
+class Scope:
     """Which CLI should reach which window. `command` has the words that start it, `environment` is
     that of the editor, `token` the window's, `elsewhere` the folders of other windows, as CLIs know
     them; `local_folders` are the window's as the editor does, `path_maps` how they differ, and
@@ -78,33 +78,33 @@ def platform() -> str:
     return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, LINUX)
 
 
-def examine(question: Question) -> tuple[Examination, ...]:
+def examine(scope: Scope) -> tuple[Examination, ...]:
     """The way of each CLI that `gather` finds."""
-    return tuple(map(report.examine, gather(question, processes.running())))
+    return tuple(map(report.examine, gather(scope, processes.running())))
 
 
-def gather(question: Question, known: Mapping[int, Process]) -> list[Facts]:
+def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
     """Those of each CLI that runs in the window's folders, the newest first, those of the kind that
     is asked for before others. Where none of that kind does, also those of CLIs that run in no
     window's, and of one of that kind that would be started there. `known` are the processes of the
     machine."""
-    own_here, own_astray = _found(question, known)
+    own_here, own_astray = _found(scope, known)
     examined: list[Process | None] = [*own_here] or [*own_astray, None]
-    facts = [_facts(question, known, each) for each in examined]
+    facts = [_facts(scope, known, each) for each in examined]
     for cli in CLIS:
-        if cli != question.cli:
-            other = replace(question, cli=cli, command=(cli.command,))
+        if cli != scope.cli:
+            other = replace(scope, cli=cli, command=(cli.command,))
             here, astray = _found(other, known)
             shown = here if here or own_here else astray
             facts += [replace(_facts(other, known, each), is_started=False) for each in shown]
     return facts
 
 
-def _found(question: Question, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
+def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
     """Those that run in the window's folders, and those that run in no window's."""
-    found = processes.clis(question.cli, known)
-    here = [each for each in found if _is_within(each, question.window.folders)]
-    astray = [each for each in found if not _is_within(each, question.elsewhere)]
+    found = processes.clis(scope.cli, known)
+    here = [each for each in found if _is_within(each, scope.window.folders)]
+    astray = [each for each in found if not _is_within(each, scope.elsewhere)]
     return here[:MAX_CLIS], astray[:MAX_CLIS]
 
 
@@ -115,14 +115,14 @@ def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
-def from_files(question: Question, process: Process | None = None) -> Facts:
+def from_files(scope: Scope, process: Process | None = None) -> Facts:
     """What files tell of the CLI that runs, or of one that would be started in the window's folder;
     asks no port."""
-    cli, window = question.cli, question.window
-    environment = _environment(question, process)
+    cli, window = scope.cli, scope.window
+    environment = _environment(scope, process)
     # Node's idea of it.
     variable = "USERPROFILE" if platform() == WINDOWS else "HOME"
-    home = (environment.get(variable) or question.home) if process is not None else question.home
+    home = (environment.get(variable) or scope.home) if process is not None else scope.home
     folder = process.folder if process is not None else None
     folder = _real(folder or (window.folders or (home,))[0])
     facts = Facts(
@@ -130,34 +130,34 @@ def from_files(question: Question, process: Process | None = None) -> Facts:
         platform(),
         window,
         home,
-        program(cli, _running(cli, process) or question.command[0], question.environment),
+        program(cli, _running(cli, process) or scope.command[0], scope.environment),
         process,
         environment,
         folder,
         cli_settings.read(cli_settings.path_of(cli, environment, home)),
-        _overriding(cli, environment, question.path_maps.to_local(folder), home),
+        _overriding(cli, environment, scope.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
         # One that runs is known by what it is.
-        wrapper=_wrapper(question.command) if process is None else "",
-        names_cli=process is not None or by_command(question.command) is not None,
+        wrapper=_wrapper(scope.command) if process is None else "",
+        names_cli=process is not None or by_command(scope.command) is not None,
     )
     return replace(facts, logins=_logins(facts))
 
 
-def _facts(question: Question, known: Mapping[int, Process], process: Process | None) -> Facts:
-    cli, window = question.cli, question.window
+def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) -> Facts:
+    cli, window = scope.cli, scope.window
     facts = replace(
-        from_files(question, process),
+        from_files(scope, process),
         processes=known,
         exists=_container_marks(process),
         has_own_network=process is not None and processes.has_own_network(process.pid),
     )
-    files = _discovery_files(facts, cli.token(question.token) if question.token else "")
+    files = _discovery_files(facts, cli.token(scope.token) if scope.token else "")
     facts = replace(facts, files=files)
     reaches = lookup.calls_container_host(facts) and _answers(
         lookup.CONTAINER_HOST, window.port, FAR_PROBE
     )
-    where = (question.local_folders, question.extra_folder, question.path_maps)
+    where = (scope.local_folders, scope.extra_folder, scope.path_maps)
     return replace(
         facts,
         real=_real_paths(facts),
@@ -184,12 +184,12 @@ def _wrapper(command: tuple[str, ...]) -> str:
     return "" if by_command(command[:1]) is not None else program_name(command[0])
 
 
-def _environment(question: Question, process: Process | None) -> Mapping[str, str]:
+def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
     """That of the CLI; where nobody tells, the editor's, as terminals outside of it have it."""
     if process is not None and process.environment is not None:
         return process.environment
-    ours = question.cli.environment(0, "", "", 0)
-    return {name: value for name, value in question.environment.items() if name not in ours}
+    ours = scope.cli.environment(0, "", "", 0)
+    return {name: value for name, value in scope.environment.items() if name not in ours}
 
 
 def _running(cli: Cli, process: Process | None) -> str:
