@@ -147,7 +147,6 @@ class GeminiCompanionListener(sublime_plugin.EventListener):
 
     def on_activated(self, view: sublime.View) -> None:
         if _host.running is not None:
-            _host.running.windows.look()
             _host.running.files.activated(view)
             _host.running.diffs.activated(view)
             _host.running.scrolling.activated(view)

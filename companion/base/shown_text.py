@@ -43,6 +43,8 @@ GROWING = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
 _LONG_RUN = re.compile(f"[ \t]{{{MAX_SPACES + 1},}}")
 # A command goes on after one of these at a line's end, and does not where a space follows.
 _ESCAPED_END = r"(?:(?<=[\\^])|(?<=\s`))[ \t]+$"
+# Words of printable ASCII with single spaces between, and nothing that could begin a remark.
+_PLAIN_LINE = re.compile(r"[!-;=-~]+(?: [!-;=-~]+)*")
 # Nobody sees where a name that stands alone has them.
 _OUTER_SPACES = r"\A[ \t]+|(?<![ \t])[ \t]+\Z"
 # What a character that is spelled out looks like.
@@ -122,6 +124,8 @@ def shown(text: str, remarks: Remarks = ENGLISH) -> str:
 
 def shown_line(text: str, remarks: Remarks = ENGLISH) -> str:
     """The text in one line: a path, a name, a label."""
+    if _PLAIN_LINE.fullmatch(text):
+        return text
     line = _without_hidden(text, "\t", f"{_OUTER_SPACES}|{_lookalike(remarks)}")
     return _folded(line, remarks).replace("\t", "<U+0009>")
 

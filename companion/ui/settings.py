@@ -13,6 +13,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Callable, Mapping
 
 import sublime
@@ -239,4 +240,11 @@ def read(window: sublime.Window | None = None) -> tuple[Settings, tuple[str, ...
     user = {name: stored[name] for name in KINDS if name in stored}
     project: Any = window.project_data() if window is not None else None
     ours = project.get("settings") if isinstance(project, Mapping) else None
-    return parse(user, ours.get(PROJECT_KEY) if isinstance(ours, Mapping) else None)
+    mine = ours.get(PROJECT_KEY) if isinstance(ours, Mapping) else None
+    return _parsed(json.dumps([user, mine]))
+
+
+@lru_cache(maxsize=16)
+def _parsed(user_and_project: str) -> tuple[Settings, tuple[str, ...]]:
+    """The same values, written as JSON, are checked once: they are asked for at each command."""
+    return parse(*json.loads(user_and_project))

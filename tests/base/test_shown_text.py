@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import string
 import time
 import unicodedata
 import unittest
@@ -227,6 +228,14 @@ class Properties(unittest.TestCase):
                 self.assertNotIn("\n", line)
                 meant = without_order_of_blanks(read_back("x" + line + "x"))
                 self.assertEqual(meant, without_order_of_blanks("x" + text + "x"))
+
+    def test_a_plain_name_shows_as_it_does_beside_a_letter_that_is_not_ascii(self) -> None:
+        chance = random.Random(24)
+        letters = string.printable + "<<>> \x7f"
+        for text in ("".join(chance.choices(letters, k=4)) for _ in range(1500)):
+            with self.subTest(text):
+                beside = shown_line(f"я{text}я")[1:-1]
+                self.assertEqual(shown_line(f"x{text}x")[1:-1], beside)
 
     def test_spelled_out_characters_leave_the_lines_of_a_text(self) -> None:
         for text in self.texts():
