@@ -43,8 +43,9 @@ GROWING = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
 _LONG_RUN = re.compile(f"[ \t]{{{MAX_SPACES + 1},}}")
 # A command goes on after one of these at a line's end, and does not where a space follows.
 _ESCAPED_END = r"(?:(?<=[\\^])|(?<=\s`))[ \t]+$"
-# Words of printable ASCII with single spaces between, and nothing that could begin a remark.
-_PLAIN_LINE = re.compile(r"[!-;=-~]+(?: [!-;=-~]+)*")
+# Words of printable ASCII with single spaces between, or none, and nothing that could begin a
+# remark.
+_PLAIN_LINE = re.compile(r"|[!-;=-~]+(?: [!-;=-~]+)*")
 # Nobody sees where a name that stands alone has them.
 _OUTER_SPACES = r"\A[ \t]+|(?<![ \t])[ \t]+\Z"
 # What a character that is spelled out looks like.
