@@ -1,1 +1,1 @@
-"""The companion that a CLI finds: discovery, sessions, MCP, context, one endpoint a window."""
+"""The companion that a CLI finds: discovery, sessions, MCP, context, one endpoint per window."""

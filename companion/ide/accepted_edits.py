@@ -1,6 +1,7 @@
-"""The edits that the user accepted, and a folder in which they outlive the editor, a file for each.
+"""The edits that the user accepted, and a folder that keeps them over a restart, one file for each.
 
-Only what can be undone is saved, up to a size and an age, and nothing of a file that is excluded.
+Only edits that can be undone are saved, up to a size and an age. Files that are excluded are never
+saved.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from .sharing import Sharing
 
 VERSION = 1
 ENDING = ".json"
-# Bytes as they are saved of one edit and of all; days after which one is forgotten, and those by
-# which a clock may be set back.
+# The most bytes saved of one edit and of all edits; the days after which an edit is forgotten, and
+# the days by which a clock may have been set back.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE, MAX_AHEAD = 7, 36525
 # Seconds for a disk to say what a path stands for.
@@ -47,19 +48,19 @@ LOAD_FAILED = (
 NO_ANSWER = "The edit of {} cannot be undone after a restart: its disk does not answer."
 TOO_LARGE_TO_SAVE = "The edit of {} is too large to be undone after a restart; until then it can."
 
-# All that happens to the folder, one after the other: a companion that starts loads what the one
+# Does all work on the folder, one piece after the other: a companion that starts loads what the one
 # before it saved last.
 writer = WriteBehind("accepted edits")
 
 
 @dataclass(frozen=True)
 class Edit:
-    """`before` is the file as it was; `after` the accepted text with `\\n` line ends, None where it
-    is not known whole; `client` names its CLI; `at` is in seconds since the epoch.
+    """`before` is the file before the edit. `after` is the accepted text with `\\n` line ends, None
+    if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch.
 
-    `window_id` is the window whose CLI proposed it, 0 for one of an earlier run of the editor, and
-    `folders` are those of that window. `rules` say whether its texts may be saved. `target` is what
-    the path stood for when they were, empty where they were not."""
+    `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
+    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.
+    `target` is the file that the path led to when they were saved, empty if they were not."""
 
     window_id: int
     path: str
@@ -78,7 +79,7 @@ class Edit:
 
     @property
     def problem(self) -> str:
-        """Why it can neither be shown nor undone; empty where it can."""
+        """Why the edit can be neither shown nor undone; empty if it can."""
         if self.before.note:
             return self.before.note
         return NOT_KNOWN if self.after is None else ""
@@ -89,21 +90,21 @@ class Edit:
 
     @property
     def is_recent(self) -> bool:
-        """False for a time that none can have, too, but not for one to come: somebody may have set
-        the clock back."""
+        """False also for an impossible time. A time in the future is possible: the clock may have
+        been set back."""
         return -MAX_AHEAD < (time.time() - self.at) / (24 * 60 * 60) < MAX_AGE
 
     def is_of(self, window_id: int, folders: Sequence[str], gone: Container[int] = (0,)) -> bool:
-        """Whether the window's CLI proposed it; where its own window is among those that are gone,
-        whether this may be that window again."""
+        """Whether the window's CLI proposed the edit. If the window that it came from is in `gone`,
+        whether this window may be that one again."""
         if self.window_id not in gone:
             return self.window_id == window_id
         return self.folders == tuple(folders) or is_within(self.path, tuple(folders))
 
 
 def load(folder: str) -> list[Edit]:
-    """What was saved there, the oldest first; what cannot be read, or is too old, is left out, and
-    goes with the next `save`. May take some time."""
+    """The saved edits, oldest first. Edits that cannot be read or are too old are left out, and the
+    next `save` removes their files. May take some time."""
     private_files.sweep(folder)
     found = []
     for name in _names(folder):
@@ -116,8 +117,8 @@ def load(folder: str) -> list[Edit]:
 
 
 def save(folder: str, edits: Iterable[Edit]) -> str:
-    """Have these there, as far as they may be saved and fit, and no other: the newest first. Gives
-    what went wrong, as a sentence for the user. Calls have to come one after the other."""
+    """Save these edits, newest first, as far as they may be saved and fit; remove all others. Gives
+    a sentence for the user if something went wrong. Calls have to come one after the other."""
     try:
         private_files.make_parents(os.path.dirname(folder))
         private_files.make_folder(os.path.dirname(folder))
@@ -130,7 +131,7 @@ def save(folder: str, edits: Iterable[Edit]) -> str:
 
 
 def _save(folder: str, newest: Iterable[Edit]) -> str:
-    """Gives what the user has to know of the newest one that is not saved. Raises OSError."""
+    """Gives a sentence for the user about the newest edit that is not saved. Raises OSError."""
     there, room, problems = set(_names(folder)), MAX_ALL_SAVED, []
     for edit in newest:
         name, data, problem = edit.id + ENDING, b"", ""
@@ -155,7 +156,7 @@ def _save(folder: str, newest: Iterable[Edit]) -> str:
 
 
 def _data(edit: Edit) -> tuple[bytes, str]:
-    """What is to be written, or a sentence why nothing is; neither, where nothing may be."""
+    """The bytes to write, or a sentence why none are written; both empty if none may be."""
     target = _target(edit.path)
     if not target:
         return b"", NO_ANSWER.format(os.path.basename(edit.path))
@@ -169,7 +170,7 @@ def _data(edit: Edit) -> tuple[bytes, str]:
 
 
 def _target(path: str) -> str:
-    """What the path stands for; empty where the disk does not say in time."""
+    """The file that the path leads to; empty if the disk does not answer in time."""
     found: list[str] = []
     thread = threading.Thread(
         target=lambda: found.append(os.path.realpath(path)), name="GeminiCompanion work"
@@ -181,13 +182,13 @@ def _target(path: str) -> str:
 
 
 def _is_held_back(edit: Edit, *paths: str) -> bool:
-    """Whether CLIs are not to be told of a file with one of these names."""
+    """Whether the user's rules keep a file with one of these names from the CLIs."""
     rules = replace(edit.rules or Sharing(), paused=False, only_project_files=False)
     return any(rules.reason(it, edit.folders) for it in paths if it)
 
 
 def _names(folder: str) -> list[str]:
-    """Of the files of ours."""
+    """The names of our files."""
     found = []
     with suppress(OSError):
         for entry in os.scandir(folder):

@@ -1,7 +1,8 @@
-"""A CLI's settings file: read, and made to let it connect to editors; knows no editor.
+"""A CLI's settings file: reads it, and changes it so that the CLI connects to editors. Knows no
+editor.
 
-A file that makes no sense is never touched. What is changed keeps its comments, its form, its mode
-and its links, and stands beside it as it was before (docs/protocol.md 5.48).
+A file that cannot be parsed is never changed. A changed file keeps its comments, form, mode and
+links, and a backup is kept beside it (docs/protocol.md 5.48).
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from ..base import commented_json, file_replace
 from ..base.commented_json import Broken
 from .clis import Cli
 
-# A settings file is some lines; what is larger is something else.
+# A settings file has a few lines; a larger file is something else.
 MAX_BYTES = 1 << 20
 BACKUP = ".before-gemini-companion"
-# Backups of one file; the oldest one is worth most, so none is replaced.
+# The most backups of one file. The oldest one is worth most, so none is replaced.
 MAX_BACKUPS = 99
 
 
 class CannotChange(Exception):
-    """The file stays as it is; the text is a sentence for the user."""
+    """The file stays unchanged; the text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """A settings file as it was read. `text` is None where there is no file; `problem` says what is
-    wrong with it, empty where nothing is; `values` are empty then. `unread` counts the commas
-    before closing brackets and byte order marks in it, at which these CLIs stop."""
+    """A settings file as it was read. `text` is None if there is no file. `problem` says what is
+    wrong with the file, and is empty if nothing is; with a problem, `values` are empty. `unread`
+    counts the commas before closing brackets and the byte order marks: these CLIs refuse both."""
 
     path: str
     text: str | None = None
@@ -41,7 +42,7 @@ class SettingsFile:
     unread: int = 0
 
     def value(self, key: tuple[str, ...]) -> Any:
-        """What stands under the names, one within the other; None where nothing does."""
+        """The value under these nested names; None if there is none."""
         found: Any = self.values
         for name in key:
             found = found.get(name) if isinstance(found, Mapping) else None
@@ -50,8 +51,8 @@ class SettingsFile:
 
 @dataclass(frozen=True)
 class Change:
-    """What would be written, and where: to `path`, which leads to `target` where it is a link.
-    `before` is None where there is no file yet, and no backup then."""
+    """The text to write and the `path` to write it to; `target` is the file itself if the path is a
+    link. `before` is None if there is no file yet; then there is no backup."""
 
     path: str
     target: str
@@ -61,7 +62,7 @@ class Change:
 
 
 def path_of(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
-    """The user's settings file of the CLI, whether it is there or not."""
+    """The path of the CLI's user settings; the file need not exist."""
     paths = [
         os.path.join(home, cli.settings_name) for home in cli.possible_homes(environ, user_home)
     ]
@@ -69,7 +70,7 @@ def path_of(cli: Cli, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def read(path: str) -> SettingsFile:
-    """What the file says. May wait for a disk."""
+    """Read and parse the file. May wait for a disk."""
     try:
         data = _bytes(path)
         text = data.decode("utf-8") if data is not None else None
@@ -81,13 +82,13 @@ def read(path: str) -> SettingsFile:
 
 
 def parsed(path: str, text: str | None) -> SettingsFile:
-    """The same for a text."""
+    """Parse a text as `read` does."""
     if text is None:
         return SettingsFile(path)
     try:
         node = commented_json.parse(text)
         if node is None or not isinstance(node.value, dict):
-            # Raises, except where the text is empty, which the CLIs do not read either.
+            # Raises, unless the text is empty; the CLIs refuse that as well.
             commented_json.with_value(text, ("ide",), {})
             raise Broken(1, "expected an object in braces, found an empty file")
         unread = commented_json.strict(text)[1] + text.startswith(commented_json.BOM)
@@ -97,8 +98,8 @@ def parsed(path: str, text: str | None) -> SettingsFile:
 
 
 def enabling(cli: Cli, path: str) -> Change:
-    """What has to be written so that the CLI connects, and asks no question about it. Raises
-    CannotChange where the file makes no sense, or is not to be written. May wait for a disk."""
+    """The change with which the CLI connects and does not ask first. Raises CannotChange if the
+    file cannot be parsed or must not be written. May wait for a disk."""
     before = _bytes(path)
     target = os.path.realpath(path)
     if before is not None and not os.stat(target).st_mode & stat.S_IWUSR:
@@ -115,7 +116,7 @@ def enabling(cli: Cli, path: str) -> Change:
 
 
 def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with what is needed, and what is changed in it."""
+    """The changed text, and a list of the changes."""
     lines = []
     for key in (cli.enabled_key, cli.asked_key):
         if parsed("", text or None).value(key) is not True:
@@ -130,10 +131,10 @@ def _enabled(cli: Cli, text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def apply(change: Change) -> str:
-    """Write it: all of it or nothing. Gives the path of the backup, empty where there was no file.
-    Raises CannotChange, also where the file is not any more what it was. May wait for a disk."""
+    """Write the change: all of it or nothing. Gives the path of the backup, empty if there was no
+    file. Raises CannotChange, also if the file has changed since. May wait for a disk."""
     if _bytes(change.path) != change.before or os.path.realpath(change.path) != change.target:
-        raise CannotChange(f"{change.path} has changed meanwhile. Look at it, and try again.")
+        raise CannotChange(f"{change.path} has changed meanwhile. Check it, and try again.")
     try:
         os.makedirs(os.path.dirname(change.target), mode=0o700, exist_ok=True)
         if change.before is None:
@@ -148,12 +149,12 @@ def apply(change: Change) -> str:
 
 
 def _bytes(path: str) -> bytes | None:
-    """The content; None where there is no file. Raises CannotChange."""
+    """The content; None if there is no file. Raises CannotChange."""
     try:
         if not os.path.lexists(path) or not os.path.lexists(os.path.realpath(path)):
             return None
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise CannotChange(f"{path} should be a file and is not.")
+            raise CannotChange(f"{path} should be a file and is not. Move it away, and try again.")
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -178,7 +179,7 @@ def _back_up(path: str, data: bytes, mode: int) -> str:
 
 
 def _write(path: str, data: bytes, mode: int) -> None:
-    """Create or replace it so that no moment shows it half written. Raises OSError."""
+    """Create or replace the file in one step, so that it is never half written. Raises OSError."""
     unfinished = f"{path}.{secrets.token_hex(8)}"
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,7 +1,7 @@
-"""The CLIs that speak the companion's protocol: one row each. To support another one, add its row.
+"""The CLIs that speak the companion's protocol, one row each. To support another CLI, add its row.
 
-Every value is a fact of the CLI's public source or documentation (docs/protocol.md 7). Pure: the
-environment and the user's home folder are given, and no file is looked at.
+Every value is a fact from the CLI's public source or documentation (docs/protocol.md 7). Pure: the
+environment and the user's home folder are arguments, and no file is read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Iterable, Mapping
 
 @dataclass(frozen=True)
 class Variables:
-    """Names of environment variables, empty where the CLI has none: the server's port, the window's
-    folders, the bearer token, the editor's process."""
+    """Names of environment variables, empty if the CLI has none: for the server's port, the folders
+    of the window, the bearer token, and the editor's process."""
 
     port: str
     workspace: str
@@ -27,11 +27,11 @@ class Variables:
 
 @dataclass(frozen=True)
 class DiscoveryForm:
-    """Where a CLI looks for discovery files, and what they look like.
+    """Where a CLI searches for discovery files, and their form.
 
-    `folder` has the parts of the path below the temp folder, or below the CLI's home folder where
-    `in_home`. `name` is the file's, with {pid} of the editor and {port}. `has_owner`: the file
-    names the editor and its process by members of their own, which other CLIs do not have.
+    `folder` has the parts of the path below the temp folder, or below the CLI's home folder if
+    `in_home`. `name` is the file's name, with {pid} of the editor and {port}. `has_owner` says that
+    the file names the editor and its process in members that the files of other CLIs do not have.
     """
 
     folder: tuple[str, ...]
@@ -42,16 +42,16 @@ class DiscoveryForm:
 
 @dataclass(frozen=True)
 class Cli:
-    """One CLI. `id` is a short name that never changes, `name` what users call it, `command` what
-    they type.
+    """One CLI. `id` is a short name that never changes, `name` is what users call it, `command` is
+    what they type.
 
     `home_override` and `homes` are the folders that may be its home, with "~" for the user's home
-    folder and "$NAME" for a variable of the environment; without its variable, one does not count.
-    `enabled_key` and `asked_key` are paths into its settings file: whether it connects to editors,
-    and whether the user has been asked for that. `rejected` is the notification that tells it of a
-    rejection. `package` is its npm package, empty where there is none; `node` the oldest Node.js
-    that it runs on, 0 where nobody says. `discovery` is None where no public source tells of a
-    file. `site` tells users how to get it.
+    folder and "$NAME" for an environment variable; a folder whose variable is missing does not
+    count. `enabled_key` and `asked_key` are paths into its settings file: whether it connects to
+    editors, and whether it has asked the user about that. `rejected` is the notification for a
+    rejection. `package` is its npm package, empty if there is none. `node` is the oldest Node.js
+    that it runs on, 0 if that is not known. `discovery` is None if no public source describes a
+    file. `site` tells users where to get it.
     """
 
     id: str
@@ -70,8 +70,8 @@ class Cli:
     rejected: str = "ide/diffRejected"
 
     def possible_homes(self, environ: Mapping[str, str], user_home: str) -> list[str]:
-        """Folders that may be its home, the likeliest first; only one where the environment says
-        which."""
+        """Folders that may be its home, the likeliest first; a single one if the environment sets
+        it."""
         override = _filled_in(self.home_override, environ, user_home)
         if override:
             return [override]
@@ -79,8 +79,8 @@ class Cli:
         return [path for path in found if path]
 
     def environment(self, port: int, workspace_path: str, token: str, pid: int) -> dict[str, str]:
-        """The variables that lead it to an endpoint; `token` is the endpoint's, `workspace_path`
-        its folders as the CLI knows them, in one string."""
+        """The variables that lead the CLI to an endpoint. `token` is the endpoint's token;
+        `workspace_path` is its folders in one string, as the CLI knows them."""
         values = (
             (self.variables.port, str(port)),
             (self.variables.workspace, workspace_path),
@@ -90,8 +90,8 @@ class Cli:
         return {name: value for name, value in values if name}
 
     def token(self, endpoint_token: str) -> str:
-        """Its own token for an endpoint. All CLIs introduce themselves by the name of the same
-        library (docs/protocol.md 7), so the token tells which of them is speaking."""
+        """The CLI's own token for an endpoint. All CLIs introduce themselves with the name of the
+        same library (docs/protocol.md 7), so only the token shows which CLI is speaking."""
         if self == GEMINI_CLI:
             return endpoint_token
         digest = hmac.new(endpoint_token.encode(), self.id.encode(), hashlib.sha256).digest()
@@ -99,7 +99,7 @@ class Cli:
 
 
 def _filled_in(template: str, environ: Mapping[str, str], user_home: str) -> str:
-    """The path of a template; empty where a value is missing."""
+    """The path that the template gives; empty if a value is missing."""
     first, slash, rest = template.partition("/")
     value = user_home if first == "~" else environ.get(first[1:], "")
     return value and value + slash + rest
@@ -163,8 +163,8 @@ LLXPRT = Cli(
     rejected="ide/diffClosed",
 )
 
-# Its source is not public. Its documentation names the variable for the port; the other names and
-# the settings are those of Gemini CLI, on which it is built, changed in the same way.
+# Its source is not public. Its documentation names the variable for the port. It is built on
+# Gemini CLI, so its other names and its settings are Gemini CLI's, renamed in the same way.
 IBM_BOB = Cli(
     id="bob",
     name="IBM Bob",
@@ -185,7 +185,7 @@ IBM_BOB = Cli(
 
 CLIS = (GEMINI_CLI, QWEN_CODE, LLXPRT, IBM_BOB)
 VARIABLES = frozenset(name for cli in CLIS for name in cli.environment(0, "", "", 0))
-# Endings of programs; what else follows a dot is part of a name, such as a version.
+# Endings of programs; anything else after a dot is part of the name, such as a version.
 ENDING = re.compile(r"(?<=.)\.(bat|cmd|com|exe|[cm]?js|ps1|py|sh)$")
 
 
@@ -201,13 +201,13 @@ def program(word: str) -> str:
 
 
 def by_command(words: Iterable[str]) -> Cli | None:
-    """The CLI that a command line names first, maybe behind a program that starts it, such as npx,
-    node, env or docker; None where it names none."""
+    """The first CLI that a command line names, possibly after a program that starts it, such as
+    npx, node, env or docker; None if it names none."""
     return next((cli for word in words for cli in CLIS if _names(word, cli)), None)
 
 
 def _names(word: str, cli: Cli) -> bool:
-    """Whether a word is the CLI's command, its npm package, of any version, or a file in that."""
+    """Whether a word is the CLI's command, its npm package in any version, or a file in that."""
     if cli.command == program(word):
         return True
     parts = word.replace("\\", "/")
@@ -216,5 +216,5 @@ def _names(word: str, cli: Cli) -> bool:
 
 
 def by_id(id: str) -> Cli:
-    """The CLI of that id; Gemini CLI where there is none, for it knows all of the protocol."""
+    """The CLI with that id; Gemini CLI if there is none, because it knows the whole protocol."""
     return next((cli for cli in CLIS if cli.id == id), GEMINI_CLI)

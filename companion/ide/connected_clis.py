@@ -1,4 +1,4 @@
-"""The CLIs that are connected to a window, as the user may see them; holds no secret."""
+"""The CLIs that are connected to a window, as they are shown to the user. Holds no secret."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from .sessions import Session
     from .workspace import Workspace
 
-# What CLIs say that do not tell their version (docs/protocol.md 7).
+# The version that CLIs send if they do not tell their own (docs/protocol.md 7).
 NO_VERSION = "1.0.0"
 
 
 @dataclass(frozen=True)
 class ConnectedCli:
-    """A CLI with a live stream. `command` is what users type to start it; `name` has a number where
-    several of its kind are connected to the window; `version` is empty where it does not tell;
-    `folders` are the window's; `since` is in seconds since the epoch; `waiting` counts its diffs
-    without a decision.
+    """A CLI with a live stream. `command` is what users type to start it. `name` has a number if
+    several CLIs of its kind are connected to the window. `version` is empty if the CLI does not
+    tell it. `folders` are those of the window. `since` is in seconds since the epoch. `waiting`
+    counts its diffs without a decision.
     """
 
     window_id: int
@@ -34,7 +34,7 @@ class ConnectedCli:
 
 
 def connected_clis(workspace: Workspace) -> tuple[ConnectedCli, ...]:
-    """Those of a window, oldest first."""
+    """The CLIs of a window, the oldest connection first."""
     return tuple(
         ConnectedCli(
             workspace.window_id,

@@ -1,8 +1,8 @@
-"""What the user looks at: the open files of one window, newest first; never asks the editor. What
-of it may be told is decided here, and nowhere else.
+"""The open files of one window, newest first, and which of them the CLIs may be told. Only this
+module decides that. Never asks the editor.
 
-Source: the companion specification, section II, and what the CLI makes of it
-(docs/protocol.md, section 4).
+Source: the companion specification, section II, and how the CLI uses it (docs/protocol.md,
+section 4).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .sharing import Sharing
 MAX_FILES = 10
 # UTF-16 code units of selected text that the CLI keeps.
 MAX_SELECTION_UNITS = 16384
-# Stands behind a selection that was longer, so that the model knows (docs/protocol.md 4.35).
+# Marks a selection that was cut, so that the model knows (docs/protocol.md 4.35).
 TRUNCATED = "... [TRUNCATED]"
-# Why a file is not among those that are told, beside the reasons of `sharing`.
+# Reasons for leaving a file out, beside those of `sharing`.
 MISSING = "missing"
 OLDER = "older"
 
@@ -39,10 +39,10 @@ class Cursor:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """One view of a file as it was seen at one moment.
+    """One view of a file at one moment.
 
-    `path` is absolute; `selected_text` has at most MAX_SELECTION_UNITS UTF-16 units, and TRUNCATED
-    behind them where more was selected.
+    `path` is absolute. `selected_text` has at most MAX_SELECTION_UNITS UTF-16 units, followed by
+    TRUNCATED if more was selected.
     """
 
     view_id: int
@@ -53,14 +53,14 @@ class OpenFile:
 
 @dataclass(frozen=True)
 class ContextUpdate:
-    """What the CLIs of a window are told of it; `is_trusted` None leaves that member out
-    (docs/protocol.md 4.38). Nobody changes the entries."""
+    """The context that the CLIs of a window are sent. With `is_trusted` None that member is left
+    out (docs/protocol.md 4.38). Nobody changes the entries."""
 
     open_files: Sequence[Mapping[str, Any]]
     is_trusted: bool | None = None
 
     def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
-        """Method and params of the JSON-RPC notification, the same for each CLI."""
+        """Method and params of the JSON-RPC notification; the same for every CLI."""
         state: dict[str, Any] = {"openFiles": self.open_files}
         if self.is_trusted is not None:
             state["isTrusted"] = self.is_trusted
@@ -69,9 +69,9 @@ class ContextUpdate:
 
 @dataclass(frozen=True)
 class SharedContext:
-    """`update` is what the CLIs of a window are told at this moment, `connected` how many listen;
-    `held_back` counts the files that they are not told of, by the reason (`sharing`; MISSING: not
-    on disk; OLDER: beyond MAX_FILES)."""
+    """`update` is what the CLIs of a window are sent at this moment. `connected` is the number of
+    CLIs that listen. `held_back` counts the files that are left out, by reason (those of `sharing`;
+    MISSING: not on disk; OLDER: beyond MAX_FILES)."""
 
     update: ContextUpdate
     connected: int
@@ -84,11 +84,11 @@ def _milliseconds() -> int:
 
 
 class ContextStore:
-    """The open files of a window by view, with the moment of each one's last focus.
+    """The open files of a window by view, with the time of the last focus of each.
 
-    `clock` gives milliseconds since the epoch; `exists` says whether a path is a file on disk,
-    `target` follows links and raises OSError. `sharing` decides what may be told, with the window's
-    `folders`, by the editor's paths; `path_maps` say how the CLIs know them.
+    `clock` gives milliseconds since the epoch. `exists` says whether a path is a file on disk.
+    `target` follows links and raises OSError. `sharing` decides what may be shared; it gets the
+    window's `folders` and paths as the editor knows them. `path_maps` give the paths of the CLIs.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class ContextStore:
         self.sharing = Sharing()
         self.path_maps = NO_MAPS
         self.folders: Sequence[str] = ()
-        # Oldest focus first: ten thousand tabs cost an update no more than ten do.
+        # Oldest focus first: an update costs the same with ten tabs and with ten thousand.
         self._files: OrderedDict[int, OpenFile] = OrderedDict()
         self._focused_at: dict[int, int] = {}
         self._last_focus = 0
         self._active: int | None = None
 
     def add(self, file: OpenFile) -> None:
-        """A file is open; it keeps its place where it was known, and is oldest where it was not."""
+        """A file is open. A known file keeps its place; a new one becomes the oldest."""
         known = file.view_id in self._files
         self._files[file.view_id] = file
         if not known:
@@ -118,8 +118,8 @@ class ContextStore:
             self._focused_at[file.view_id] = 0
 
     def focus(self, file: OpenFile) -> None:
-        """The file is the one the user looks at. Its stamp is larger than every other, even within
-        one millisecond: the CLI takes the newest for active (docs/protocol.md 4.34)."""
+        """The user has moved to this file. Its time is greater than every other, even within one
+        millisecond: for the CLI the newest file is the active one (docs/protocol.md 4.34)."""
         self._files[file.view_id] = file
         self._files.move_to_end(file.view_id)
         self._last_focus = max(self._clock(), self._last_focus + 1)
@@ -127,7 +127,7 @@ class ContextStore:
         self._active = file.view_id
 
     def select(self, file: OpenFile) -> None:
-        """A selection moved. Late word of a closed view must not bring its file back."""
+        """The selection changed. A late event of a closed view must not bring its file back."""
         if file.view_id in self._files:
             self._files[file.view_id] = file
 
@@ -138,21 +138,21 @@ class ContextStore:
             self._active = None
 
     def open_files(self) -> list[dict[str, Any]]:
-        """The `openFiles` member of ide/contextUpdate: newest first, one entry a path."""
+        """The `openFiles` member of ide/contextUpdate: newest first, one entry for each path."""
         if self.sharing.paused:
             return []
         told = (view_id for view_id, reason in self._judged() if not reason)
         return [self._entry(view_id) for view_id in islice(told, MAX_FILES)]
 
     def held_back(self) -> dict[str, int]:
-        """How many files are not told, by the reason."""
+        """The number of files that are left out, by reason."""
         reasons = [reason for _, reason in self._judged()]
         told = reasons.count("")
         older = {OLDER: told - MAX_FILES} if told > MAX_FILES else {}
         return {**Counter(filter(None, reasons)), **older}
 
     def _judged(self) -> Iterator[tuple[int, str]]:
-        """One view of each path, the newest first, with the reason to hold it back."""
+        """One view of each path, newest first, with the reason to leave it out."""
         folders = list(self.folders)
         if self.sharing.only_project_files:
             folders += filter(None, map(self._followed, self.folders))
@@ -171,7 +171,7 @@ class ContextStore:
         return self.sharing.reason(target, folders) if target else MISSING
 
     def _followed(self, path: str) -> str:
-        """Where links lead to; empty where they cannot be followed."""
+        """The file that links lead to; empty if they cannot be followed."""
         try:
             return self._target(path)
         except OSError:

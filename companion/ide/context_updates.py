@@ -1,4 +1,4 @@
-"""When the CLIs of a window are told what the user looks at; never asks the editor."""
+"""Decides when the CLIs of a window are sent the context. Never asks the editor."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import asyncio
 from .context import ContextStore, ContextUpdate, SharedContext
 from .sessions import Session, Sessions
 
-# Seconds from the last change to the update (the specification's): a burst of typing is one.
+# Seconds from the last change to the update (the specification's); a burst of typing is one update.
 DEBOUNCE = 0.05
-# Seconds that an update waits at most, while changes keep coming.
+# The longest time in seconds that an update waits while changes keep coming.
 LONGEST_WAIT = 0.25
 
 
 class ContextUpdates:
-    """From the context of one window to its CLIs. Whoever changes the context calls `changed`."""
+    """Sends the context of one window to its CLIs. Whoever changes the context calls `changed`."""
 
     def __init__(self, context: ContextStore, sessions: Sessions, is_trusted: bool | None) -> None:
         self._context = context
@@ -25,8 +25,8 @@ class ContextUpdates:
         self._last: ContextUpdate | None = None
 
     def changed(self) -> None:
-        """Tell of it DEBOUNCE seconds after the last of these calls, and LONGEST_WAIT after the
-        first."""
+        """Send an update DEBOUNCE seconds after the last of these calls, but no later than
+        LONGEST_WAIT after the first."""
         loop = asyncio.get_running_loop()
         self._changed_at = loop.time()
         if self._timer is None:
@@ -38,13 +38,13 @@ class ContextUpdates:
         self.changed()
 
     def tell_now(self) -> None:
-        """What may be told is something else: what waits on streams must not go out any more."""
+        """The rules have changed: updates that still wait on streams must not be sent any more."""
         self.stop()
         self._timer = None
         self._tell()
 
     def greet(self, session: Session) -> None:
-        """Tell a new stream the present context (docs/protocol.md 3.27)."""
+        """Send the present context to a new stream (docs/protocol.md 3.27)."""
         update = self.present()
         if update == self._last:
             session.send(update, passing=True)
@@ -60,13 +60,13 @@ class ContextUpdates:
         return ContextUpdate(self._context.open_files(), self._is_trusted)
 
     def shared(self) -> SharedContext:
-        """For a user who wants to see it."""
+        """The context as it is shown to the user."""
         connected = sum(session.stream is not None for session in self._sessions)
         paused = self._context.sharing.paused
         return SharedContext(self.present(), connected, paused, self._context.held_back())
 
     def _look(self) -> None:
-        """One timer at a time, however many changes come: it waits on for those that came late."""
+        """There is one timer, however many changes come. It starts again if some came late."""
         loop = asyncio.get_running_loop()
         quiet_at = min(self._changed_at + DEBOUNCE, self._due_at)
         if quiet_at > loop.time():

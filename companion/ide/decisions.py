@@ -1,6 +1,7 @@
-"""The book of decisions: what CLIs proposed in one window, what the user decided, who knows of it.
+"""The book of decisions: what CLIs proposed in one window, what the user decided, and which CLI has
+been told.
 
-The companion's loop owns it; it knows no editor, no stream and no disk.
+The companion's loop owns the book. It knows no editor, no stream and no disk.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from typing import Any, Iterable, Iterator, NamedTuple
 from ..base.text_digest import text_digest
 from .clis import GEMINI_CLI, Cli
 
-# A proposal waits for the user (OPEN); is decided, and no CLI has been told (DECIDED); its CLI was
-# told of an accepted text that is not on disk yet (TOLD). Once the text is on disk, or where there
-# is none to write, nothing is left to be done and the book forgets it.
+# OPEN: the proposal waits for the user. DECIDED: the user has decided, and no CLI has been told.
+# TOLD: the CLI has been told of an accepted text that is not on disk yet. Once the text is on disk,
+# or if there is none to write, nothing is left to do and the book forgets the proposal.
 OPEN, DECIDED, TOLD = "open", "decided", "told"
 STATES = (OPEN, DECIDED, TOLD)
-# Texts of which a CLI was told and that are not on disk; the oldest make way for the newest.
+# Texts that a CLI was told and that are not on disk; beyond this number the oldest are dropped.
 MAX_TOLD = 32
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the user decided on a proposal, as its CLI is told. `text` is the accepted text with
-    `\\n` line ends, None for a rejection; `at` is in seconds since the epoch; `sent_path` as in
+    """The user's decision on a proposal, as its CLI is told. `text` is the accepted text with `\\n`
+    line ends, None for a rejection. `at` is in seconds since the epoch. `sent_path` is as in
     Entry."""
 
     path: str
@@ -46,17 +47,18 @@ class Entry(NamedTuple):
     """A proposal in the book, as it is now and as it is saved.
 
     `session_id` is the session that proposed it, or the one that is told instead; `client` names
-    its CLI. `proposed` is the digest of the proposed text. `text` is the text as the user had it
-    last, None where the companion does not have it whole; of a decision it is the accepted text,
-    None for a rejection. `opened_at` and `decided_at` are in seconds since the epoch. `event_id` is
-    that of a decision in the queue of its session, 0 where it is in none; a TOLD text is there
-    where nobody is sure that its CLI has read it. Only sessions with a larger ordinal than
-    `after_session` may be those of its CLI, come back. A TOLD text that `comes_back` is given to
-    the user, should it not be on disk soon: nobody is sure to want it.
-    `cli` is the id of its CLI's kind; empty where that is not known. `path` is the editor's, and
-    `sent_path` what the CLI sent, empty where that is the same (docs/protocol.md 1.2). `before` is
-    the digest of the file's bytes when the user accepted, empty where there was no file, None where
-    nobody knows. For `hours` its file was seen as something else than that and than the text.
+    its CLI and `cli` is the id of that kind of CLI, empty if it is not known. `path` is the
+    editor's path; `sent_path` is what the CLI sent, empty if that is the same (docs/protocol.md
+    1.2). `proposed` is the digest of the proposed text. `text` is the text as the user last had it,
+    None if the companion does not have all of it; for a decision it is the accepted text, None for
+    a rejection. `opened_at` and `decided_at` are in seconds since the epoch.
+
+    `event_id` is the id of a decision in the queue of its session, 0 if it is in none; a TOLD text
+    has one while it is uncertain whether its CLI has read it. Only sessions with an ordinal above
+    `after_session` may be the same CLI, returned. A TOLD text with `comes_back` is given to the
+    user unless it is on disk soon, because it may be lost otherwise. `before` is the digest of the
+    file's bytes when the user accepted, empty if there was no file, None if it is not known.
+    `hours` counts for how long the file has been neither that nor the text.
     """
 
     session_id: str
@@ -77,7 +79,7 @@ class Entry(NamedTuple):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the text is the user's."""
+        """Whether the user has changed the text."""
         return self.text is not None and text_digest(self.text) != self.proposed
 
     @property
@@ -88,16 +90,16 @@ class Entry(NamedTuple):
 class Book:
     """The proposals of one window by number, in the order in which they came.
 
-    A number is never given twice. One session can have two entries of one path: an older text of
-    which it was told and that nobody wrote, and a newer proposal. What is asked of the entries and
-    what changes them belongs together: two methods more than the twenty.
+    A number is never used twice. One session can have two entries for one path: an older text that
+    it was told and that nobody wrote, and a newer proposal. The class has two methods more than the
+    twenty: the questions to the entries and the changes of them belong together.
     """
 
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
-        # The same by path: nearly every question is about one.
+        # The same entries by path, because nearly every question is about one path.
         self._of_path: dict[str, dict[int, Entry]] = {}
-        # And by the path that their CLI sent.
+        # The same entries by the path that their CLI sent.
         self._of_sent_path: dict[str, dict[int, Entry]] = {}
         self._numbers = itertools.count(1)
 
@@ -105,23 +107,23 @@ class Book:
         return number in self._entries
 
     def __getitem__(self, number: int) -> Entry:
-        """Raises KeyError for one that is forgotten."""
+        """Raises KeyError for a forgotten entry."""
         return self._entries[number]
 
     def __iter__(self) -> Iterator[tuple[int, Entry]]:
         return iter(list(self._entries.items()))
 
     def entries(self) -> tuple[Entry, ...]:
-        """The picture of the book that is saved; `adopt` takes it."""
+        """The entries that are saved; `adopt` takes them."""
         return tuple(self._entries.values())
 
     def adopt(self, entries: Iterable[Entry]) -> list[int]:
-        """Have the entries of another book, as no session's; gives their numbers."""
+        """Take in the entries of another book, without a session; gives their numbers."""
         return [self._put(entry._replace(event_id=0)) for entry in entries]
 
     def _put(self, entry: Entry, number: int = 0) -> int:
-        """Have the entry under that number, in place of one for the same path, or under a new one;
-        gives the number."""
+        """Store the entry under that number, in place of one for the same path, or under a new
+        number; gives the number."""
         number = number or next(self._numbers)
         self._entries[number] = entry
         self._of_path.setdefault(entry.path, {})[number] = entry
@@ -129,15 +131,15 @@ class Book:
         return number
 
     def path_waiting_as(self, sent_path: str) -> str:
-        """The editor's path of what waits under the path that a CLI sent; empty where nothing
-        does."""
+        """The editor's path of the entry that waits under a path as a CLI sent it; empty if there
+        is none."""
         for entry in self._of_sent_path.get(sent_path, {}).values():
             if entry.state != TOLD:
                 return entry.path
         return ""
 
     def of(self, state: str, session_id: str | None = None, path: str | None = None) -> list[int]:
-        """The entries in that state, of the session and the path where these are given."""
+        """The numbers of the entries in that state; of one session and one path if given."""
         entries = self._entries if path is None else self._of_path.get(path)
         if not entries:
             return []
@@ -159,7 +161,7 @@ class Book:
         cli: str = "",
         sent_path: str = "",
     ) -> int:
-        """A proposal that waits for the user now; None for a text that is not whole."""
+        """Add a proposal that waits for the user now. `text` is None if not all of it is known."""
         proposed = "" if text is None else text_digest(text)
         sent_path = "" if sent_path == path else sent_path
         now = time.time()
@@ -168,20 +170,20 @@ class Book:
         )
 
     def edit(self, number: int, text: str) -> bool:
-        """The user changed an open proposal; gives whether that is news."""
+        """The user changed an open proposal; gives whether the text is a new one."""
         if self._entries[number].text == text:
             return False
         self._put(self._entries[number]._replace(text=text), number)
         return True
 
     def decide(self, number: int, text: str | None, before: str | None = None) -> None:
-        """The user accepted the text, or rejects with None; or changes an acceptance of which
-        nobody was told into a rejection."""
+        """The user accepted this text, or rejected (None). Also turns an acceptance that nobody was
+        told into a rejection."""
         entry = self._entries[number]._replace(state=DECIDED, text=text, decided_at=time.time())
         self._put(entry._replace(before=before, hours=0), number)
 
     def queue(self, number: int, session_id: str, event_id: int) -> None:
-        """The decision waits in the queue of that session now."""
+        """The decision is in the queue of that session from now on."""
         entry = self._entries[number]
         self._put(entry._replace(session_id=session_id, event_id=event_id), number)
 
@@ -191,8 +193,8 @@ class Book:
         self._put(entry._replace(event_id=0, after_session=after_session), number)
 
     def tell(self, number: int) -> list[Entry]:
-        """Its CLI was told, or is not to be told any more; gives the older texts that had to make
-        way. A rejection has nothing left to be done, nor has the CLI's own text."""
+        """The CLI has been told, or is not to be told any more. Gives the older texts that were
+        dropped to make room. A rejection, or a text that is the CLI's own, is done with that."""
         entry = self._entries[number]
         if not entry.text:
             self.forget(number)
@@ -202,7 +204,7 @@ class Book:
                 self.forget(same)
         self._put(entry._replace(state=TOLD, event_id=0), number)
         told = [each for each in self.of(TOLD) if not self._entries[each].comes_back]
-        # Those that nobody has written go last.
+        # Texts that nobody has written are dropped last.
         told.sort(key=lambda each: self._entries[each].before is None)
         oldest = told[: max(len(told) - MAX_TOLD, 0)]
         gone = [self._entries[each] for each in oldest]
@@ -213,11 +215,11 @@ class Book:
     def take_back(
         self, number: int, decision: Decision, session_id: str, event_id: int, cli: str = ""
     ) -> None:
-        """Nobody is sure that the session has read the decision: it waits under that event id.
-        `cli` is the id of the session's CLI in the table."""
+        """It is uncertain whether the session has read the decision: it waits again, with that
+        event id. `cli` is the id of the session's CLI."""
         entry = self._entries.get(number)
         if entry is None and not decision.text:
-            # Of these nothing was left to be done (`tell`), but to be heard.
+            # `tell` has removed these entries; they wait only to be heard.
             entry = Entry(
                 session_id,
                 decision.path,
@@ -233,25 +235,25 @@ class Book:
             self._put(again, number)
 
     def grow_older(self, number: int) -> int:
-        """One more hour was seen of its file as something else; gives how many that are."""
+        """For one more hour the file has been something else; gives the number of such hours."""
         entry = self._entries[number]
         self._put(entry._replace(hours=entry.hours + 1), number)
         return entry.hours + 1
 
     def keep(self, number: int) -> None:
-        """Nobody has written it: whatever becomes of its file later says nothing of it."""
+        """Nobody has written the text, so a later change of the file no longer counts as that."""
         self._put(self._entries[number]._replace(before=None, hours=0), number)
 
     def hand_over(self, number: int, text: str) -> None:
-        """An open proposal was closed for its CLI, which was given the user's text: it comes back
-        unless the CLI writes it."""
+        """An open proposal was closed for its CLI, which was given the user's text. The text comes
+        back unless the CLI writes it."""
         entry = self._entries[number]
         now = time.time()
         self._put(entry._replace(state=TOLD, text=text, decided_at=now, comes_back=True), number)
 
     def copy_edited(self, number: int) -> int | None:
-        """An open proposal is about to be decided without the user: what they typed into it is to
-        come back, whatever becomes of the proposal. Gives the number of that; None for none."""
+        """An open proposal is about to be decided elsewhere. Keep what the user typed into it, as a
+        text that comes back. Gives the number of that entry; None if nothing was typed."""
         entry = self._entries[number]
         if not entry.text or not entry.is_edited:
             return None
@@ -260,8 +262,8 @@ class Book:
         return copy
 
     def reject_open(self) -> list[int]:
-        """Reject all that waits for the user, whose window is gone; gives the numbers. What the
-        user typed is to come back."""
+        """The window is gone: reject all that waits for the user; gives the numbers. What the user
+        typed comes back."""
         numbers = self.of(OPEN)
         for number in numbers:
             self.copy_edited(number)

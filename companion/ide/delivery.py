@@ -1,4 +1,4 @@
-"""Which CLI is told of a decision, once; knows no socket and no editor."""
+"""Decides which CLI is told of a decision, and tells it once. Knows no socket and no editor."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
 from .sessions import Event, Session, Sessions
 
-# Seconds that a CLI has to write the file before the text counts as unwritten; forth or back, for
-# somebody may set the clock meanwhile.
+# Seconds that a CLI has to write the file before the text counts as unwritten. They count in both
+# directions, because the clock may be set back meanwhile.
 PATIENCE = 5.0
-# Seconds after which a CLI knows what became of its proposal.
+# Seconds after which a CLI knows the outcome of its proposal.
 SETTLED = 2.0
 LIST = '"Gemini Companion: Show Unwritten Edits"'
 AWAY = "Gemini CLI is away; your decision waits until it is back."
@@ -22,10 +22,10 @@ CROWDED = f"{LIST} is full; its oldest text was removed."
 
 
 class Delivery:
-    """From the book to the sessions of one window.
+    """Passes decisions from the book to the sessions of one window.
 
-    `on_told` is given the number of each text of which a CLI was told; `on_change` is called where
-    the book has changed; `asking` gives the sessions with an open proposal for a path in any book.
+    `on_told` gets the number of each text that a CLI was told. `on_change` is called when the book
+    has changed. `asking` gives the sessions with an open proposal for a path in any book.
     """
 
     def __init__(
@@ -43,23 +43,22 @@ class Delivery:
         self._tell = tell
         self._on_told = on_told
         self._on_change = on_change
-        # The moment at which something was settled last, by path; and one timer, however many
-        # there are.
+        # The time of the last settled proposal, by path; and one timer for all of them.
         self._settled: dict[str, float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_stopped = False
         self._sessions_at_end: tuple[Session, ...] = ()
 
     def stop(self) -> None:
-        """The window closes: what its own sessions do not take goes to nobody from here."""
+        """The window closes: what its own sessions do not receive goes to no other session."""
         self._is_stopped = True
         self._sessions_at_end = tuple(self._sessions)
 
     def hand_on(self) -> None:
-        """The next companion takes over the sessions of the end, whose streams have ended in order:
-        what their clients may not have read goes into the queue of the session again, there. One
-        that has it says so where it resumes. Most likely it has: so a text is told to no other
-        session."""
+        """The next companion takes over the sessions, whose streams have ended in order. What their
+        clients may not have read goes back into the queue of the session there. A client that has
+        read it says so when it resumes. It most likely has, so no other session is told of the
+        text."""
         for session in self._sessions_at_end:
             for event in session.unconfirmed():
                 if event.number in self._book:
@@ -68,7 +67,7 @@ class Delivery:
                     self.unread(session, [event])
 
     def unread(self, session: Session, events: Iterable[Event]) -> None:
-        """The session's stream broke off, perhaps before its client had read these."""
+        """The session's stream broke off, perhaps before its client had read these events."""
         for event in events:
             if isinstance(event.value, Decision):
                 where = (session.id, event.id, session.cli.id)
@@ -78,8 +77,8 @@ class Delivery:
         self._on_change()
 
     def restore(self, sessions: Iterable[SavedSession], event_ids: Mapping[int, int]) -> None:
-        """Take up the sessions of before. `event_ids` are those under which the decisions, by their
-        numbers, waited there; one without a good id is told as a new event."""
+        """Take up the sessions from before the restart. `event_ids` are the ids of the waiting
+        decisions by their numbers; a decision without a valid id is sent as a new event."""
         for saved in sessions:
             waiting: dict[int, int] = {}
             for number in self._book.of(DECIDED, saved.id) + self._book.of(TOLD, saved.id):
@@ -98,7 +97,7 @@ class Delivery:
                     self.send(number)
 
     def send(self, number: int) -> None:
-        """Tell the session that asked of a decision; where it is gone, the CLI that came back."""
+        """Send a decision to the session that asked; if it has ended, to the CLI that came back."""
         entry = self._book[number]
         session = self._sessions.find(entry.session_id)
         if session is not None:
@@ -109,7 +108,7 @@ class Delivery:
         self._on_change()
 
     def told(self, number: int) -> None:
-        """The decision went out whole, or is not to be told any more."""
+        """The whole decision was sent, or is not to be sent any more."""
         if number not in self._book:
             return
         entry = self._book[number]
@@ -121,8 +120,8 @@ class Delivery:
         self._on_change()
 
     def hand_out(self, session: Session, path: str) -> str | None:
-        """The accepted text for a CLI that asks because it was not told; None where it was told, is
-        told at this moment, or has nothing to be told but a rejection."""
+        """The accepted text for a CLI that asks because it was not told. None if it was told, is
+        being told at this moment, or would only be told of a rejection."""
         decided = self._book.of(DECIDED, session.id, path)
         under_way = [number for number in decided if session.is_told_of(number)]
         waiting = [number for number in decided if number not in under_way]
@@ -135,11 +134,12 @@ class Delivery:
         return text
 
     def supersede(self, session: Session, path: str) -> None:
-        """The session proposes something else for the path: what was decided before and never told
-        would decide on that. What another session asked for waits until this is settled."""
+        """The session proposes something else for the path. An older decision that it was never
+        told would count for the new proposal, so it is dropped. Decisions that other sessions asked
+        for wait until this proposal is settled."""
         for each in self._sessions:
             for decision, number in each.recall(path):
-                # Another session may have been told of it: then it is done.
+                # If another session was told of it, it is forgotten already.
                 if number in self._book:
                     self._book.queue(number, decision.session_id, 0)
         session.forget(path)
@@ -149,7 +149,7 @@ class Delivery:
             self._book.queue(number, session.id, 0)
 
     def session_ended(self, session: Session) -> None:
-        """Its decisions wait for the CLI to come back as another session."""
+        """The session's decisions wait until its CLI comes back as another session."""
         for number, entry in self._book:
             if entry.session_id == session.id:
                 self._book.leave_session(number, session.newest_then)
@@ -159,16 +159,15 @@ class Delivery:
             self._tell_away(number)
 
     def settled(self, path: str) -> None:
-        """A proposal was, and a decision on its path may have waited for that; until its CLI knows,
-        it would take that one for it."""
+        """A proposal was settled, and other decisions on its path may have waited for that. Until
+        its CLI knows the outcome, it would take such a decision for its own."""
         loop = asyncio.get_running_loop()
         self._settled[path] = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(SETTLED, self._pass_on_settled)
 
     def is_settling(self, path: str) -> bool:
-        """Whether a proposal for the path was settled so shortly before that its CLI may not know
-        yet."""
+        """Whether a proposal for the path was settled so recently that its CLI may not know yet."""
         earliest = asyncio.get_running_loop().time() - SETTLED
         return self._settled.get(path, earliest) > earliest
 
@@ -183,8 +182,8 @@ class Delivery:
             self._timer = loop.call_later(rest, self._pass_on_settled)
 
     def pass_on(self) -> None:
-        """To be called when a stream has begun, for its CLI may be the one that some of the
-        decisions wait for; and now and then."""
+        """Call this when a stream has begun, because its CLI may be the one that some decisions
+        wait for; and from time to time."""
         if self._is_stopped:
             return
         for number in self._book.of(DECIDED):
@@ -192,8 +191,8 @@ class Delivery:
                 self._pass_on(number)
 
     def withdraw(self, path: str, text: str) -> bool:
-        """Turn an accepted text of which no CLI was told, or may not have heard, into a rejection;
-        forget one that its CLI did not write. False where there is neither."""
+        """Turn an accepted text into a rejection if no CLI was told of it, or none may have read
+        it; forget a text that its CLI did not write. False if there is no such text."""
         unwritten = [
             number
             for number, entry in self._book
@@ -214,7 +213,7 @@ class Delivery:
 
     def unwritten(self, told: Container[int] | None = None) -> tuple[tuple[str, str], ...]:
         """Path and text of each accepted proposal that no CLI could be told of yet, or that none
-        has written; where `told` is given, of those of which a CLI was told only these."""
+        has written. If `told` is given, texts that a CLI was told count only if they are in it."""
         found = [(number, entry) for number, entry in self._book if self._is_unwritten(number)]
         if told is not None:
             found = [it for it in found if it[1].state != TOLD or it[0] in told]
@@ -237,19 +236,19 @@ class Delivery:
         self._book.queue(number, session.id, event_id)
 
     def _pass_on(self, number: int) -> None:
-        """A decision whose CLI is gone goes to the newest session of a CLI of that kind that came
-        after, a rejection to all of them; or it waits for one.
+        """If the CLI of a decision is gone, the newest later session of that kind of CLI gets it; a
+        rejection goes to all such sessions. Without one the decision waits.
 
-        A CLI knows a proposal by its path alone, whatever its session, and comes back to another
-        window where folders have changed. So nothing is passed on as long as a proposal for the
-        path is open anywhere, nor where the decisions that wait for the path are not all the same:
-        it would be taken for the decision on another one.
+        A CLI knows a proposal only by its path, in any of its sessions, and may come back to
+        another window after folders have changed. It would take a decision on another proposal for
+        its own. So nothing is passed on while a proposal for the path is open anywhere, or while
+        different decisions wait for the path.
         """
         entry = self._book[number]
         waiting = [self._book[it] for it in self._book.of(DECIDED, path=entry.path)]
         owners = {it.session_id for it in waiting}
         is_sure = len(owners) == 1 or all(it.text is None for it in waiting)
-        # Where folders have changed, another book may have the same proposal still.
+        # After folders have changed, another book may still have the same proposal.
         elsewhere = self._asking(entry.path) - {entry.session_id}
         is_open = self._book.of(OPEN, path=entry.path) or elsewhere
         if is_open or not is_sure or self.is_settling(entry.path):
@@ -266,7 +265,7 @@ class Delivery:
             self._on_change()
 
     def _tell_away(self, number: int) -> None:
-        """Unless it found another session meanwhile. Where the window closes nobody is there."""
+        """Unless another session has taken it meanwhile. A closing window has none."""
         entry: Entry = self._book[number]
         session = self._sessions.find(entry.session_id)
         if not self._is_stopped and (session is None or session.stream is None):

@@ -1,6 +1,6 @@
-"""The open diffs of one window: the tools' work, what the user does with them, and both in order.
+"""The open diffs of one window: the work of the tools and the user's decisions, in order.
 
-The editor has the views; what the protocol needs of them is in the book.
+The views belong to the editor. What the protocol needs of them is in the book.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .sessions import Session, Sessions
 
 T = TypeVar("T")
 
-# Characters of a path that any system can have.
+# The most characters of a path on any system.
 MAX_PATH = 32768
-# Diffs that one CLI may have open; the real one waits for each decision (docs/protocol.md 1.7).
+# The most open diffs of one CLI; Gemini CLI waits for each decision (docs/protocol.md 1.7).
 MAX_OPEN_DIFFS = 64
-# Diffs of one window, those of CLIs that are gone included.
+# The most open diffs of one window, including those of CLIs that are gone.
 MAX_WINDOW_DIFFS = 256
 
 
 class Diffs(Desk):
-    """`on_change` is called whenever the book has changed. `path_maps` say how the CLIs know the
-    editor's files: the book and the editor have the editor's paths."""
+    """`on_change` is called whenever the book has changed. The book and the editor have the
+    editor's paths; `path_maps` give the paths by which the CLIs know the files."""
 
     def __init__(
         self,
@@ -50,14 +50,14 @@ class Diffs(Desk):
         self._delivery = delivery
         self._disk = disk
         self._on_change = on_change
-        # The tasks that ask the editor for something at the moment.
+        # The tasks that wait for the editor at the moment.
         self._under_way: set[asyncio.Task[Any] | None] = set()
         self._is_stopped = False
         self.offers_diffs = True
         self.path_maps = NO_MAPS
 
     def offer(self, wanted: bool) -> None:
-        """Whether CLIs may show their edits here, from now on."""
+        """Whether CLIs may show their edits here from now on."""
         if self.offers_diffs != wanted:
             self.offers_diffs = wanted
             self._sessions.broadcast(ToolsChanged())
@@ -69,7 +69,8 @@ class Diffs(Desk):
             task.cancel()
 
     def local_path(self, path: str) -> str:
-        # The name of what waits counts, whatever the maps became since; of what was told, they do.
+        # A waiting proposal keeps its path, even if the maps have changed since. Otherwise the maps
+        # decide.
         return self._book.path_waiting_as(path) or self.path_maps.to_local(path)
 
     async def open_diff(
@@ -78,12 +79,12 @@ class Diffs(Desk):
         self._check(session, path, sent_path)
         self._delivery.supersede(session, path)
         if not self.offers_diffs and not self._book.of(OPEN, path=path):
-            # The CLI learnt of the tools before they were withdrawn, and asks in its terminal, too;
-            # an error would end its edit (docs/protocol.md 1.6).
+            # The CLI read the list of tools before they were withdrawn. It asks in its terminal as
+            # well; an error would end its edit (docs/protocol.md 1.6).
             return
         is_whole = not isinstance(content, TruncatedString)
-        # Before the editor is asked: the user may decide before its answer is here.
-        # A large one is not edited: there is nothing to outlive the editor.
+        # The book gets it before the editor is asked, because the user may decide before the editor
+        # answers. A large proposal cannot be edited, so there is nothing to save of it.
         is_to_last = is_whole and len(content) <= LARGE
         text = content if is_to_last else None
         number = self._book.open(session.id, path, text, session.client, session.cli.id, sent_path)
@@ -96,12 +97,12 @@ class Diffs(Desk):
             client=self._sessions.label(session),
             opened_at=self._book[number].opened_at,
         )
-        # Without others, its turn comes at once.
+        # If nothing else is under way, its turn comes at once.
         may_wait = bool(self._under_way)
         try:
             await self.in_turn(session.id, partial(self._open, session, number, proposal, may_wait))
         except EditorError as error:
-            # Its sentence goes to the CLI and may name the file.
+            # The sentence goes to the CLI and may contain the file's path.
             raise EditorError(str(error).replace(path, sent_path or path)) from error
 
     def _check(self, session: Session, path: str, sent_path: str) -> None:
@@ -120,15 +121,15 @@ class Diffs(Desk):
     async def _open(
         self, session: Session, number: int, proposal: Proposal, may_have_waited: bool
     ) -> None:
-        """Open a diff; an older one of the session for the path, and those whose session does not
-        live, make way for it."""
+        """Open a diff. It replaces an older one of the session for the path, and those whose
+        session has ended."""
         if may_have_waited:
             self._delivery.supersede(session, proposal.path)
         older = [it for it in self._book.of(OPEN, session.id, proposal.path) if it < number]
         try:
             await self._editor.open_diff(self._window_id, proposal)
         except (EditorError, asyncio.CancelledError):
-            # Where there was an older one, it is open still.
+            # If there was an older diff, it is still open.
             if self._book.is_open(number):
                 self._book.forget(number)
             raise
@@ -144,8 +145,8 @@ class Diffs(Desk):
         self._on_change()
 
     async def _close_needless(self, number: int) -> None:
-        """The user decided on an older proposal while this one was opened, and the CLI takes that
-        for the decision on this one."""
+        """The user decided on an older proposal while this one was being opened. The CLI takes that
+        decision for this one, so this diff is closed."""
         if self._book.is_open(number):
             entry = self._book[number]
             closed = await self._editor.close_diff(self._window_id, entry.session_id, entry.path)
@@ -155,15 +156,15 @@ class Diffs(Desk):
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
         number = self._to_close(session, path)
         if number is None:
-            # The user has decided, and the CLI was not told; or there is no diff.
+            # The user has decided and the CLI was not told, or there is no diff.
             return self._delivery.hand_out(session, path)
         work = partial(self._close, session, number, path, decided)
         return await self.in_turn(self._book[number].session_id, work)
 
     def _to_close(self, session: Session, path: str) -> int | None:
-        """The session's open diff for the path; or that of one which is gone: the CLI may have
-        opened it as another session, before it lost its connection. Where several sessions have
-        the path open, or decided, nobody knows which of them it was."""
+        """The session's open diff for the path. If it has none, that of a session which is gone:
+        the CLI may have opened it as that session before it lost its connection. None if several
+        sessions have the path open or decided, because nobody knows which of them it was."""
         own = self._book.of(OPEN, session.id, path)
         if own:
             return own[-1]
@@ -184,16 +185,16 @@ class Diffs(Desk):
             closed = await self._editor.close_diff(self._window_id, owner, path, decided)
             if self._book.is_open(number):
                 return self._settle(number, closed, decided)
-        # The user was faster.
+        # The user decided first.
         return self._delivery.hand_out(session, path)
 
     def _settle(self, number: int, closed: ClosedDiff | None, decided: bool) -> str | None:
-        """The text of a closed diff. What the user typed is the CLI's to write; should it not, it
-        comes back."""
+        """The text of a closed diff. The CLI has to write what the user typed; if it does not, the
+        text comes back."""
         entry = self._book[number]
         is_lost = closed is None
         if closed is None:
-            # The editor has lost the tab, or has not brought it back yet: the book has its text.
+            # The editor has lost the tab, or has not restored it yet; the book has its text.
             closed = ClosedDiff(entry.text, entry.is_edited)
         if closed.text and closed.is_edited and (decided or is_lost):
             self._book.hand_over(number, closed.text)
@@ -205,8 +206,8 @@ class Diffs(Desk):
         return closed.text
 
     async def in_turn(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work after what the session asked for before, in the task that asks. Nobody but
-        `stop` cancels that, even where its client leaves: half a diff must not stay behind."""
+        """Do the work in the caller's task, after everything that the session asked for before.
+        Only `stop` cancels it, even if the client leaves, so that no diff stays half open."""
         task = asyncio.current_task()
         self._under_way.add(task)
         try:
@@ -224,9 +225,9 @@ class Diffs(Desk):
             self._under_way.discard(task)
 
     def accept(self, session_id: str, path: str, text: str, before: str | None = None) -> None:
-        """The user accepted; `text` is the proposal as edited, with `\n` line ends; `before` is
-        that of Entry."""
-        # Before it is written, what was written to the file before can still be seen.
+        """The user accepted; `text` is the proposal as edited, with `\n` line ends. `before` is as
+        in Entry."""
+        # As long as this text is not written, the one before it can still be seen on disk.
         self._disk.look_soon()
         self._decide(session_id, path, text, before)
 
@@ -236,7 +237,7 @@ class Diffs(Desk):
     def _decide(
         self, session_id: str, path: str, text: str | None, before: str | None = None
     ) -> None:
-        # Where a newer one is about to be opened, it was not that which the user saw.
+        # If a newer proposal is about to be opened, it is not the one that the user saw.
         known = self._book.of(OPEN, session_id, path)
         sent_path = self.path_maps.to_remote(path)
         number = known[0] if known else self._book.open(session_id, path, None, sent_path=sent_path)
@@ -244,17 +245,17 @@ class Diffs(Desk):
         self._delivery.send(number)
 
     def reject_all(self) -> None:
-        """The window is gone, and its tabs with it."""
+        """The window is closed, and its tabs with it."""
         for number in self._book.reject_open():
             self._delivery.send(number)
 
     def edited(self, session_id: str, path: str, text: str) -> None:
-        """The user changed the proposal: this is what has to outlive the editor."""
+        """The user changed the proposal: this is the text to keep over a restart."""
         known = self._book.of(OPEN, session_id, path)
         if known and self._book.edit(known[0], text):
             self._on_change()
 
     def mark(self, session_id: str, orphaned: bool) -> None:
-        """Show whether the session's diffs wait for a CLI that is there."""
+        """Show whether the CLI of the session's diffs is connected."""
         if self._book.of(OPEN, session_id):
             self._editor.set_orphaned(self._window_id, session_id, orphaned)

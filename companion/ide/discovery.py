@@ -1,4 +1,4 @@
-"""Discovery files, through which a CLI finds the server; knows no editor and no protocol.
+"""Discovery files, through which a CLI finds the server. Knows no editor and no protocol.
 
 Source: the companion specification, section I.2, and docs/protocol.md, sections 5 and 7.
 """
@@ -32,9 +32,9 @@ MAX_SIZE = 65536
 
 @dataclass(frozen=True)
 class Advertisement:
-    """What the discovery files of one endpoint say. `folders` are absolute paths of the editor, and
-    `path_maps` say how CLIs know them; `pid` is the editor's; `token` is the endpoint's, from which
-    each CLI has its own."""
+    """The content of the discovery files of one endpoint. `folders` are absolute paths of the
+    editor; `path_maps` give the paths by which CLIs know them. `pid` is the editor's. `token` is
+    the endpoint's token, from which each CLI gets its own."""
 
     pid: int
     port: int
@@ -44,7 +44,7 @@ class Advertisement:
 
     @property
     def remote_folders(self) -> tuple[str, ...]:
-        """As CLIs know them."""
+        """The folders as CLIs know them."""
         return self.path_maps.remote_folders(self.folders)
 
     @property
@@ -61,15 +61,15 @@ class Advertisement:
         if form.has_owner:
             members.update(ideName=IDE_INFO["displayName"], pid=self.pid)
         if form.has_owner and not has_own_processes():
-            # The CLI removes a file whose `ppid` no process has (docs/protocol.md 7).
+            # The CLI removes a file if no process has its `ppid` (docs/protocol.md 7).
             members["ppid"] = self.pid
         return json.dumps(members).encode("ascii")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder in which a CLI looks: the parts of `form.folder` below `root`, which is there or is
-    somebody else's to make."""
+    """A folder in which a CLI searches: the parts of `form.folder` below `root`. This package never
+    creates `root`."""
 
     cli: Cli
     form: DiscoveryForm
@@ -92,8 +92,8 @@ class Place:
         private_files.write(self.path(advertisement), advertisement.encode(self.cli, self.form))
 
     def owner(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
-        """The editor's process and its port, as one of this user's discovery files says; None for
-        every other file. Where the name tells no process, only our own files count."""
+        """The editor's process and port if this is a discovery file of this user; None for every
+        other file. If the name has no process, only our own files count."""
         pattern = re.escape(self.form.name)
         for number in ("pid", "port"):
             pattern = pattern.replace(re.escape("{" + number + "}"), rf"(?P<{number}>\d+)")
@@ -105,7 +105,7 @@ class Place:
 
 
 def _pid_within(path: str) -> int | None:
-    """The process that a file of this editor names, from whichever start of it."""
+    """The process in a file that this editor wrote, at whichever start of it."""
     try:
         with open(path, "rb") as file:
             members = json.loads(file.read(MAX_SIZE))
@@ -116,7 +116,7 @@ def _pid_within(path: str) -> int | None:
 
 
 def node_tmpdir() -> str:
-    """What Node's `os.tmpdir()` answers here, where a CLI looks."""
+    """The result of Node's `os.tmpdir()` here, where a CLI searches."""
     return lookup.temp_folder(
         WINDOWS if sys.platform == "win32" else LINUX, os.environ, SHARED_TMPDIR
     )
@@ -125,8 +125,8 @@ def node_tmpdir() -> str:
 def temp_folders() -> list[str]:
     """The temp folders that a CLI may have, the likeliest first.
 
-    It may have another environment than the editor: a shell under sudo or in nix-shell lacks the
-    variables that the editor has. Each CLI looks into one folder only, so none finds two files.
+    Its environment may differ from the editor's: a shell under sudo or in nix-shell lacks the
+    editor's variables. Each CLI searches one folder only, so none finds two files.
     """
     candidates = [node_tmpdir()]
     if sys.platform == "win32":
@@ -143,19 +143,19 @@ def temp_folders() -> list[str]:
 
 
 def _darwin_tmpdir() -> str:
-    """What macOS gives programs that it starts, whatever a shell makes of it; else nothing."""
+    """The temp folder that macOS gives to programs, whatever a shell sets; empty elsewhere."""
     if sys.platform != "darwin":
         return ""
-    # _CS_DARWIN_USER_TEMP_DIR, which Python has no name for.
+    # _CS_DARWIN_USER_TEMP_DIR, for which Python has no name.
     with suppress(OSError, ValueError):
         return (os.confstr(65537) or "").rstrip("/")
     return ""
 
 
 def places(extra: str = "") -> list[Place]:
-    """Where discovery files stand, Gemini CLI's first; `extra` is another folder for them, which
-    takes the place of a temp folder or of a home. A CLI whose home folder is not there is not used
-    by this user, and nothing is made for it (docs/adr/0017-one-table-of-clis.md)."""
+    """The places for discovery files, Gemini CLI's first. `extra` is another folder for them; it
+    stands for a temp folder or a home. If a CLI's home folder does not exist, this user does not
+    use the CLI, and nothing is created for it (docs/adr/0017-one-table-of-clis.md)."""
     user_home = os.path.expanduser("~")
     found = []
     for cli in CLIS:
@@ -168,11 +168,11 @@ def places(extra: str = "") -> list[Place]:
 
 
 class Publication:
-    """The discovery files of one endpoint, from their making to `remove`.
+    """The discovery files of one endpoint, from their creation to `remove`.
 
-    `paths` are those that could be written; `unwritten` says in a sentence what is wrong, by the
-    folder that has none; `problem` is the first of these that matters, where a CLI is likely to
-    look in vain, else empty. `extra` is as that of `places`.
+    `paths` are the files that could be written. `unwritten` has, for each folder without a file, a
+    sentence about the reason. `problem` is the first of these sentences that matters, because a CLI
+    is likely to search there; empty if none does. `extra` is as in `places`.
     """
 
     def __init__(self, advertisement: Advertisement, extra: str = "") -> None:
@@ -185,18 +185,18 @@ class Publication:
         self._write()
 
     def change(self, advertisement: Advertisement) -> None:
-        """Write the files anew where they are to say something else."""
+        """Write the files again if their content is to change."""
         if advertisement != self.advertisement:
             self.advertisement = advertisement
             self._write()
 
     def write_again(self) -> None:
-        """Write the files anew, whatever became of them."""
+        """Write the files again in any case."""
         self._write()
 
     def renew(self) -> None:
-        """Write the files anew where one is missing: temp folders are swept, disks have space
-        again, and users install another CLI."""
+        """Write the files again if one is missing: temp folders are cleaned, a full disk has space
+        again, or the user has installed another CLI."""
         is_whole = all(map(os.path.exists, self.paths)) and places(self._extra) == self._places
         if self.problem or not is_whole:
             self._write()
@@ -210,18 +210,18 @@ class Publication:
             problem = self._write_into(place)
             if problem:
                 self.unwritten[place.folder] = problem
-            # The likeliest place of a CLI is the one that matters.
+            # Only the likeliest place of a CLI matters.
             if place.cli.id not in tried:
                 self.problem = self.problem or problem
             elif problem:
                 logger.info("%s", problem)
             tried.add(place.cli.id)
-        # One that could not be written anew would go on telling of the old folders.
+        # A file that could not be written again would still name the old folders.
         for path in set(before) - set(self.paths):
             _unlink(path)
 
     def _write_into(self, place: Place) -> str:
-        """Gives what is wrong, as a sentence."""
+        """Gives what went wrong, as a sentence."""
         path = place.path(self.advertisement)
         may_fail = f"This editor may not be found by {place.cli.name}: "
         try:
@@ -234,7 +234,7 @@ class Publication:
         return ""
 
     def remove(self) -> None:
-        """Take the files away; plain os calls, so that it works while the editor quits."""
+        """Remove the files. Uses plain os calls, so that it works while the editor quits."""
         for path in self.paths:
             _unlink(path)
 
@@ -245,7 +245,7 @@ def _unlink(path: str) -> None:
 
 
 def remove_all(pid: int, extra: str = "") -> None:
-    """Take away every file of the editor `pid`: for an editor that quits without our thread."""
+    """Remove every file of the editor `pid`: for an editor that quits without our thread."""
     for path, owner, _port in _files(extra):
         if owner == pid:
             _unlink(path)
@@ -254,7 +254,7 @@ def remove_all(pid: int, extra: str = "") -> None:
 def _files(extra: str) -> Iterator[tuple[str, int, int]]:
     """Path, editor's process and port of each discovery file of this user."""
     for place in places(extra):
-        # One that cannot be read (another user's) is for the writing of our own file to report.
+        # If a folder cannot be read (another user's), the writing of our own file reports that.
         with suppress(OSError):
             for entry in os.scandir(place.folder):
                 owner = place.owner(entry)
@@ -263,12 +263,12 @@ def _files(extra: str) -> Iterator[tuple[str, int, int]]:
 
 
 def sweep(own_pid: int, extra: str = "") -> list[str]:
-    """Remove the discovery files of editors that are gone; gives the paths removed.
+    """Remove the discovery files of editors that have ended; gives the paths removed.
 
-    Only this user's; only where the editor's process is dead (or is the one now starting anew,
-    `own_pid`) and nothing listens on the port either. On Windows, which keeps such files over a
-    restart and gives their numbers to others, the port alone counts. A dead file of the same
-    workspace keeps the CLI from connecting (docs/protocol.md 5.39).
+    Removes only files of this user, and only if the editor's process has ended (or is `own_pid`,
+    the one that is starting) and nothing listens on the port. Windows keeps such files over a
+    restart and reuses the numbers of processes, so only the port counts there. A dead file of the
+    same workspace keeps the CLI from connecting (docs/protocol.md 5.39).
     """
     removed = [path for place in places(extra) for path in private_files.sweep(place.folder)]
     for path, pid, port in _files(extra):
@@ -282,9 +282,10 @@ def sweep(own_pid: int, extra: str = "") -> list[str]:
 
 
 def remove_dead(path: str) -> bool:
-    """Remove a discovery file at whose port nobody listens; whether it was there and is gone now.
+    """Remove a discovery file if nothing listens on its port; gives whether it was removed.
 
-    On a word of the user, so that its editor's number may be another process's by now.
+    The user asked for this, so the number of its editor's process is not checked: another process
+    may have it by now.
     """
     for found, _pid, port in _files(""):
         if found == path and not _is_listening(port):

@@ -1,7 +1,7 @@
-"""Whether the texts of which CLIs were told are on disk; writes nothing itself.
+"""Checks whether the texts that CLIs were told are on disk. Writes nothing itself.
 
-The CLI writes the file. It may die before, have been interrupted, or have decided otherwise in the
-terminal: then what the user typed stands nowhere but in the book.
+The CLI writes the file. It may end before that, be interrupted, or the user may decide otherwise in
+the terminal. Then only the book has what the user typed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from .delivery import LIST, PATIENCE
 from .editor import EditorError
 from .file_content import Stamp
 
-# Seconds after a CLI was told at which its file is looked at: whoever changes the file again, such
-# as a formatter, comes after one of them. After the last one, a text that comes back does.
+# Seconds after a CLI was told at which its file is checked. Whoever changes the file again, such as
+# a formatter, comes after one of these checks. After the last one, a text that comes back does so.
 LOOKS = (0.1, 0.25, 0.5, 1.0, 2.0)
-# Hours for which a text is held whose file has become something else since: by then the CLI has
-# written it, and somebody went on, or it never will. They are counted here: between two readings of
-# a clock, somebody may have set it.
+# Hours for which a text is kept after its file has become something else. By then the CLI has
+# written it and somebody has changed it again, or the CLI never will. The hours are counted here,
+# because the clock may be set at any time.
 SUPERSEDED, HOUR = 24, 60 * 60.0
-# Seconds for a disk to tell what a file holds.
+# Seconds for a disk to give the content of a file.
 READING = 5.0
 MARK = "\ufeff"
 UNWRITTEN = "Gemini CLI has not written {}; your text is kept. See " + LIST + "."
 
 
 class DiskCheck:
-    """The texts of one window's book that are TOLD.
+    """The texts in the book of one window that are TOLD.
 
-    `give_back` is given each entry that comes back to the user, which is forgotten once that has
-    returned, and tried again where it raised EditorError; `tell` sentences for the user.
+    `give_back` gets each entry that comes back to the user. The entry is forgotten once that has
+    returned; if it raised EditorError, it is tried again. `tell` gets sentences for the user.
     """
 
     def __init__(
@@ -52,39 +52,39 @@ class DiskCheck:
         self._give_back = give_back
         self._tell = tell
         self._on_change = on_change
-        # What was seen of a text's file last: one that nobody touched is not read again.
+        # The last state of each text's file: an untouched file is not read again.
         self._seen: dict[int, Sight] = {}
         self._judged: set[int] = set()
-        # When the last hour began of those whose file is something else, by the loop's time.
+        # When the last hour began for a file that is something else, by the loop's time.
         self._hour: dict[int, float] = {}
-        # Those of them whose file nobody has touched: sure to have been written by nobody.
+        # Texts whose file nobody has touched: certainly nobody has written them.
         self.missing: set[int] = set()
-        # Texts that could not be given back yet, and those that are being given back: the editor
-        # may be busy for longer than it is to the next look.
+        # Texts that could not be given back yet, and texts that are being given back: the editor
+        # may be busy until after the next check.
         self._overdue: set[int] = set()
         self._returning: set[int] = set()
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Somebody else has the book from now on."""
+        """The book belongs to somebody else from now on."""
         self._is_stopped = True
 
     def watch(self, number: int) -> None:
-        """Look some times in the next seconds."""
+        """Check several times in the next seconds."""
         loop = asyncio.get_running_loop()
         for seconds in LOOKS:
             loop.call_later(seconds, self._begin, number, seconds == LOOKS[-1])
 
     def look_soon(self) -> None:
-        """At what was written, before the next text is."""
+        """Check now what was written, before the next text is."""
         for number in self._book.of(TOLD):
             self._begin(number)
 
     async def look(self) -> None:
-        """To be called now and then."""
+        """To be called from time to time."""
         looks = (self._look_at(it, it in self._overdue) for it in self._book.of(TOLD))
         await asyncio.gather(*looks)
-        # Some were told meanwhile, and what was seen of them counts.
+        # Other texts may have been told meanwhile; what was seen of their files counts.
         numbers = self._book.of(TOLD)
         for gone in set(self._seen) - set(numbers):
             del self._seen[gone]
@@ -98,12 +98,12 @@ class DiskCheck:
             asyncio.ensure_future(self._look_at(number, is_last))
 
     def _has_text(self, number: int) -> bool:
-        """Not where the user has withdrawn it meanwhile: that is to be told as a rejection."""
+        """False also if the user has withdrawn the text meanwhile; its CLI is told a rejection."""
         return number in self._book and self._book[number].text is not None
 
     async def _look_at(self, number: int, is_last: bool = False) -> None:
         if number not in self._book:
-            # It was forgotten before its turn came.
+            # It was forgotten before its turn.
             return
         entry = self._book[number]
         last = None if is_last else self._seen.get(number)
@@ -111,7 +111,7 @@ class DiskCheck:
         try:
             sight = await in_thread(partial(_look, entry, last), READING)
         except asyncio.TimeoutError:
-            logger.warning("whether an accepted text was written cannot be seen")
+            logger.warning("it is not known whether an accepted text was written")
         if self._is_stopped or not self._has_text(number):
             return
         if sight is not None and sight.has_text:
@@ -136,7 +136,7 @@ class DiskCheck:
             self._returning.discard(number)
 
     def _judge(self, number: int, entry: Entry, is_other: bool) -> None:
-        """A file that does not have the text."""
+        """The file does not have the text."""
         now = asyncio.get_running_loop().time()
         is_superseded = is_other and number not in self.missing
         if is_superseded and now - self._hour.setdefault(number, now) > HOUR:
@@ -149,7 +149,7 @@ class DiskCheck:
             if not is_other:
                 self.missing.add(number)
                 self._book.keep(number)
-                # Without the path: the file may be one that is excluded (docs/settings.md).
+                # Without the path, because the file may be excluded (docs/settings.md).
                 logger.warning("an accepted text was not written")
                 self._tell(UNWRITTEN.format(os.path.basename(entry.path)))
                 self._on_change()
@@ -160,8 +160,8 @@ class DiskCheck:
 
 
 class Sight(NamedTuple):
-    """What a look at a text's file shows: whether it has the text, or is something else than it was
-    when the user accepted."""
+    """The state of a text's file: whether it has the text, or else whether it has changed since
+    the user accepted."""
 
     stamp: Stamp
     has_text: bool
@@ -169,7 +169,7 @@ class Sight(NamedTuple):
 
 
 def _look(entry: Entry, last: Sight | None) -> Sight:
-    """`last` is that of the last look, which did not see the text."""
+    """`last` is the result of the last check, which did not find the text."""
     stamp = file_content.stamp(entry.path)
     if last is not None and stamp == last.stamp:
         return last
@@ -179,7 +179,7 @@ def _look(entry: Entry, last: Sight | None) -> Sight:
 
 
 def is_in(text: str, present: file_content.Original) -> bool:
-    """Whether the file has it; a mark at the beginning and line ends are the CLI's affair."""
+    """Whether the file has the text. Its byte order mark and line ends are left to the CLI."""
     text = file_content.unix(text.lstrip(MARK))
     if present.is_cut:
         return present.digest in _digests(text)
@@ -187,7 +187,7 @@ def is_in(text: str, present: file_content.Original) -> bool:
 
 
 def _digests(text: str) -> set[str]:
-    """Those of a file with the text, as `file_content` has them."""
+    """The digests of a file with the text, as `file_content` makes them."""
     ends = (text, text.replace("\n", "\r\n"))
     datas = [(mark + it).encode("utf-8", "surrogatepass") for it in ends for mark in ("", MARK)]
     return {hashlib.sha256(data).hexdigest() for data in datas}

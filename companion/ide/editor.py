@@ -1,4 +1,4 @@
-"""The outbound port: what the companion asks of an editor, in editor words; knows no editor."""
+"""The outbound port: what the companion asks of an editor, in editor words. Knows no editor."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class EditorError(Exception):
 
 
 class Proposal(NamedTuple):
-    """A file as the CLI would have it.
+    """A file as the CLI wants to write it.
 
-    `session_id` is the MCP session that asked; `path` is the editor's, by the window's path maps
-    and otherwise as it was sent. `content` has `\\n` line ends.
-    `live_sessions` are those whose CLI is there: a diff of any other waits for nobody. Where it
-    `is_whole`, `content` is the proposed text, of up to 64 MiB, else its beginning, which is not to
-    be edited; it `may_be_edited` where it is shown again as the user had it. `client` names the CLI
-    to the user; `opened_at` is in seconds since the epoch.
+    `session_id` is the MCP session that asked. `path` is the editor's path: translated by the
+    window's path maps, otherwise as it was sent. `content` has `\\n` line ends. If it `is_whole`,
+    `content` is the proposed text, of up to 64 MiB; otherwise it is the beginning, which must not
+    be edited. It `may_be_edited` if it is shown again as the user had it. `live_sessions` are the
+    sessions whose CLI is connected; a diff of any other session waits for nobody. `client` names
+    the CLI to the user. `opened_at` is in seconds since the epoch.
     """
 
     session_id: str
@@ -34,9 +34,9 @@ class Proposal(NamedTuple):
 
 
 class ClosedDiff(NamedTuple):
-    """A diff that was closed for its CLI: `text` as the user left it, with `\\n` line ends, None
-    where the view held only a part of the CLI's own text; `is_edited` says whether the user
-    may have changed it.
+    """A diff that was closed for its CLI. `text` is as the user left it, with `\\n` line ends; None
+    if the view held only a part of the CLI's own text. `is_edited` says whether the user may have
+    changed it.
     """
 
     text: str | None
@@ -44,54 +44,53 @@ class ClosedDiff(NamedTuple):
 
 
 class Editor(ABC):
-    """Awaited on the companion's loop; the editor does the work wherever its own rules demand."""
+    """Awaited on the companion's loop. The editor does the work on whichever thread it needs."""
 
     @abstractmethod
     async def open_diff(self, window_id: int, proposal: Proposal) -> None:
-        """Show the proposal beside the file; returns as soon as it can be seen.
+        """Show the proposal beside the file; returns once it is visible.
 
-        Replaces a diff that the same session, or one that is gone, has open for the same path.
-        Raises EditorError.
+        Replaces a diff for the same path of the same session or of one that is gone. Raises
+        EditorError.
         """
 
     @abstractmethod
     async def close_diff(
         self, window_id: int, session_id: str, path: str, decided: bool = True
     ) -> ClosedDiff | None:
-        """Close the session's diff for the path and give its text as the user left it.
+        """Close the session's diff for the path, and give its text as the user left it.
 
-        None where no such diff is open. No decision follows. Unless the user has `decided` in the
-        CLI, a text that they edited stays with them as a tab. Raises EditorError.
+        None if there is no such diff. No decision follows. Unless the user has `decided` in the
+        CLI, a text that they edited stays open as a tab. Raises EditorError.
         """
 
     @abstractmethod
     async def restore_text(
         self, window_id: int, session_id: str, path: str, saved: str | None
     ) -> str | None:
-        """The diff came back with the editor, and `saved` was kept of it, None where nothing was:
-        show the newer of the two, and give it.
+        """The editor restored the diff; `saved` is the text that the companion kept, None if it
+        kept none. Show the newer of the two texts, and give it.
 
-        None where no such diff is open, or its text is not whole. Raises EditorError.
+        None if there is no such diff, or if its text is not complete. Raises EditorError.
         """
 
     @abstractmethod
     def set_orphaned(self, window_id: int, session_id: str, orphaned: bool) -> None:
-        """Show whether the session's diffs wait for a CLI that is there; returns at once, from any
+        """Show whether the CLI of the session's diffs is connected. Returns at once, from any
         thread."""
 
     @abstractmethod
     def show_status(self, statuses: tuple[Status, ...]) -> None:
-        """Show the state of all windows, which is another one now; returns at once, from any
-        thread."""
+        """Show the state of all windows, which has changed. Returns at once, from any thread."""
 
     @abstractmethod
     async def return_text(self, window_id: int, path: str, text: str) -> None:
         """Give the user a text of theirs that reached no file, as an unsaved tab named after the
-        path: in the window, or in another one where that is gone; returns once it is there.
+        path. It opens in the window, or in another one if that is gone. Returns once it is there.
 
-        Raises EditorError, also where there is no window.
+        Raises EditorError, also if there is no window.
         """
 
     @abstractmethod
     def tell(self, sentence: str) -> None:
-        """Show the sentence where the user looks; returns at once, from any thread."""
+        """Show the sentence to the user. Returns at once, from any thread."""

@@ -1,8 +1,8 @@
-"""What an editor tells its companion, one frozen value for each event; knows no thread.
+"""What an editor reports to its companion, one frozen class for each event. Knows no thread.
 
-To add one: a class here that says what becomes of it, and a line where the editor observes it.
-`window_id` is the editor's number of a window. An event of a window that is closed by now, or of
-a view or diff that is not known, does nothing.
+To add an event: a class here that applies it, and a line where the editor observes it. `window_id`
+is the editor's number of a window. An event has no effect if its window is closed by now, or if its
+view or diff is not known.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .context import ContextStore, OpenFile
 from .window_settings import WindowSettings
 
 if TYPE_CHECKING:
-    # At run time these would bring in aiohttp, whose import may hold up no thread of the editor.
+    # At run time these would import aiohttp, which takes too long for any thread of the editor.
     from .windows import Windows
     from .workspace import Workspace
 
 
 class Event(ABC):
-    """Made on any thread; applied on the companion's loop, in the order of the posts."""
+    """Created on any thread; applied on the companion's loop, in the order of the posts."""
 
     @abstractmethod
     def apply(self, windows: Windows) -> None: ...
@@ -58,8 +58,8 @@ class _FileEvent(_WindowEvent):
 
 @dataclass(frozen=True)
 class WindowsChanged(Event):
-    """These windows exist, each with its folders (absolute paths); all others are closed. New ones
-    have these settings from the first moment, the defaults where they are not named."""
+    """These windows exist, each with its folders (absolute paths); all others are closed. New
+    windows start with these settings, or with the defaults if they are not in `settings`."""
 
     windows: Mapping[int, tuple[str, ...]]
     settings: Mapping[int, WindowSettings] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class WindowsChanged(Event):
 
 @dataclass(frozen=True)
 class WindowSettingsChanged(_WindowEvent):
-    """The user has set something else for a window that is open."""
+    """The user has changed the settings of an open window."""
 
     settings: WindowSettings
 
@@ -83,21 +83,21 @@ class WindowSettingsChanged(_WindowEvent):
 
 
 class FileAdded(_FileEvent):
-    """A tab has the file; nobody needs to have looked at it."""
+    """A tab has the file; the user may not have looked at it yet."""
 
     def change(self, context: ContextStore) -> None:
         context.add(self.file)
 
 
 class FileFocused(_FileEvent):
-    """The user looks at the file now."""
+    """The user has moved to the file."""
 
     def change(self, context: ContextStore) -> None:
         context.focus(self.file)
 
 
 class SelectionChanged(_FileEvent):
-    """Cursor, selection or path of an open file are others now."""
+    """The cursor, the selection or the path of an open file has changed."""
 
     def change(self, context: ContextStore) -> None:
         context.select(self.file)
@@ -105,7 +105,7 @@ class SelectionChanged(_FileEvent):
 
 @dataclass(frozen=True)
 class FileClosed(Event):
-    """The view is closed, or is in no window any more but `still_in`."""
+    """The view is closed, or has left every window except `still_in`."""
 
     view_id: int
     still_in: int | None = None
@@ -119,7 +119,7 @@ class FileClosed(Event):
 
 @dataclass(frozen=True)
 class DiffsRestored(_WindowEvent):
-    """The window was opened with these diffs, by session and path, and no others."""
+    """The window was opened with exactly these diffs, by session and path."""
 
     diffs: Sequence[tuple[str, str]]
 
@@ -147,9 +147,9 @@ class DiffEdited(_DiffEvent):
 
 @dataclass(frozen=True)
 class DiffAccepted(_DiffEvent):
-    """The user accepted the proposal as it stood then (`\\n` line ends); an empty text has the CLI
-    write its own. `before` is the digest of the file's bytes at that moment, empty where there was
-    no file, None where nobody knows (`file_content`)."""
+    """The user accepted the proposal with this text (`\\n` line ends). With an empty text the CLI
+    writes its own. `before` is the digest of the file's bytes at that moment, empty if there was no
+    file, None if it is not known (`file_content`)."""
 
     text: str
     before: str | None = None

@@ -1,5 +1,5 @@
-"""The present content of a file, read from disk to be shown beside a proposal; and put back as it
-was, where the user undoes an edit that they accepted. Nothing else here writes."""
+"""Reads the present content of a file, to show it beside a proposal, and restores it when the user
+undoes an accepted edit. Nothing else here writes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ..base.background import in_thread
 from ..base.log import logger
 from .editor import EditorError
 
-# Bytes from which only the beginning of a file is read, and the bytes of that.
+# From this size in bytes only the beginning of a file is read, and this many bytes of it.
 LARGE = 64 * 1024 * 1024
 BEGINNING = 64 * 1024
 # Bytes read at a time.
 CHUNK = 1024 * 1024
 CUT = "only the beginning"
-# Seconds after which a file is given up: a drive behind a network that is gone says nothing.
+# Seconds after which reading is given up: a drive in a network that is down never answers.
 PATIENCE = 10.0
 LATE = "The file cannot be read in time."
-# Seconds for files to say when they were written.
+# Seconds for files to give the time of their last change.
 SOON = 1.0
 
-# When a file was written, in nanoseconds since the epoch, and its size; None where there is none.
+# When a file was written, in nanoseconds since the epoch, and its size; None if there is no file.
 Stamp = Optional[Tuple[int, int]]
 
-# Byte order marks in the order in which one could be mistaken for another.
+# Byte order marks; a longer one comes before a shorter one with which it begins.
 _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -49,14 +49,13 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
 
 @dataclass(frozen=True)
 class Original:
-    """What stands on disk. `text` has `\\n` line ends whatever the file has
-    (docs/protocol.md 2.16).
+    """The content of a file on disk. `text` always has `\\n` line ends (docs/protocol.md 2.16).
 
-    `exists` is False for a new file. `note` is a sentence where the text is not there, or only its
-    beginning; `warning` one where the CLI would damage the file; `traits` are what an edit has to
-    keep and a view does not show, such as "CRLF". `digest` is that of the bytes, empty where there
-    are none: equal ones say that the file is as it was. `data` are the bytes, None where they are
-    not known whole.
+    `exists` is False for a new file. `note` is a sentence if the text is missing or only its
+    beginning is there. `warning` is a sentence if the CLI would damage the file. `traits` are
+    properties that an edit has to keep and that a view does not show, such as "CRLF". `digest` is
+    the digest of the bytes, empty if there are none; equal digests mean that the file has not
+    changed. `data` are the bytes, None if not all of them are known.
     """
 
     text: str
@@ -69,25 +68,25 @@ class Original:
 
     @property
     def known_digest(self) -> str | None:
-        """`digest`, None where nobody knows what the file holds."""
+        """`digest`; None if the content is not known."""
         return None if self.note and not self.digest else self.digest
 
     @property
     def is_cut(self) -> bool:
-        """Whether `text` is the beginning only."""
+        """Whether `text` is only the beginning."""
         return CUT in self.traits
 
     @property
     def is_late(self) -> bool:
-        """Whether the file says nothing in time: it may be as it was."""
+        """Whether the file did not answer in time; it may be unchanged."""
         return self.note == LATE
 
 
 def read(path: str) -> Original:
     """Read the file at an absolute path.
 
-    Raises EditorError for what can never become a text file (a folder, a device); whatever else
-    is wrong becomes a note, for an error would fail the CLI's edit (docs/protocol.md 1.6).
+    Raises EditorError for something that can never become a text file (a folder, a device). Any
+    other problem becomes a note, because an error would end the CLI's edit (docs/protocol.md 1.6).
     """
     try:
         mode = os.stat(path).st_mode
@@ -109,7 +108,7 @@ def read(path: str) -> Original:
 
 
 def stamp(path: str) -> Stamp:
-    """A file that nobody touches has the same one."""
+    """The stamp of a file; it stays the same while nobody writes the file."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -118,14 +117,14 @@ def stamp(path: str) -> Stamp:
 
 
 class Stamps:
-    """Those of files, each looked for in a thread of its own: a drive that hangs costs a thread for
-    each of its files, and holds up no others. The companion's loop owns it."""
+    """The stamps of files, each read in a thread of its own: a file on a drive that hangs costs one
+    thread and delays no other file. The companion's loop owns it."""
 
     def __init__(self) -> None:
         self._looks: dict[str, asyncio.Future[Stamp]] = {}
 
     async def of(self, paths: Iterable[str]) -> dict[str, Stamp]:
-        """By path, without those that say nothing within SOON seconds."""
+        """The stamps by path, without files that do not answer within SOON seconds."""
         paths = set(paths)
         for path in paths - set(self._looks):
             self._looks[path] = look = asyncio.ensure_future(in_thread(partial(stamp, path)))
@@ -140,10 +139,10 @@ class Stamps:
 
 
 def put_back(path: str, before: Original, after: str) -> tuple[str, Original | None]:
-    """Make the file what it was `before`, if it is still the text `after` (`\\n` line ends).
+    """Restore the file to `before`, if its text is still `after` (`\\n` line ends).
 
-    Gives what went wrong, a sentence; and the file as it is where it has become something else,
-    which it then stays. The file keeps its mode, and a symbolic link stays one.
+    Gives a sentence about what went wrong; and the present file if it has become something else,
+    which then stays. The file keeps its mode, and a symbolic link stays a link.
     """
     present = read_or_note(path)
     mark = "\ufeff"
@@ -162,8 +161,8 @@ def put_back(path: str, before: Original, after: str) -> tuple[str, Original | N
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Write the file in one step: a full disk, a kill or a power cut leaves the old one, or the
-    new. Raises OSError."""
+    """Write the file in one step: after a full disk, a kill or a power cut, either the old file or
+    the new one is there. Raises OSError."""
     unfinished = f"{path}.{secrets.token_hex(8)}.unfinished"
     try:
         with open(unfinished, "xb") as file:
@@ -180,7 +179,7 @@ def _replace(path: str, data: bytes) -> None:
 
 
 def read_or_note(path: str) -> Original:
-    """The same, with a note for what can never become a text file either."""
+    """The same, but a path that can never be a text file gives a note as well."""
     try:
         return read(path)
     except EditorError as error:
@@ -188,7 +187,8 @@ def read_or_note(path: str) -> Original:
 
 
 async def in_time(read: Callable[[str], Original], path: str) -> Original:
-    """What one of the two above gives, or a note after PATIENCE seconds. Raises EditorError."""
+    """The result of `read` or `read_or_note`, or a note after PATIENCE seconds. Raises
+    EditorError."""
     try:
         return await in_thread(partial(read, path), PATIENCE)
     except asyncio.TimeoutError:
@@ -196,15 +196,16 @@ async def in_time(read: Callable[[str], Original], path: str) -> Original:
     except EditorError:
         raise
     except Exception:
-        # The boundary of reading: a bug of ours costs the comparison, not the diff.
+        # The boundary of reading: a bug here costs the comparison, not the diff.
         logger.exception("a file could not be read")
         note = "The file cannot be read; the log of Gemini Companion tells more."
         return Original("", exists=True, note=note)
 
 
 def _read(file: BinaryIO) -> Original:
-    """Bit by bit, for a large one would hold up every other thread; and as far as the file went in
-    the beginning: some grow all the time, those of /proc have no size and may have no end."""
+    """Reads in pieces, because one long read would block every other thread. Reads no further than
+    the size at the beginning: some files grow all the time, and those of /proc have no size and may
+    have no end."""
     size, end = os.fstat(file.fileno()).st_size, time.monotonic() + PATIENCE
     digest, data = hashlib.sha256(), bytearray()
     for chunk in iter(lambda: file.read(min(CHUNK, size - file.tell())), b""):
@@ -226,14 +227,14 @@ def _read(file: BinaryIO) -> Original:
 
 
 def of_bytes(data: bytes) -> Original:
-    """What `read` gives for a file with these bytes."""
+    """The result of `read` for a file with these bytes."""
     return replace(_decode(data, True), digest=hashlib.sha256(data).hexdigest(), data=data)
 
 
 def _decode(data: bytes, whole: bool) -> Original:
     mark, encoding = next((it for it in _MARKS if data.startswith(it[0])), (b"", "utf-8"))
     try:
-        # UTF-8's mark stays the first character, as for the CLI (docs/protocol.md 2.17).
+        # UTF-8's mark stays the first character, as it does for the CLI (docs/protocol.md 2.17).
         start = 0 if encoding == "utf-8" else len(mark)
         text, ends = _text(data, start, encoding, whole)
     except UnicodeDecodeError:
@@ -252,8 +253,8 @@ def _decode(data: bytes, whole: bool) -> Original:
 
 
 def _text(data: bytes, start: int, encoding: str, whole: bool) -> tuple[str, tuple[str, ...]]:
-    """The text with `\\n` line ends, and what its own ones were like. Decoded bit by bit, for a
-    large one would hold up every other thread. Raises UnicodeDecodeError."""
+    """The text with `\\n` line ends, and a description of its own line ends. Decodes in pieces,
+    because one long call would block every other thread. Raises UnicodeDecodeError."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
     bounds = range(start, len(data), CHUNK)
     parts = [decoder.decode(data[at : at + CHUNK]) for at in bounds]
