@@ -56,13 +56,14 @@ class Turns(unittest.IsolatedAsyncioTestCase):
     async def test_an_answer_is_told_in_its_order_and_ends_with_its_tokens(self) -> None:
         turn = self.started()
         turn.update(messages.AgentThoughtChunk("**Look** around"))
-        for text in ("Hel", "lo"):
-            turn.update(messages.AgentMessageChunk(text))
         quota = {"token_count": {"input_tokens": 3, "output_tokens": 2}}
+        for text in ("Hel", "lo"):
+            turn.update(messages.AgentMessageChunk(text, {"quota": quota}))
         self.end(quota=quota)
         last = await self.over(turn)
+        # Of all of it: Qwen Code tells them with its answers.
         self.assertEqual((last.reason, last.usage.input_tokens, last.usage.output_tokens),
-                         (events.END_TURN, 3, 2))  # fmt: skip
+                         (events.END_TURN, 9, 6))  # fmt: skip
         self.assertEqual(self.stage.story[0], events.Thought("Look", "around"))
         pieces = self.stage.of(events.Content)
         self.assertEqual("".join(piece.text for piece in pieces), "Hello")
@@ -138,6 +139,12 @@ class Turns(unittest.IsolatedAsyncioTestCase):
         self.end("cancelled")
         last = await self.over(turn)
         self.assertEqual(last.code, failure.TIMED_OUT)
+
+    async def test_one_that_takes_too_long_says_so_though_its_agent_never_ends_it(self) -> None:
+        with mock.patch.object(turn_module, "CANCELLING", 0.0):
+            turn = self.started(limits=Limits(turn=0.0))
+            last = await self.over(turn)
+        self.assertEqual((last.code, self.session.told[-1]), (failure.TIMED_OUT, ("give up",)))
 
     async def test_a_call_that_runs_as_the_turn_ends_has_an_end_before_it(self) -> None:
         turn = self.started()

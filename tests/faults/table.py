@@ -8,6 +8,8 @@ DECISIONS, DELIVERY = "companion/ide/decisions.py", "companion/ide/delivery.py"
 SESSIONS, STATE = "companion/ide/sessions.py", "companion/ide/saved_state.py"
 RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
 DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
+TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
+WRITES = "companion/agent/turn/file_writes.py"
 
 
 class Fault(NamedTuple):
@@ -585,5 +587,192 @@ FAULTS = (
         '            logger.warning("a text could not be given back yet: %s", error)\n',
         '            logger.warning("a text could not be given back yet: %s", error)\n'
         "            self._forget(number)\n",
+    ),
+    # A turn of the agent.
+    Fault(
+        "a turn that is cancelled again asks the agent to stop once more",
+        TURN,
+        "        if self.is_over or self._calls.is_cancelled:\n            return\n",
+        "        if self.is_over:\n            return\n",
+    ),
+    Fault(
+        "a turn cancelled before its start says its message",
+        TURN,
+        "            self._end(self._complete(CANCELLED))\n            return\n        # Sent",
+        "            self._end(self._complete(CANCELLED))\n        # Sent",
+    ),
+    Fault(
+        "a retry is told while a tool runs",
+        TURN,
+        "not self.is_over and self._calls.is_idle:",
+        "not self.is_over:",
+    ),
+    Fault(
+        "a bug of ours lets the agent work on",
+        TURN,
+        '            logger.exception("a turn broke off")\n            self._session.cancel()\n',
+        '            logger.exception("a turn broke off")\n',
+    ),
+    Fault(
+        "a change of the mode is part of the answer",
+        TURN,
+        "            if not MODE_UPDATE.fullmatch(said.text):\n                self._log.say",
+        "            if said.text:\n                self._log.say",
+    ),
+    Fault(
+        "the tokens of the last answer replace those before it",
+        TURN,
+        "self.usage = sum_of([self.usage, self._agent.cli.usage(end.meta)])",
+        "self.usage = self._agent.cli.usage(end.meta)",
+    ),
+    Fault(
+        "an agent that does not end a cancelled turn works on unseen",
+        TURN,
+        "            self._session.client.give_up()\n",
+        "            pass\n",
+    ),
+    Fault(
+        "a turn that took too long counts as cancelled by the user",
+        TURN,
+        "self._end(_error(self._error) or self._complete(CANCELLED))",
+        "self._end(self._complete(CANCELLED))",
+    ),
+    Fault(
+        "a turn that took too long and ended in time counts as cancelled by the user",
+        TURN,
+        "body: Body | None = _error(self._error or error)",
+        "body: Body | None = _error(error)",
+    ),
+    Fault(
+        "an empty answer is an answer",
+        TURN,
+        "        if reason == END_TURN and not self._log.has_answer:\n            reason = EMPTY\n",
+        "",
+    ),
+    # Its tool calls.
+    Fault(
+        "a text of the user's may come with any decision",
+        CALLS,
+        "if (outcome == MODIFY) != (new_text is not None):",
+        "if outcome == MODIFY and new_text is None:",
+    ),
+    Fault(
+        "a decision leaves its call waiting for another one",
+        CALLS,
+        "        del self._pending[pending.call.id]\n",
+        "",
+    ),
+    Fault(
+        "the time for a decision runs on after it was made",
+        CALLS,
+        "            pending.timer.cancel()\n",
+        "            pass\n",
+        "what runs out finds nothing that waits: a decided call is asked about no second time",
+    ),
+    Fault(
+        "a call that was rejected ends a second time",
+        CALLS,
+        "        if known is None and call.id in self._told:\n            return\n",
+        "",
+    ),
+    Fault(
+        "a tool that was ended with its turn counts as done",
+        CALLS,
+        "success = call.status == COMPLETED and not self.is_cancelled",
+        "success = call.status == COMPLETED",
+    ),
+    Fault(
+        "what the agent asks for after the cancellation waits for the user",
+        CALLS,
+        "        if self.is_cancelled:\n            self._session.decide(request, None)\n"
+        "            return\n",
+        "",
+    ),
+    Fault(
+        "a call that is allowed for good is asked about all the same",
+        CALLS,
+        "        if self._approvals.covers(call):\n",
+        "        if False:\n",
+    ),
+    Fault(
+        "where nobody can be asked a call waits",
+        CALLS,
+        "        if self._patience is None:\n            self._session.decide(request, CANCEL)\n"
+        "            self._reject(call, UNATTENDED)\n            return\n",
+        "        if self._patience is None:\n            return\n",
+    ),
+    Fault(
+        "the agent hears nothing of a call that nobody decided on",
+        CALLS,
+        "            self._session.decide(pending.request, CANCEL)\n"
+        "            self._reject(pending.call, UNANSWERED)\n",
+        "            self._reject(pending.call, UNANSWERED)\n",
+    ),
+    Fault(
+        "calls that run at the end of a turn run on",
+        CALLS,
+        "        for call in list(self._calls.values()):\n            self._fail(call, STOPPED)\n",
+        "",
+    ),
+    # The files that it writes.
+    Fault(
+        "a cancelled turn writes files",
+        WRITES,
+        "            if self.is_cancelled:\n                raise NotWritten(CANCELLED)\n",
+        "",
+    ),
+    Fault(
+        "a file is overwritten that has changed since the user saw it",
+        WRITES,
+        "or not _is_as_seen(path, seen, is_changed):",
+        "or False:",
+    ),
+    Fault(
+        "the agent writes another text than the user saw",
+        WRITES,
+        "if _plain(content) != _plain(seen.diff.new_text) or not",
+        "if not",
+    ),
+    Fault(
+        "the user's text gets line ends of its own",
+        WRITES,
+        '    if "\\r\\n" in content:\n        text = text.replace("\\n", "\\r\\n")\n',
+        "",
+    ),
+    Fault(
+        "the model does not hear that the user changed its text",
+        WRITES,
+        "if seen is not None and is_changed else",
+        "if False else",
+    ),
+    Fault(
+        "a text of the user's is written over a file in an unknown encoding",
+        WRITES,
+        "        return not is_changed\n",
+        "        return True\n",
+    ),
+    Fault(
+        "a file that could not be written whole is left half",
+        WRITES,
+        "                _overwrite(path, before)\n",
+        "                pass\n",
+    ),
+    Fault(
+        "a new file that could not be written whole stays",
+        WRITES,
+        "                os.unlink(path)\n",
+        "                pass\n",
+    ),
+    Fault(
+        "a longer text of before is seen behind the new one",
+        WRITES,
+        "        file.truncate()\n",
+        "",
+    ),
+    Fault(
+        "a user's text is taken for a file that the CLI writes itself",
+        WRITES,
+        "if text is not None and not self._through_us(call.diff.path):",
+        "if False:",
     ),
 )
