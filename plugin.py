@@ -21,42 +21,47 @@ _forgotten = [name for name in list(sys.modules) if name.startswith(_companion)]
 for _name in _forgotten:
     sys.modules.pop(_name, None)
 
-from .companion.ui.commands import (  # noqa: E402
+from .companion.ui.commands.cli_commands import (  # noqa: E402
+    GeminiCompanionCopyExportsCommand,
+    GeminiCompanionForgetEnvironmentCommand,
+    GeminiCompanionOpenTerminalCommand,
+    GeminiCompanionRunCliCommand,
+    GeminiCompanionShowClisCommand,
+)
+from .companion.ui.commands.companion_commands import (  # noqa: E402
+    GeminiCompanionPauseSharingCommand,
+    GeminiCompanionRestartCompanionCommand,
+    GeminiCompanionResumeSharingCommand,
+    GeminiCompanionShowLogCommand,
+    GeminiCompanionShowStatusCommand,
+    GeminiCompanionStartApiServerCommand,
+    GeminiCompanionStopApiServerCommand,
+)
+from .companion.ui.commands.diff_commands import (  # noqa: E402
     GeminiCompanionAcceptDiffAndNextCommand,
     GeminiCompanionAcceptDiffCommand,
     GeminiCompanionCommentOnDiffCommand,
-    GeminiCompanionCopyExportsCommand,
-    GeminiCompanionDoctorCommand,
     GeminiCompanionDropChangeCommand,
     GeminiCompanionFillViewCommand,
-    GeminiCompanionForgetEnvironmentCommand,
     GeminiCompanionKeepChangeCommand,
     GeminiCompanionNextChangeCommand,
     GeminiCompanionNextDiffCommand,
-    GeminiCompanionOpenTerminalCommand,
-    GeminiCompanionPauseSharingCommand,
     GeminiCompanionPreviousChangeCommand,
     GeminiCompanionPreviousDiffCommand,
     GeminiCompanionRejectDiffCommand,
     GeminiCompanionRejectDiffWithNoteCommand,
     GeminiCompanionReleaseDiffCommand,
-    GeminiCompanionRemedyCommand,
-    GeminiCompanionRestartCompanionCommand,
-    GeminiCompanionResumeSharingCommand,
-    GeminiCompanionRunCliCommand,
     GeminiCompanionShowAcceptedEditsCommand,
-    GeminiCompanionShowClisCommand,
     GeminiCompanionShowDiffsCommand,
-    GeminiCompanionShowLogCommand,
-    GeminiCompanionShowSharedContextCommand,
-    GeminiCompanionShowStatusCommand,
     GeminiCompanionShowUnwrittenEditsCommand,
-    GeminiCompanionStartApiServerCommand,
-    GeminiCompanionStopApiServerCommand,
+)
+from .companion.ui.commands.page_commands import (  # noqa: E402
+    GeminiCompanionDoctorCommand,
+    GeminiCompanionRemedyCommand,
+    GeminiCompanionShowSharedContextCommand,
     GeminiCompanionWelcomeCommand,
 )
-from .companion.ui.host import host  # noqa: E402
-from .companion.ui.prompt.commands import (  # noqa: E402
+from .companion.ui.commands.prompt_commands import (  # noqa: E402
     GeminiCompanionPromptCommand,
     GeminiCompanionSendBuildResultsCommand,
     GeminiCompanionSendDiagnosticsCommand,
@@ -65,6 +70,7 @@ from .companion.ui.prompt.commands import (  # noqa: E402
     GeminiCompanionSendReferenceCommand,
     GeminiCompanionSendSelectionCommand,
 )
+from .companion.ui.host import host  # noqa: E402
 
 __all__ = [
     "GeminiCompanionAcceptDiffCommand",

@@ -50,7 +50,7 @@ def classes() -> set[str]:
 
 def on_diffs() -> set[str]:
     """The commands that are done with a diff, by the names of their classes."""
-    body = ast.parse(read("companion/ui/commands.py")).body
+    body = ast.parse(read("companion/ui/commands/diff_commands.py")).body
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for node in body
@@ -71,8 +71,9 @@ class Resources(unittest.TestCase):
                 self.assertIn(entry["command"], classes() | BUILT_IN)
 
     def test_sublime_finds_every_command(self) -> None:
-        paths = ("companion/ui/commands.py", "companion/ui/prompt/commands.py")
-        body = [node for path in paths for node in ast.parse(read(path)).body]
+        folder = os.path.join("companion", "ui", "commands")
+        names = [name for name in os.listdir(os.path.join(ROOT, folder)) if name.endswith(".py")]
+        body = [node for it in names for node in ast.parse(read(os.path.join(folder, it))).body]
         found = [node for node in body if isinstance(node, ast.ClassDef)]
         bases = {base.id for node in found for base in node.bases if isinstance(base, ast.Name)}
         made = {command_name(node.name) for node in found if node.name not in bases}

@@ -9,7 +9,7 @@ import sublime
 from ..ide.events import FileAdded, FileClosed, FileFocused, SelectionChanged
 from ..ide.service import Companion
 from . import queues, views
-from .editor import SublimeEditor
+from .sublime_editor import SublimeEditor
 
 # Tabs described at a time, so that a window with thousands does not hold up the UI thread.
 CHUNK = 20

@@ -18,15 +18,26 @@ if TYPE_CHECKING:
     from ..base.log import RecentLines
     from ..ide.service import Companion
     from .api_server import Api
-    from .editor import SublimeEditor
     from .running import Running
+    from .sublime_editor import SublimeEditor
 
 
 NOT_RUNNING = 'It is not running. "Gemini Companion: Restart Companion" starts it.'
 # Not by __package__: in a zip, some importers of Python 3.8 give it to a module only afterwards.
 PACKAGE = __name__.rsplit(".", 2)[0]
 # The modules in it that plugin.py imports, on the UI thread.
-FIRST = ("ui", "ui.commands", "ui.host", "ui.prompt", "ui.prompt.commands", "ui.queues")
+FIRST = (
+    "ui",
+    "ui.commands",
+    "ui.commands.cli_commands",
+    "ui.commands.companion_commands",
+    "ui.commands.diff_commands",
+    "ui.commands.page_commands",
+    "ui.commands.prompt_commands",
+    "ui.commands.running_command",
+    "ui.host",
+    "ui.queues",
+)
 
 
 def forget_modules(modules: MutableMapping[str, ModuleType]) -> None:

@@ -15,7 +15,7 @@ from ..ide.doctor.checks import Failed
 from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from ..ide.status import Status
-from . import checkups
+from .pages import checkups
 from .stories import Stories
 
 # Looks (one a second) between examinations where a CLI is away and none was found to be lost: it

@@ -14,17 +14,17 @@ from ..ide.events import DiffEdited
 from ..ide.reach import Reach
 from ..ide.service import Companion
 from ..ide.status import Status
-from . import doctor, queues, settings, sharing, terminal, welcome
-from .checkups import Checkups
-from .editor import SublimeEditor
+from . import queues, settings
 from .files import Files
 from .lost_clis import LostClis
 from .notices import Notices
-from .remedies import Remedies
-from .review import lookup
+from .pages import doctor, welcome
+from .pages.checkups import Checkups
+from .pages.remedies import Remedies
+from .pages.shared_sheets import SharedSheets
+from .review import open_diffs
 from .review.accepting import Accepting
 from .review.actions import Actions
-from .review.changes import Changes
 from .review.conflicts import Conflicts
 from .review.edits import Edits
 from .review.history import History
@@ -35,9 +35,12 @@ from .review.record import DiffRecord
 from .review.resting import Resting
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
-from .shared_sheets import SharedSheets
+from .review.single_changes import SingleChanges
+from .sharing_settings import is_paused
 from .status_bar import StatusBar
-from .windows import Windows
+from .sublime_editor import SublimeEditor
+from .terminals import terminus
+from .window_watch import WindowWatch
 
 # What key bindings ask.
 DIFF_WAITS = "gemini_companion_diff_waits"
@@ -62,7 +65,7 @@ class Running:
         self.history = History(self.companion, tell, os.path.join(self._cache, "edits"))
         self.conflicts = Conflicts(self.companion, self.stories, self.reviews, tell)
         self.diffs = Actions(self.companion, self.editor, self.reviews)
-        self.changes = Changes(self.reviews, tell, self.diffs.reject)
+        self.changes = SingleChanges(self.reviews, tell, self.diffs.reject)
         self.accepting = Accepting(
             self.companion, self.editor, self.reviews, self.diffs, self.conflicts, self.history
         )
@@ -73,7 +76,7 @@ class Running:
         self.edits = Edits(self._save)
         self.lost_clis = LostClis(self.companion, self.stories, tell, lambda: self.status.look())
         self.status = StatusBar(
-            mention, lambda: self.companion.is_running, sharing.is_paused, self.lost_clis.names
+            mention, lambda: self.companion.is_running, is_paused, self.lost_clis.names
         )
         self.editor.on_status = self._show_status
         self.notices = self.editor.notices = Notices(self.stories)
@@ -81,7 +84,9 @@ class Running:
         self.welcome = Checkups(self.companion, self.stories, welcome.NAME, welcome.html)
         self.doctor = Checkups(self.companion, self.stories, doctor.NAME, doctor.html)
         self.remedies = Remedies(self.companion, tell, self._look_again)
-        self.windows = Windows(self.companion, self.editor, self.files, self.reviews, self._looks())
+        self.windows = WindowWatch(
+            self.companion, self.editor, self.files, self.reviews, self._looks()
+        )
 
     def _looks(self) -> tuple[Callable[[], None], ...]:
         """What is to be called about once a second."""
@@ -152,7 +157,7 @@ class Running:
         where it is not wanted."""
         if not settings.of(window).terminus_env:
             return None
-        found = terminal.with_environment(arguments or {}, self.environment(window))
+        found = terminus.with_environment(arguments or {}, self.environment(window))
         return ("terminus_open", found) if found is not None else None
 
     def key_context(
@@ -163,7 +168,7 @@ class Running:
         if key != DIFF_WAITS or operator not in (sublime.OP_EQUAL, sublime.OP_NOT_EQUAL):
             return None
         window = view.window()
-        waits = window is not None and lookup.meant(window) is not None
+        waits = window is not None and open_diffs.meant(window) is not None
         return waits == (bool(operand) == (operator == sublime.OP_EQUAL))
 
     def _show_status(self, statuses: tuple[Status, ...]) -> None:

@@ -9,7 +9,7 @@ import sublime
 
 from ..ide.status import Status
 from . import settings
-from .review.lookup import diffs
+from .review.open_diffs import diffs
 
 KEY = "gemini_companion"
 OFF, NO_CLI, CONNECTED, PAUSED = "Gemini: off", "Gemini: no CLI", "Gemini", "Gemini: paused"

@@ -12,7 +12,7 @@ import sublime
 from ..base.comparison import Comparison
 from ..base.shown_text import shown_line
 from . import queues
-from .review import lookup
+from .review import open_diffs
 
 # Settings that would change a text on its way into a view.
 MEDDLING = ("translate_tabs_to_spaces", "auto_indent")
@@ -129,7 +129,7 @@ def wrap_as_usual(view: sublime.View) -> None:
 
 def open_tab(window: sublime.Window, path: str, text: str) -> sublime.View:
     """Open a text as a new tab, to be saved wherever the user likes; it covers no diff."""
-    window.focus_group(lookup.group_without_diff(window))
+    window.focus_group(open_diffs.group_without_diff(window))
     view = window.new_file()
     name_tab(view, path)
     fill(view, text, path)

@@ -18,8 +18,8 @@ from GeminiCompanion.companion.ide.questions import (
     WindowStatuses,
 )
 from GeminiCompanion.companion.ide.status import Status
-from GeminiCompanion.companion.ui import settings, sharing
-from GeminiCompanion.companion.ui.review import lookup
+from GeminiCompanion.companion.ui import settings, sharing_settings
+from GeminiCompanion.companion.ui.review import open_diffs
 from GeminiCompanion.companion.ui.stories import Stories, Story
 from unittesting import AWAIT_WORKER, DeferrableTestCase
 
@@ -48,9 +48,9 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
     def tearDown(self) -> Generator[Any, Any, None]:
         # A question that is still open would have the keyboard in the next test.
         self.window.run_command("hide_overlay")
-        for diff in list(lookup.diffs(self.window)):
+        for diff in list(open_diffs.diffs(self.window)):
             diff.close()
-        yield lambda: not list(lookup.diffs(self.window))
+        yield lambda: not list(open_diffs.diffs(self.window))
         for cli in self.clis:
             # It is heard of after the last decision: else the CLI of a later test would be told it.
             if not cli.is_closed and not cli.stream_ended.is_set():
@@ -97,7 +97,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         """Until the CLI has heard all that it is told of what happened so far: each stream has one
         order, and this comes last."""
         yield AWAIT_WORKER
-        wanted = sharing.window_settings(self.window, settings.of(self.window))
+        wanted = sharing_settings.window_settings(self.window, settings.of(self.window))
         for sign in (True, None):
             signed = dataclasses.replace(wanted, is_trusted=sign)
             plugin._host.companion.post(WindowSettingsChanged(self.window.id(), signed))
@@ -172,7 +172,7 @@ class AdapterTestCase(DeferrableTestCase):  # type: ignore[misc]
         answer = cli.call("openDiff", filePath=path, newContent=text)
         yield answer.done
         self.assertEqual(answer.result(), {"content": []})
-        right = lookup.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        right = open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path)
         self.assertIsNotNone(right)
         return right
 

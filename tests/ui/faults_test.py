@@ -18,7 +18,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.questions import TextWithdrawal, UnwrittenTexts, WindowStatuses
-from GeminiCompanion.companion.ui.review import edits, lookup, record
+from GeminiCompanion.companion.ui.review import edits, open_diffs, record
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -123,7 +123,7 @@ class Faults(RuleBasedStateMachine):
         # What belongs to a CLI that may come back any moment goes on waiting for it.
         if not self.offline():
             # Where another diff is open on a file, a decision on it waits for that.
-            self.contested |= {lookup.path_of(view) for view in self.diffs()}
+            self.contested |= {open_diffs.path_of(view) for view in self.diffs()}
             held = self.uncontested(self.held)
             until(lambda: held <= self.told(), f"a new CLI is told what was held: {held}")
             self.held.clear()
@@ -133,11 +133,11 @@ class Faults(RuleBasedStateMachine):
     def propose(self, which: int, name: str) -> None:
         cli, text = self.pick(self.online(), which), next(self.texts)
         path = os.path.join(self.folder, name)
-        others = [view for view in self.diffs() if lookup.path_of(view) == path]
+        others = [view for view in self.diffs() if open_diffs.path_of(view) == path]
         self.contested.update(path for view in others if self.is_away(self.owner(view)))
         result = cli.call("openDiff", filePath=path, newContent=text)
         self.check(result == {"content": []}, result)
-        view = lookup.find(self.window, cli.id, path)
+        view = open_diffs.find(self.window, cli.id, path)
         self.check(view is not None and text_of(view) == text, "the proposal is shown")
 
     @rule(which=st.integers(0, 9))
@@ -166,7 +166,7 @@ class Faults(RuleBasedStateMachine):
         if not self.diffs():
             return
         view = self.pick(self.diffs(), which)
-        text, path, cli = text_of(view), lookup.path_of(view), self.owner(view)
+        text, path, cli = text_of(view), open_diffs.path_of(view), self.owner(view)
         waiting = {self.accepted[it] for it in set(self.accepted) - self.told()}
         if path in waiting and self.is_away(cli):
             self.contested.add(path)
@@ -185,7 +185,7 @@ class Faults(RuleBasedStateMachine):
         self.reject(view, by_closing=True)
 
     def reject(self, view: sublime.View, by_closing: bool = False) -> None:
-        cli, path = self.owner(view), lookup.path_of(view)
+        cli, path = self.owner(view), open_diffs.path_of(view)
         self.contest(view)
         before = cli.rejected(path) if cli is not None else 0
         self.window.focus_view(view)
@@ -200,7 +200,7 @@ class Faults(RuleBasedStateMachine):
             until(lambda: cli.rejected(path) > before, "the CLI that asked is told")
 
     def answer_in_the_terminal(self, view: sublime.View) -> None:
-        cli, path, text = self.owner(view), lookup.path_of(view), text_of(view)
+        cli, path, text = self.owner(view), open_diffs.path_of(view), text_of(view)
         if cli is not None and cli.online:
             # Once: a second time would mean one that a CLI left behind, if there is any.
             arguments = {"filePath": path, "suppressNotification": True}
@@ -210,7 +210,7 @@ class Faults(RuleBasedStateMachine):
 
     def quit(self, view: sublime.View) -> None:
         """Its CLI closes the diff because it leaves."""
-        cli, path = self.owner(view), lookup.path_of(view)
+        cli, path = self.owner(view), open_diffs.path_of(view)
         if cli is not None and cli.online:
             cli.call("closeDiff", filePath=path)
             until(lambda: not record.is_diff(view), "a diff that is closed closes")
@@ -220,7 +220,7 @@ class Faults(RuleBasedStateMachine):
         self.contest(view)
         self.window.focus_view(view)
         self.window.run_command("gemini_companion_release_diff")
-        until(lambda: not lookup.partner(view).is_valid(), "its left side closes")
+        until(lambda: not open_diffs.partner(view).is_valid(), "its left side closes")
         self.check(view.is_valid() and text_of(view) == text, "the text stays")
         until(lambda: not view.is_scratch(), "it is a tab of the user's")
         until(self.is_in_order, "the window is in order")
@@ -267,9 +267,9 @@ class Faults(RuleBasedStateMachine):
         plugin.plugin_unloaded()
         for view in self.diffs():
             view.settings().erase(record.STAMP)
-            for side in (lookup.partner(view), view):
+            for side in (open_diffs.partner(view), view):
                 side.close()
-        self.window.settings().erase(lookup.DIFFS)
+        self.window.settings().erase(open_diffs.DIFFS)
         self.load()
         until(
             lambda: self.texts_of_diffs() == texts,
@@ -355,7 +355,7 @@ class Faults(RuleBasedStateMachine):
     def contest(self, view: sublime.View) -> None:
         """A decision on it is made, perhaps for a CLI that is not there."""
         if self.is_away(self.owner(view)):
-            self.contested.add(lookup.path_of(view))
+            self.contested.add(open_diffs.path_of(view))
 
     def is_away(self, cli: Cli | None) -> bool:
         return cli is None or not cli.online
@@ -367,19 +367,19 @@ class Faults(RuleBasedStateMachine):
         return [cli for cli in self.clis if not cli.online]
 
     def diffs(self) -> list[sublime.View]:
-        return list(lookup.diffs(self.window))
+        return list(open_diffs.diffs(self.window))
 
     def tabs(self) -> list[sublime.View]:
         """Those that are no part of a diff."""
         views = self.window.views()
-        parts = [view for right in self.diffs() for view in (right, lookup.partner(right))]
+        parts = [view for right in self.diffs() for view in (right, open_diffs.partner(right))]
         return [view for view in views if view not in parts]
 
     def no_longer_mine(self, text: str) -> None:
         self.typed = {typed for typed in self.typed if typed not in text}
 
     def texts_of_diffs(self) -> list[tuple[str, str]]:
-        return sorted((lookup.path_of(view), text_of(view)) for view in self.diffs())
+        return sorted((open_diffs.path_of(view), text_of(view)) for view in self.diffs())
 
     def pick(self, among: list[Any], which: int) -> Any:
         return among[which % len(among)]
@@ -451,7 +451,7 @@ class Faults(RuleBasedStateMachine):
             view.settings().erase(record.STAMP)
             view.set_scratch(True)
             view.close()
-        self.window.settings().erase(lookup.DIFFS)
+        self.window.settings().erase(open_diffs.DIFFS)
         self.window.run_command("set_layout", ONE_GROUP)
         plugin.plugin_loaded()
         until(lambda: plugin._host.environment(self.window), "an environment")

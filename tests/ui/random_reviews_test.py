@@ -23,7 +23,14 @@ from GeminiCompanion.companion.base import changes as changes_module
 from GeminiCompanion.companion.base import comparison as comparison_module
 from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.ide import diffs, disk_check
-from GeminiCompanion.companion.ui.review import changes, comments, decisions, large, layout, lookup
+from GeminiCompanion.companion.ui.review import (
+    comments,
+    ending,
+    large,
+    layout,
+    open_diffs,
+    single_changes,
+)
 from GeminiCompanion.companion.ui.review.record import is_diff, seen
 
 from ..fake_cli import FakeCli
@@ -151,7 +158,7 @@ class RandomReview:
         self.steps.append(f"propose {os.path.basename(path)}: {old[:2000]!r} -> {new[:2000]!r}")
         answer = self.cli.call("openDiff", filePath=path, newContent=new).result(PATIENCE)
         check(answer == {"content": []}, answer)
-        view = lookup.find(self.window, self.cli.headers["Mcp-Session-Id"], path)
+        view = open_diffs.find(self.window, self.cli.headers["Mcp-Session-Id"], path)
         check(view is not None, "no proposal is shown")
         it = ShownProposal(view, path, data, new)
         self.open.append(it)
@@ -218,7 +225,7 @@ class RandomReview:
     def answer_all_dropped(self, it: ShownProposal) -> None:
         _items, answer, placeholder = self.questions.pop()
         name, before = os.path.basename(it.path), self.rejections(it)
-        check(name in placeholder and changes.ALL_DROPPED in placeholder, placeholder)
+        check(name in placeholder and single_changes.ALL_DROPPED in placeholder, placeholder)
         index = self.chance.choice((0, 1, -1))
         answer(index)
         if index == 0:
@@ -292,7 +299,7 @@ class RandomReview:
             it.edited(both, is_typed=False)
             return
         # It was the same one; or the rows are divided in another way, now that one is gone.
-        check(any(changes.NO_CHANGE in each for each in self.told), "nothing is said")
+        check(any(single_changes.NO_CHANGE in each for each in self.told), "nothing is said")
         left = [(it.old_rows(each), *each[2:]) for each in quadruples(it.comparison())]
         check(first == second or meant not in left, "it is still there:", meant)
 
@@ -348,7 +355,7 @@ class RandomReview:
         # What the command says is shown a turn after that.
         self.turn()
         if text_of(it.view) == it.text:
-            check(any(changes.NO_CHANGE in each for each in self.told), "nothing is said")
+            check(any(single_changes.NO_CHANGE in each for each in self.told), "nothing is said")
         else:
             check(not is_another, "a change was dropped that is another by now")
             it.edited(it.without(found, {number}), is_typed=False)
@@ -410,7 +417,7 @@ class RandomReview:
             self.is_gone(it)
             return
         items, answer, placeholder = self.questions.pop()
-        check("emptied" in placeholder or changes.ALL_DROPPED in placeholder, placeholder)
+        check("emptied" in placeholder or single_changes.ALL_DROPPED in placeholder, placeholder)
         check("Accept all the same" not in items, items)
         answer(items.index("Reject the proposal"))
         self.was_rejected(it, before)
@@ -420,7 +427,7 @@ class RandomReview:
         """Before it is accepted: the file has become another."""
         check(self.questions and not self.told_of(it, "Accepted"), "nothing is asked")
         items, answer, placeholder = self.questions.pop()
-        check(decisions.CHANGED in placeholder, placeholder)
+        check(ending.CHANGED in placeholder, placeholder)
         reviews = plugin._host.running.reviews
         before = reviews.of(it.view)
         answer(items.index("See the difference"))
@@ -480,7 +487,7 @@ class RandomReview:
 
     def tabs(self) -> list[tuple[str, str]]:
         """Names and texts of those that are no part of a diff."""
-        parts = [each for it in self.open for each in (it.view, lookup.partner(it.view))]
+        parts = [each for it in self.open for each in (it.view, open_diffs.partner(it.view))]
         views = [view for view in self.window.views() if view not in parts]
         return [(view.name(), text_of(view)) for view in views]
 
@@ -502,7 +509,7 @@ class RandomReview:
     def clean_up(self) -> None:
         for it in self.open:
             it.view.close()
-        until(lambda: not list(lookup.diffs(self.window)), "no diffs any more")
+        until(lambda: not list(open_diffs.diffs(self.window)), "no diffs any more")
         self.turn()
         for view in self.window.views():
             view.set_scratch(True)

@@ -8,7 +8,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base import digest as digest_module
 from GeminiCompanion.companion.base.comparison import Comparison
-from GeminiCompanion.companion.ui.review import large, lookup, marks
+from GeminiCompanion.companion.ui.review import large, marks, open_diffs
 from GeminiCompanion.companion.ui.review.record import waiting
 
 from . import reference
@@ -135,7 +135,7 @@ class ShownProposal:
             check(text_of(self.view) == self.text, repr(text_of(self.view)), "!=", repr(self.text))
         if not self.is_compared:
             return
-        comparison, left = self.comparison(), lookup.partner(self.view)
+        comparison, left = self.comparison(), open_diffs.partner(self.view)
         new, changes = rows(text_of(self.view)), quadruples(comparison)
         if self.is_whole:
             old = self._old_rows

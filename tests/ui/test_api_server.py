@@ -16,7 +16,8 @@ from urllib.request import urlopen
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.api import state_folder
-from GeminiCompanion.companion.ui import api_server, commands
+from GeminiCompanion.companion.ui import api_server
+from GeminiCompanion.companion.ui.commands import companion_commands
 
 from .adapter import AdapterTestCase, text_of
 
@@ -201,7 +202,7 @@ class ApiServer(AdapterTestCase):
         self.window.run_command("gemini_companion_show_status")
 
         def seen() -> bool:
-            panel = self.window.find_output_panel(commands.PANEL)
+            panel = self.window.find_output_panel(companion_commands.PANEL)
             return panel is not None and f"Gemini CLI API: {url}" in text_of(panel)
 
         yield seen

@@ -12,9 +12,9 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.clis import GEMINI_CLI
 from GeminiCompanion.companion.ide.doctor import checks
-from GeminiCompanion.companion.ui import connected_clis, unwritten_edits
+from GeminiCompanion.companion.ui import cli_list, unwritten_edits
 from GeminiCompanion.companion.ui.prompt.sending import Sending, Words
-from GeminiCompanion.companion.ui.review import accepting, lookup, record
+from GeminiCompanion.companion.ui.review import accepting, open_diffs, record
 from GeminiCompanion.companion.ui.stories import Story
 
 from .adapter import text_of
@@ -121,7 +121,7 @@ class Cut(ReviewCase):
         """The diff goes, and the tabs that a story opened."""
         if record.is_diff(right):
             yield self.cli.call("closeDiff", filePath=self.path).done
-        yield lambda: not list(lookup.diffs(self.window))
+        yield lambda: not list(open_diffs.diffs(self.window))
         self.close_tabs()
 
     def changed_on_disk(self, right: sublime.View) -> None:
@@ -165,7 +165,7 @@ class Cut(ReviewCase):
         window = self.window
         for begin in (
             lambda it: running.queue.choose(window),
-            lambda it: connected_clis.choose(running.companion, window, tell),
+            lambda it: cli_list.choose(running.companion, window, tell),
             lambda it: unwritten_edits.choose(running.companion, window, tell),
         ):
             yield from self.cut_everywhere(begin, [-1, -1], 1)

@@ -14,7 +14,7 @@ from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide import file_content, sessions
 from GeminiCompanion.companion.ide.questions import Question, TextWithdrawal, UnwrittenTexts
-from GeminiCompanion.companion.ui.review import head, lookup, record, restoring
+from GeminiCompanion.companion.ui.review import head, open_diffs, record, restoring
 
 from .adapter import AdapterTestCase, saved_state, text_of
 
@@ -26,7 +26,7 @@ class OpenDiff(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         self.assertEqual((text_of(left), text_of(right)), ("old\n", "new\n"))
         self.assertEqual((left.is_read_only(), right.is_read_only()), (True, False))
         self.assertLess(self.window.get_view_index(left)[0], self.window.get_view_index(right)[0])
@@ -35,7 +35,7 @@ class OpenDiff(AdapterTestCase):
     def test_both_sides_can_be_seen(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "new\n")
-        for view in (right, lookup.partner(right)):
+        for view in (right, open_diffs.partner(right)):
             group = self.window.get_view_index(view)[0]
             self.assertEqual(self.window.active_view_in_group(group), view)
 
@@ -63,16 +63,16 @@ class OpenDiff(AdapterTestCase):
     def test_a_new_file_has_an_empty_left_side(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, os.path.join(self.folder, "new.py"), "text")
-        self.assertEqual(text_of(lookup.partner(right)), "")
+        self.assertEqual(text_of(open_diffs.partner(right)), "")
 
     def test_a_file_that_cannot_be_read_holds_up_neither_its_diff_nor_others(self) -> Steps:
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         with mock.patch.object(file_content, "_read", side_effect=ZeroDivisionError):
             first = yield from self.diff(cli, path, "new\n")
-        self.assertIn("cannot be read", text_of(lookup.partner(first)))
+        self.assertIn("cannot be read", text_of(open_diffs.partner(first)))
         second = yield from self.diff(cli, self.write("b.py", "old\n"), "new\n")
-        self.assertEqual(text_of(lookup.partner(second)), "old\n")
+        self.assertEqual(text_of(open_diffs.partner(second)), "old\n")
 
     def test_a_file_that_never_answers_is_shown_as_one_that_cannot_be_read(self) -> Steps:
         cli = yield from self.connect()
@@ -82,7 +82,7 @@ class OpenDiff(AdapterTestCase):
         with mock.patch.object(file_content, "PATIENCE", 0.01):
             with mock.patch.object(file_content, "_read", lambda file: answered.wait()):
                 right = yield from self.diff(cli, path, "new\n")
-        self.assertEqual(text_of(lookup.partner(right)), file_content.LATE)
+        self.assertEqual(text_of(open_diffs.partner(right)), file_content.LATE)
         self.assertEqual(text_of(right), "new\n")
 
     def test_tabs_and_missing_final_newline_of_a_proposal_survive(self) -> Steps:
@@ -97,7 +97,7 @@ class OpenDiff(AdapterTestCase):
         first = yield from self.diff(cli, path, "one\n")
         second = yield from self.diff(cli, path, "two\n")
         yield lambda: not first.is_valid()
-        self.assertEqual(list(lookup.diffs(self.window)), [second])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [second])
         self.assertEqual(text_of(second), "two\n")
         self.window.focus_view(second)
         self.window.run_command("gemini_companion_accept_diff")
@@ -119,7 +119,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         right.run_command("append", {"characters": "mine\n"})
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
@@ -143,7 +143,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "old\n")
         right = yield from self.diff(cli, path, "new\n")
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         right.close()
         yield lambda: cli.received("ide/diffRejected")
         yield lambda: not left.is_valid()
@@ -182,7 +182,7 @@ class Decision(AdapterTestCase):
         yield lambda: closed.done() and opened.done()
         yield from self.until_heard(cli)
         yield from self.until_turn()
-        self.assertEqual([text_of(v) for v in lookup.diffs(self.window)], ["two\n"])
+        self.assertEqual([text_of(v) for v in open_diffs.diffs(self.window)], ["two\n"])
         self.assertEqual(cli.received("ide/diffRejected"), [])
 
     def test_two_clis_get_their_own_decisions(self) -> Steps:
@@ -209,7 +209,7 @@ class Decision(AdapterTestCase):
         yield lambda: not first.is_valid()
         self.assertNotEqual(self.window.layout(), layout)
         self.window.run_command("gemini_companion_reject_diff")
-        yield lambda: not list(lookup.diffs(self.window))
+        yield lambda: not list(open_diffs.diffs(self.window))
         yield lambda: self.window.layout() == layout
         self.assertEqual(self.window.active_view(), view)
         self.assertEqual(self.window.get_view_index(view)[0], 0)
@@ -320,19 +320,19 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "a\n")
         right = yield from self.diff(cli, path, "1\n")
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         # As after a restart: the settings are those of before, the ids are others.
         its = record.read(right)
         record.write_original(left, record.OriginalRecord(its.id, mine.id()))
         record.update(right, its, view_id=99999, original_id=mine.id())
-        self.window.settings().set(lookup.DIFFS, [99999])
+        self.window.settings().set(open_diffs.DIFFS, [99999])
         right.erase_phantoms(head.PHANTOM)
         self.assertFalse(record.is_diff(right))
-        self.assertFalse(lookup.partner(right).is_valid())
+        self.assertFalse(open_diffs.partner(right).is_valid())
         found = restoring.adopt(self.window)
         self.assertEqual(found, [(cli.headers["Mcp-Session-Id"], path)])
-        self.assertEqual(list(lookup.diffs(self.window)), [right])
-        self.assertEqual(lookup.partner(right), left)
+        self.assertEqual(list(open_diffs.diffs(self.window)), [right])
+        self.assertEqual(open_diffs.partner(right), left)
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")
         yield lambda: not left.is_valid()
@@ -342,7 +342,7 @@ class Decision(AdapterTestCase):
         cli = yield from self.connect()
         path = self.write("a.py", "a\n")
         right = yield from self.diff(cli, path, "1\n")
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         right.settings().erase(record.STAMP)
         right.settings().erase(record.RECORD)
         self.assertEqual(restoring.adopt(self.window), [])
@@ -358,7 +358,7 @@ class Decision(AdapterTestCase):
         )
         yield post.done
         other = yield from self.diff(cli, self.write("b.py", "b\n"), "2\n")
-        self.assertEqual(list(lookup.diffs(self.window)), [other])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [other])
 
 
 class Asked(AdapterTestCase):
@@ -547,7 +547,7 @@ class Orphans(AdapterTestCase):
 
     def test_one_can_be_released_and_its_text_stays_as_a_tab(self) -> Steps:
         _, right = yield from self.orphan(self.write("a.py", "a\n"))
-        left = lookup.partner(right)
+        left = open_diffs.partner(right)
         right.run_command("append", {"characters": "mine\n"})
         self.window.focus_view(right)
         self.window.run_command("gemini_companion_release_diff")
@@ -556,7 +556,7 @@ class Orphans(AdapterTestCase):
         self.assertEqual(text_of(right), "1\nmine\n")
         self.assertTrue(right.is_dirty())
         self.assertFalse(right.is_scratch())
-        self.assertEqual(list(lookup.diffs(self.window)), [])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [])
         self.assertEqual(self.window.num_groups(), 1)
         self.assertEqual(self.window.active_view(), right)
 
@@ -580,7 +580,7 @@ class Traits(AdapterTestCase):
             with open(path, "wb") as file:
                 file.write(data)
         right = yield from self.diff(cli, path, "new\n")
-        return lookup.partner(right)
+        return open_diffs.partner(right)
 
     def test_an_ordinary_file_has_none(self) -> Steps:
         left = yield from self.left(b"old\n")
@@ -679,7 +679,7 @@ class Doubt(Asked):
         self.assertEqual(cli.received("ide/diffAccepted"), [])
         answer(0)
         yield from self.until_turn()
-        self.assertEqual(text_of(lookup.partner(right)), "somebody else\n")
+        self.assertEqual(text_of(open_diffs.partner(right)), "somebody else\n")
         self.assertEqual(text_of(right), "new\nmine\n")
         self.window.run_command("gemini_companion_accept_diff")
         yield lambda: cli.received("ide/diffAccepted")

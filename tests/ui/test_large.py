@@ -21,7 +21,7 @@ from GeminiCompanion.companion.ui.review import (
     record,
     reviews,
 )
-from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
 from GeminiCompanion.companion.ui.review.sight import caret_row
 

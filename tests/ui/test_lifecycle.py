@@ -21,8 +21,8 @@ from GeminiCompanion.companion.base.loop_thread import LoopThread
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import Proposal
 from GeminiCompanion.companion.ide.service import Companion
-from GeminiCompanion.companion.ui import host, windows
-from GeminiCompanion.companion.ui.review import lookup, record
+from GeminiCompanion.companion.ui import host, window_watch
+from GeminiCompanion.companion.ui.review import open_diffs, record
 
 from .adapter import AdapterTestCase, saved_state, text_of
 
@@ -145,12 +145,12 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_unloaded()
         # As after a crash: no tab of it comes back.
         right.settings().erase(record.STAMP)
-        for view in (lookup.partner(right), right):
+        for view in (open_diffs.partner(right), right):
             view.close()
-        self.window.settings().erase(lookup.DIFFS)
+        self.window.settings().erase(open_diffs.DIFFS)
         plugin.plugin_loaded()
-        yield lambda: list(lookup.diffs(self.window))
-        (again,) = lookup.diffs(self.window)
+        yield lambda: list(open_diffs.diffs(self.window))
+        (again,) = open_diffs.diffs(self.window)
         text = "new\nmine until the end\n"
         yield from self.until_equal(lambda: text_of(again), text)
         cli.resume()
@@ -209,7 +209,7 @@ class Lifecycle(AdapterTestCase):
         plugin.plugin_unloaded()
         yield lambda: (own_files(), threads()) == ([], [])
         yield from self.until_turn()
-        self.assertEqual(list(lookup.diffs(self.window)), [])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [])
 
     def test_what_a_stopped_companion_still_asks_for_opens_no_view(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
@@ -247,7 +247,7 @@ class Lifecycle(AdapterTestCase):
             failed.append(True)
             raise RuntimeError("a bug")
 
-        with mock.patch.object(windows.Windows, "start", fails):
+        with mock.patch.object(window_watch.WindowWatch, "start", fails):
             with suppress(RuntimeError):
                 plugin.plugin_loaded()
             yield lambda: failed

@@ -7,8 +7,8 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui import commands
-from GeminiCompanion.companion.ui.review import lookup, record
+from GeminiCompanion.companion.ui.commands import diff_commands
+from GeminiCompanion.companion.ui.review import open_diffs, record
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase
@@ -41,14 +41,14 @@ class Links(AdapterTestCase):
         cli = yield from self.connect()
         a = yield from self.diff(cli, self.write("a.py", "old\n"), "new a\n")
         b = yield from self.diff(cli, self.write("b.py", "old\n"), "new b\n")
-        self.window.focus_view(lookup.partner(a))
-        self.assertEqual(lookup.current(self.window), a)
-        self.assertTrue(lookup.is_on_top(self.window, b))
+        self.window.focus_view(open_diffs.partner(a))
+        self.assertEqual(open_diffs.current(self.window), a)
+        self.assertTrue(open_diffs.is_on_top(self.window, b))
         return cli, a, b
 
     def test_accept_in_one_diff_accepts_that_one_whatever_has_the_keyboard(self) -> Steps:
         cli, a, b = yield from self.two()
-        path = lookup.path_of(b)
+        path = open_diffs.path_of(b)
         click(b, "Accept")
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(
@@ -59,7 +59,7 @@ class Links(AdapterTestCase):
 
     def test_reject_in_one_diff_rejects_that_one(self) -> Steps:
         cli, a, b = yield from self.two()
-        path = lookup.path_of(b)
+        path = open_diffs.path_of(b)
         click(b, "Reject")
         yield lambda: cli.received("ide/diffRejected")
         self.assertEqual(cli.received("ide/diffRejected"), [{"filePath": path}])
@@ -71,7 +71,7 @@ class Links(AdapterTestCase):
         self.window.run_command("new_window")
         yield lambda: len(sublime.windows()) > 1
         other = next(it for it in sublime.windows() if it.id() != self.window.id())
-        path = lookup.path_of(b)
+        path = open_diffs.path_of(b)
         click(b, "Accept")
         yield lambda: cli.received("ide/diffAccepted")
         self.assertEqual(cli.received("ide/diffAccepted")[0]["filePath"], path)
@@ -99,7 +99,7 @@ class Names(AdapterTestCase):
                 for action in ("accept", "reject", "release"):
                     tell.reset_mock()
                     self.window.run_command(f"gemini_companion_{action}_diff", {"id": id})
-                    tell.assert_called_once_with(commands.NO_DIFF)
+                    tell.assert_called_once_with(diff_commands.NO_DIFF)
         self.assertTrue(record.is_diff(right))
         self.assertEqual(cli.received("ide/diffRejected") + cli.received("ide/diffAccepted"), [])
 
@@ -112,8 +112,8 @@ class Names(AdapterTestCase):
         yield lambda: len(sublime.windows()) > 1
         other = next(it for it in sublime.windows() if it.id() != here.id())
         other.set_view_index(right, 0, 0)
-        here.settings().erase(lookup.DIFFS)
-        self.assertEqual(lookup.with_id(found.id if found is not None else ""), right)
+        here.settings().erase(open_diffs.DIFFS)
+        self.assertEqual(open_diffs.with_id(found.id if found is not None else ""), right)
         right.close()
         other.run_command("close_window")
         yield lambda: len(sublime.windows()) == 1
@@ -130,7 +130,7 @@ class Records(AdapterTestCase):
         for value in damaged:
             right.settings().set(record.RECORD, value)
             self.assertFalse(record.is_diff(right))
-            self.assertEqual(list(lookup.diffs(self.window)), [])
+            self.assertEqual(list(open_diffs.diffs(self.window)), [])
         right.settings().set(record.RECORD, whole)
         self.assertTrue(record.is_diff(right))
 

@@ -8,8 +8,8 @@ from unittest import mock
 import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.base.comparison import compare
-from GeminiCompanion.companion.ui.review import between, head, lookup, marks, record, scrolling
-from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review import between, head, marks, open_diffs, record, scrolling
+from GeminiCompanion.companion.ui.review.open_diffs import partner
 
 from .adapter import text_of
 from .reviewing import LINES, ReviewCase, Steps, changed
@@ -390,7 +390,7 @@ class Schemes(DrawingCase):
             self.assertFalse(drawn[marks.LINES][1] & sublime.DRAW_NO_FILL)
             self.run_command("reject_diff")
             yield from self.until_rejected()
-            yield lambda: not list(lookup.diffs(self.window))
+            yield lambda: not list(open_diffs.diffs(self.window))
 
     def test_a_scheme_without_colours_of_differences_gets_outlines(self) -> Steps:
         self.use(self.bare())

@@ -17,7 +17,7 @@ from GeminiCompanion.companion.ide.accepted_edits import Edit
 from GeminiCompanion.companion.ide.file_content import Original
 from GeminiCompanion.companion.ide.questions import FileContent, Question
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import comments, decisions, history, lookup, marks
+from GeminiCompanion.companion.ui.review import comments, ending, history, marks, open_diffs
 from GeminiCompanion.companion.ui.review.history import History
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.review.sight import caret_row
@@ -332,21 +332,21 @@ class Noticing(ConflictCase):
         told = self.told()
         right = yield from self.propose("old\n", "new\n")
         self.write("file.txt", "somebody's\n")
-        yield from self.until_noted(right, decisions.CHANGED)
-        yield lambda: any(decisions.CHANGED in each for each in told)
+        yield from self.until_noted(right, ending.CHANGED)
+        yield lambda: any(ending.CHANGED in each for each in told)
         self.write("file.txt", "old\n")
-        yield from self.until_noted(right, decisions.CHANGED, False)
+        yield from self.until_noted(right, ending.CHANGED, False)
 
     def test_a_file_that_vanishes_is_said(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         os.remove(self.path)
-        yield from self.until_noted(right, decisions.GONE)
+        yield from self.until_noted(right, ending.GONE)
 
     def test_a_file_that_becomes_a_folder_is_said(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
         os.remove(self.path)
         os.mkdir(self.path)
-        yield from self.until_noted(right, decisions.CHANGED)
+        yield from self.until_noted(right, ending.CHANGED)
 
     def test_a_file_that_is_slow_to_read_is_not_said_to_have_changed(self) -> Steps:
         right = yield from self.propose("old\n", "new\n")
@@ -370,7 +370,7 @@ class Noticing(ConflictCase):
             self.run_command("accept_diff")
             yield lambda: panels
             self.assertEqual(panels[0]["placeholder"], f"file.txt: {file_content.LATE}")
-        yield from self.until_noted(right, decisions.CHANGED)
+        yield from self.until_noted(right, ending.CHANGED)
 
     def test_unsaved_changes_in_another_tab_are_said_without_a_look_at_the_disk(self) -> Steps:
         tab = yield from self.open("file.txt", "old\n")
@@ -378,9 +378,9 @@ class Noticing(ConflictCase):
         self.running().conflicts.look()
         self.replace(self.running().windows, "look", lambda: None)
         tab.run_command("append", {"characters": "mine\n"})
-        yield from self.until_noted(right, decisions.UNSAVED)
+        yield from self.until_noted(right, ending.UNSAVED)
         tab.run_command("undo")
-        yield from self.until_noted(right, decisions.UNSAVED, False)
+        yield from self.until_noted(right, ending.UNSAVED, False)
 
 
 class TakingOver(ConflictCase):
@@ -391,7 +391,7 @@ class TakingOver(ConflictCase):
         yield from self.take_over(right)
         merged = "one\n2\n3\n4\nfive\n"
         self.assertEqual(text_of(right), merged)
-        self.assertEqual(text_of(lookup.partner(right)), "one\n2\n3\n4\n5\n")
+        self.assertEqual(text_of(open_diffs.partner(right)), "one\n2\n3\n4\n5\n")
         self.assertEqual(self.texts(right, marks.LINES), ["five\n"])
         right.run_command("undo")
         self.assertEqual(text_of(right), new)
@@ -420,7 +420,7 @@ class TakingOver(ConflictCase):
         self.write("file.txt", "1\nmine\n3\n")
         yield from self.take_over(right)
         self.assertRegex(text_of(right), r"^1\n<<<<<<<.*\nproposed\n=======\nmine\n>>>>>>>.*\n3\n$")
-        (region,) = decisions.conflicts(right)
+        (region,) = ending.conflicts(right)
         self.assertEqual(right.rowcol(region.a), (1, 0))
         panels = self.panels()
         self.run_command("accept_diff")
@@ -464,7 +464,7 @@ class TakingOver(ConflictCase):
         panels = self.panels()
         self.run_command("accept_diff")
         yield lambda: panels
-        self.assertIn(decisions.GONE, panels[0]["placeholder"])
+        self.assertIn(ending.GONE, panels[0]["placeholder"])
         names = [item[0] for item in panels[0]["items"]]
         self.assertEqual(names, ["See the difference", "Accept all the same", "Go back"])
         self.assertEqual(panels[0]["items"][1][1], "Gemini CLI writes the file anew.")

@@ -7,18 +7,18 @@ from typing import Any, Generator
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui.prompt import terminals
 from GeminiCompanion.companion.ui.review import (
     comments,
-    lookup,
     marks,
     next_edit,
     notes,
+    open_diffs,
     opening,
     queue,
     record,
 )
 from GeminiCompanion.companion.ui.review.sight import caret_row
+from GeminiCompanion.companion.ui.terminals import cli_terminals
 
 from .adapter import text_of
 from .reviewing import ReviewCase, Steps
@@ -102,7 +102,7 @@ class Accepting(QueueCase):
             self.run_command("accept_diff_and_next")
             yield lambda: len(self.cli.received("ide/diffAccepted")) == count  # noqa: B023
             rest = len(views) - count
-            yield lambda: len(list(lookup.diffs(self.window))) == rest  # noqa: B023
+            yield lambda: len(list(open_diffs.diffs(self.window))) == rest  # noqa: B023
             yield lambda: not rest or record.is_diff(self.window.active_view())  # noqa: B023
 
     def test_the_next_one_may_be_in_another_window(self) -> Steps:
@@ -173,18 +173,18 @@ class FromTheCode(QueueCase):
 
     def test_where_none_is_in_sight_it_is_the_one_that_waits_longest(self) -> Steps:
         typing = yield from self.two()
-        a, b = lookup.diffs(self.window)
+        a, b = open_diffs.diffs(self.window)
         self.cover(b)
         yield from self.run_on("next_change", "a")
         self.assertEqual(caret_row(a), 2)
-        self.assertTrue(lookup.is_on_top(self.window, a))
+        self.assertTrue(open_diffs.is_on_top(self.window, a))
         self.assertEqual(self.window.active_view(), typing)
 
     def test_one_that_is_out_of_sight_is_shown_first_and_decided_on_when_it_is_asked_again(
         self,
     ) -> Steps:
         typing = yield from self.two()
-        a, b = lookup.diffs(self.window)
+        a, b = open_diffs.diffs(self.window)
         self.cover(b)
         deciding = ("drop_change", "keep_change", "release_diff", "reject_diff")
         for name in (*deciding, "accept_diff_and_next", "accept_diff"):
@@ -195,42 +195,42 @@ class FromTheCode(QueueCase):
             self.assertRegex(
                 told[0], r": a was out of sight, and is shown now\. Run the command again"
             )
-            self.assertTrue(lookup.is_on_top(self.window, a))
+            self.assertTrue(open_diffs.is_on_top(self.window, a))
             self.assertEqual(self.window.active_view(), typing)
             summary = self.review(a).summary(a)
             self.assertEqual((summary.changes, summary.seen, summary.dropped), (3, 0, 0))
-        self.assertEqual(list(lookup.diffs(self.window)), [a, b])
-        path = lookup.path_of(a)
+        self.assertEqual(list(open_diffs.diffs(self.window)), [a, b])
+        path = open_diffs.path_of(a)
         yield from self.run_on("accept_diff", "a")
         yield lambda: self.cli.received("ide/diffAccepted")
         self.assertEqual(self.cli.received("ide/diffAccepted")[0]["filePath"], path)
         self.assertEqual(self.window.active_view(), typing)
-        self.assertEqual(list(lookup.diffs(self.window)), [b])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [b])
 
     def test_one_that_the_users_file_covers_in_its_group_is_decided_on_the_second_time(
         self,
     ) -> Steps:
         yield from self.two()
-        a, b = lookup.diffs(self.window)
+        a, b = open_diffs.diffs(self.window)
         self.cover(b)
         self.window.focus_view(a)
         typing = self.window.open_file(self.write("cover.py", "x\n"))
         yield lambda: not typing.is_loading()
         self.window.set_view_index(typing, self.window.get_view_index(a)[0], 0)
         self.window.focus_view(typing)
-        yield lambda: not lookup.is_on_top(self.window, a)
+        yield lambda: not open_diffs.is_on_top(self.window, a)
         told = self.told()
         self.run_command("reject_diff")
         yield lambda: told
-        self.assertTrue(lookup.is_on_top(self.window, a))
-        self.assertEqual(list(lookup.diffs(self.window)), [a, b])
+        self.assertTrue(open_diffs.is_on_top(self.window, a))
+        self.assertEqual(list(open_diffs.diffs(self.window)), [a, b])
         self.run_command("reject_diff")
-        yield lambda: list(lookup.diffs(self.window)) == [b]
+        yield lambda: list(open_diffs.diffs(self.window)) == [b]
 
     def test_nothing_is_said_to_who_looks_at_it(self) -> Steps:
         yield from self.two()
         told = self.told()
-        self.window.focus_view(next(lookup.diffs(self.window)))
+        self.window.focus_view(next(open_diffs.diffs(self.window)))
         self.run_command("next_change")
         yield from self.until_turn()
         self.assertEqual(told, [])
@@ -313,7 +313,7 @@ class WaitingForTheNext(QueueCase):
         """The next one opens, and leaves the keyboard where it is."""
         right = yield from self.next()
         self.assertEqual(self.window.active_view(), typing)
-        self.assertTrue(lookup.is_on_top(self.window, right))
+        self.assertTrue(open_diffs.is_on_top(self.window, right))
 
 
 class Listing(QueueCase):
@@ -336,14 +336,14 @@ class Listing(QueueCase):
         typing = yield from self.open("typing.py", "x\n")
         a, _b, c = yield from self.three()
         self.window.focus_view(typing)
-        self.assertTrue(lookup.is_on_top(self.window, c))
+        self.assertTrue(open_diffs.is_on_top(self.window, c))
         panels = self.panels()
         self.run_command("show_diffs")
         panels[0]["on_highlight"](0)
-        self.assertTrue(lookup.is_on_top(self.window, a))
+        self.assertTrue(open_diffs.is_on_top(self.window, a))
         panels[0]["on_select"](-1)
         yield from self.until_turn()
-        self.assertTrue(lookup.is_on_top(self.window, c))
+        self.assertTrue(open_diffs.is_on_top(self.window, c))
         self.assertEqual(self.window.active_view(), typing)
 
     def test_one_of_another_window_is_shown_as_text_in_a_tab_that_goes_again(self) -> Steps:
@@ -445,7 +445,7 @@ class Rejecting(NoteCase):
         inputs[0]("Not like this.")
         yield from self.until_turn()
         yield from self.until_rejected()
-        yield lambda: any(terminals.COPIED.format(notes.NOTE) in each for each in told)
+        yield lambda: any(cli_terminals.COPIED.format(notes.NOTE) in each for each in told)
         self.assertEqual(sublime.get_clipboard(), "Not like this.")
 
     def test_an_empty_note_rejects_and_touches_no_clipboard(self) -> Steps:

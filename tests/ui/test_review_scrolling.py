@@ -6,7 +6,7 @@ import unittest
 
 import sublime
 from GeminiCompanion.companion.ui.review import between, head, marks
-from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner
 
 from .reviewing import LINES, ReviewCase, Steps, changed
 

@@ -14,12 +14,13 @@ from GeminiCompanion.companion.base import background
 from GeminiCompanion.companion.base.answer import Answer
 from GeminiCompanion.companion.ide.path_maps import PathMap, PathMaps
 from GeminiCompanion.companion.ui import queues
-from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, terminals, variables
+from GeminiCompanion.companion.ui.prompt import diagnostics, excerpts, sending, variables
 from GeminiCompanion.companion.ui.prompt.references import (
     NoReference,
     reference,
     remote_reference,
 )
+from GeminiCompanion.companion.ui.terminals import cli_terminals
 
 from .reviewing import ReviewCase, Steps
 
@@ -97,7 +98,7 @@ class Variables(unittest.TestCase):
 class Harmless(unittest.TestCase):
     def test_nothing_in_a_text_ends_the_paste_or_is_taken_for_a_key(self) -> None:
         every = "".join(map(chr, range(0x100))) + "\x1b[201~\r\ud800\r\n"
-        made = terminals.harmless(every)
+        made = cli_terminals.harmless(every)
         self.assertEqual([c for c in made if ord(c) < 0x20 and c not in "\t\n"], [])
         self.assertEqual([c for c in made if 0x7F <= ord(c) < 0xA0], [])
         made.encode("utf-8")
@@ -105,7 +106,7 @@ class Harmless(unittest.TestCase):
 
     def test_an_ordinary_text_stays_as_it_is(self) -> None:
         text = "\tdef f():\n    return '\u00e9\U0001f600'\n"
-        self.assertEqual(terminals.harmless(text), text)
+        self.assertEqual(cli_terminals.harmless(text), text)
 
 
 class SendCase(ReviewCase):
@@ -168,7 +169,7 @@ class Where(SendCase):
         self.run_command("send_reference")
         self.assertEqual(self.text(), "@a.py#L1-2 ")
         self.assertEqual(self.window.active_view(), terminal)
-        yield lambda: any(terminals.PASTED.format("the reference") in each for each in told)
+        yield lambda: any(cli_terminals.PASTED.format("the reference") in each for each in told)
         self.assertEqual(sublime.get_clipboard(), "before")
 
     def test_without_a_terminal_it_is_on_the_clipboard_and_that_is_said(self) -> Steps:
@@ -176,7 +177,7 @@ class Where(SendCase):
         told = self.told()
         self.run_command("send_file")
         self.assertEqual(sublime.get_clipboard(), f"@{self.folder}/a.py ")
-        yield lambda: any(terminals.COPIED.format("the file") in each for each in told)
+        yield lambda: any(cli_terminals.COPIED.format("the file") in each for each in told)
         self.addCleanup(self.window.set_project_data, self.window.project_data())
         maps = [{"local": self.folder, "remote": "/there"}]
         self.window.set_project_data({"settings": {"GeminiCompanion": {"path_maps": maps}}})
@@ -193,7 +194,7 @@ class Where(SendCase):
         [panel] = panels
         names = [row[0] for row in panel["items"]]
         self.assertEqual(sorted(names[:2]), ["shell", "\u25c7  Ready (work)"])
-        self.assertEqual(names[2:], [terminals.CLIPBOARD])
+        self.assertEqual(names[2:], [cli_terminals.CLIPBOARD])
         panel["on_select"](names.index("shell"))
         yield from self.until_turn()
         self.assertEqual(self.pasted[0]["view"], "shell")
@@ -225,8 +226,8 @@ class Where(SendCase):
             stored.set("cli_command", [program, "@google/gemini-cli"])
             other = self.terminal(f"{program} vite", cmd=["env", "A=1", program, "vite"])
             ours = self.terminal("shell", cmd=["env", "A=1", program, "@google/gemini-cli"])
-            self.assertFalse(terminals.runs_cli(self.window, other))
-            self.assertTrue(terminals.runs_cli(self.window, ours))
+            self.assertFalse(cli_terminals.runs_cli(self.window, other))
+            self.assertTrue(cli_terminals.runs_cli(self.window, ours))
 
     def test_a_terminal_that_has_ended_is_none(self) -> Steps:
         yield from self.open("a.py", "one\n")
@@ -269,10 +270,10 @@ class Where(SendCase):
             def bracketed_paste_mode_enabled(self) -> bool:
                 return modes["takes"]
 
-        module = types.ModuleType(terminals.TERMINUS)
+        module = types.ModuleType(cli_terminals.TERMINUS)
         module.__dict__["Terminal"] = Terminal
-        sys.modules[terminals.TERMINUS] = module
-        self.addCleanup(sys.modules.pop, terminals.TERMINUS)
+        sys.modules[cli_terminals.TERMINUS] = module
+        self.addCleanup(sys.modules.pop, cli_terminals.TERMINUS)
         self.select(view, (0, 7))
         told = self.told()
         self.run_command("send_selection")
@@ -288,8 +289,8 @@ class Where(SendCase):
         yield from self.open("a.py", "one\n")
         terminal = self.terminal("\u270b  Action Required (work)      ", cwd=self.folder)
         looks: list[int] = []
-        title_of = terminals.title_of
-        self.replace(terminals, "title_of", lambda view: looks.append(1) or title_of(view))
+        title_of = cli_terminals.title_of
+        self.replace(cli_terminals, "title_of", lambda view: looks.append(1) or title_of(view))
         self.run_command("send_file")
         yield lambda: len(looks) > 6
         self.assertEqual(self.pasted, [])
@@ -301,16 +302,16 @@ class Where(SendCase):
         yield from self.open("a.py", "one\n")
         self.terminal("\u270b  Action Required (work)", cwd=self.folder)
         told = self.told()
-        self.replace(terminals, "ANSWERED", 1)
+        self.replace(cli_terminals, "ANSWERED", 1)
         self.run_command("send_file")
-        yield lambda: any(terminals.ASKING.format("the file") in each for each in told)
+        yield lambda: any(cli_terminals.ASKING.format("the file") in each for each in told)
         self.assertEqual((self.pasted, sublime.get_clipboard()), ([], "@a.py "))
 
 
 class What(SendCase):
     def sent(self, name: str, **arguments: Any) -> str:
         """What the command puts onto the clipboard."""
-        self.assertEqual(terminals.terminals(self.window), [])
+        self.assertEqual(cli_terminals.terminals(self.window), [])
         self.run_command(name, **arguments)
         return sublime.get_clipboard()
 

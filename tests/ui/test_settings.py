@@ -16,7 +16,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.sharing import EXCLUDED, SECRETS, Sharing
 from GeminiCompanion.companion.ui import settings
-from GeminiCompanion.companion.ui.review import comments, lookup
+from GeminiCompanion.companion.ui.review import comments, open_diffs
 from GeminiCompanion.companion.ui.review.layout import KINDS as LAYOUTS
 from GeminiCompanion.companion.ui.review.record import Comment
 from GeminiCompanion.companion.ui.settings import Settings, parse
@@ -309,7 +309,7 @@ class Changing(AdapterTestCase):
         self.set_maps("/there")
         yield from self.until_told(cli, ["/there/a.py"])
         yield cli.call("openDiff", filePath="/there/a.py", newContent="new\n").done
-        right = lookup.find(self.window, cli.headers["Mcp-Session-Id"], path)
+        right = open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path)
         self.assertIsNotNone(right)
         comments.add(right, Comment(0, 0, "why?"))
         self.assertEqual(comments.words(right, None), "@/there/a.py#L1: why?")
@@ -322,7 +322,7 @@ class Changing(AdapterTestCase):
         yield lambda: plugin._host.environment(self.window)
         cli.resume()
         yield from self.until_connected(1)
-        lookup.find(self.window, cli.headers["Mcp-Session-Id"], path).close()
+        open_diffs.find(self.window, cli.headers["Mcp-Session-Id"], path).close()
         yield lambda: ("ide/diffRejected", {"filePath": "/there/a.py"}) in cli.notifications
 
     def told_folders(self, window: sublime.Window) -> str | None:

@@ -12,7 +12,7 @@ from unittest import mock
 import sublime
 from GeminiCompanion.companion.ui import notices, panels, settings
 from GeminiCompanion.companion.ui.review import head, record
-from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review.open_diffs import partner
 
 from .reviewing import ReviewCase, Steps
 

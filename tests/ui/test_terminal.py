@@ -17,7 +17,8 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ui import exports, loopback, settings, system_terminal, terminal
+from GeminiCompanion.companion.ui import settings
+from GeminiCompanion.companion.ui.terminals import exports, loopback, system_terminal, terminus
 
 from .adapter import AdapterTestCase
 
@@ -46,7 +47,7 @@ class InTerminus(AdapterTestCase):
         self.assertIsNone(listener.on_window_command(self.window, "terminus_open", arguments))
 
     def test_variables_that_the_caller_gave_stay(self) -> None:
-        arguments = terminal.with_environment({"env": {"MINE": "1"}}, ENVIRONMENT)
+        arguments = terminus.with_environment({"env": {"MINE": "1"}}, ENVIRONMENT)
         env = (arguments or {})["env"]
         rest = {name: env[name] for name in env if name.lower() != "no_proxy"}
         self.assertEqual(rest, {"MINE": "1", **ENVIRONMENT})
@@ -68,7 +69,7 @@ class InTerminus(AdapterTestCase):
         self.assertEqual(args, {"cmd": ["sh"], "env": {"MINE": "1"}})
 
     def test_the_hook_that_takes_the_token_out_comes_after_the_callers(self) -> None:
-        arguments = terminal.with_environment({"post_view_hooks": [["x", {}]]}, ENVIRONMENT)
+        arguments = terminus.with_environment({"post_view_hooks": [["x", {}]]}, ENVIRONMENT)
         self.assertEqual(
             (arguments or {})["post_view_hooks"],
             [["x", {}], ["gemini_companion_forget_environment", {}]],
@@ -91,7 +92,7 @@ class WithTerminus(AdapterTestCase):
         patch.start()
         self.addCleanup(patch.stop)
         module = types.ModuleType("Terminus.main")
-        module.__dict__[terminal.OPEN_COMMAND] = object
+        module.__dict__[terminus.OPEN_COMMAND] = object
         sys.modules["Terminus.main"] = module
         self.addCleanup(sys.modules.pop, "Terminus.main", None)
 
@@ -103,7 +104,7 @@ class WithTerminus(AdapterTestCase):
     def test_the_cli_of_the_settings_runs_in_it_under_its_name(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
         self.set("cli_command", ["/opt/bin/qwen", "--model", "$x"])
-        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
+        self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, self.fail))
         [arguments] = self.opened
         self.assertEqual(arguments["title"], "Qwen Code")
         self.assertEqual(arguments["cmd"][-3:], ["/opt/bin/qwen", "--model", "\\$x"])
@@ -122,10 +123,10 @@ class WithTerminus(AdapterTestCase):
         out = os.path.join(self.folder, "out")
         self.set("terminal_command", ["sh", "-c", f"echo > {out}"])
         told: list[str] = []
-        self.assertFalse(terminal.has_terminus())
-        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
+        self.assertFalse(terminus.has_terminus())
+        self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
         yield lambda: os.path.exists(out)
-        self.assertEqual((self.opened, told), ([], [terminal.NOT_LOADED.format("Gemini CLI")]))
+        self.assertEqual((self.opened, told), ([], [terminus.NOT_LOADED.format("Gemini CLI")]))
 
     def test_our_own_command_opens_its_shell_so_that_the_listener_hears_of_it(self) -> Steps:
         yield lambda: plugin._host.environment(self.window)
@@ -174,7 +175,7 @@ class Proxies(unittest.TestCase):
         self.assertEqual(made, {"NO_PROXY": loopback.HOSTS})
 
     def test_a_terminal_of_terminus_gets_it_with_what_its_shell_is_configured_to(self) -> None:
-        arguments = terminal.with_environment({"env": {"no_proxy": "corp"}}, ENVIRONMENT) or {}
+        arguments = terminus.with_environment({"env": {"no_proxy": "corp"}}, ENVIRONMENT) or {}
         self.assertEqual(arguments["env"]["no_proxy"], "corp," + loopback.HOSTS)
 
 
@@ -339,11 +340,11 @@ class InTheSystemsTerminal(AdapterTestCase):
         patch = mock.patch.object(tempfile, "tempdir", folder)
         patch.start()
         self.addCleanup(patch.stop)
-        self.begin(terminal.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
+        self.begin(terminus.run_cli(self.window, self.folder, ENVIRONMENT, told.append))
         return told, folder
 
     def test_a_terminal_that_fails_is_told_once_and_its_script_goes_when_it_is_late(self) -> Steps:
-        with mock.patch.object(terminal, "LAST", 3):
+        with mock.patch.object(terminus, "LAST", 3):
             told, folder = self.started_by("sh", "-c", "exit 3")
             yield lambda: told
             yield lambda: not os.listdir(folder)
@@ -351,7 +352,7 @@ class InTheSystemsTerminal(AdapterTestCase):
         self.assertIn('"sh" has not run the CLI yet and ended with status 3', text)
 
     def test_one_that_does_nothing_is_told_when_it_is_late(self) -> Steps:
-        with mock.patch.object(terminal, "LATE", 1), mock.patch.object(terminal, "LAST", 3):
+        with mock.patch.object(terminus, "LATE", 1), mock.patch.object(terminus, "LAST", 3):
             told, folder = self.started_by("true")
             yield lambda: told
             yield lambda: not os.listdir(folder)
@@ -382,7 +383,7 @@ class InTheSystemsTerminal(AdapterTestCase):
         command = ["C:\\Program Files\\gemini.cmd", "--model", "a b"]
         written = '"C:\\Program Files\\gemini.cmd" --model "a b"'
         line = system_terminal.line_for("windows", [], command, self.folder)
-        inside = terminal._as_sublime("windows", command)
+        inside = terminus._as_sublime("windows", command)
         self.assertEqual(
             subprocess.list2cmdline(line), 'cmd.exe /c start "" cmd.exe /k call ' + written
         )

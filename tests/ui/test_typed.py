@@ -9,7 +9,7 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide import sessions
 from GeminiCompanion.companion.ui import texts
-from GeminiCompanion.companion.ui.review import edits, lookup, record, restoring
+from GeminiCompanion.companion.ui.review import edits, open_diffs, record, restoring
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state, text_of
@@ -28,16 +28,16 @@ class Edits(AdapterTestCase):
         return right
 
     def diffs_of(self, path: str) -> list[sublime.View]:
-        return [it for it in lookup.diffs(self.window) if lookup.path_of(it) == path]
+        return [it for it in open_diffs.diffs(self.window) if open_diffs.path_of(it) == path]
 
     def crash(self) -> None:
         """The editor goes down, and no tab of a diff comes back with it."""
         plugin.plugin_unloaded()
-        for view in list(lookup.diffs(self.window)):
+        for view in list(open_diffs.diffs(self.window)):
             view.settings().erase(record.STAMP)
-            for side in (lookup.partner(view), view):
+            for side in (open_diffs.partner(view), view):
                 side.close()
-        self.window.settings().erase(lookup.DIFFS)
+        self.window.settings().erase(open_diffs.DIFFS)
         plugin.plugin_loaded()
 
 
@@ -53,7 +53,7 @@ class MakingWay(Edits):
     def test_what_was_typed_before_a_crash_stays_when_another_cli_proposes(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        path = lookup.path_of(right)
+        path = open_diffs.path_of(right)
         yield lambda: "penned" in saved_state()
         self.crash()
         yield lambda: self.diffs_of(path)
@@ -66,11 +66,11 @@ class MakingWay(Edits):
     def test_what_was_typed_stays_when_the_same_cli_proposes_again(self) -> Steps:
         cli = yield from self.connect()
         old = yield from self.edited(cli)
-        new = yield from self.diff(cli, lookup.path_of(old), "next\n")
+        new = yield from self.diff(cli, open_diffs.path_of(old), "next\n")
         yield lambda: not record.is_diff(old)
         self.assertEqual(self.tabs().get(OLDER), "theirs\npenned\n")
         self.assertFalse(old.is_scratch())
-        self.assertEqual(list(lookup.diffs(self.window)), [new])
+        self.assertEqual(list(open_diffs.diffs(self.window)), [new])
 
     def test_a_proposal_that_is_as_the_cli_sent_it_leaves_no_tab(self) -> Steps:
         cli = yield from self.connect()
@@ -78,7 +78,7 @@ class MakingWay(Edits):
         self.window.focus_view(old)
         old.run_command("undo")
         self.assertEqual(text_of(old), "theirs\n")
-        yield from self.diff(cli, lookup.path_of(old), "next\n")
+        yield from self.diff(cli, open_diffs.path_of(old), "next\n")
         yield lambda: not old.is_valid()
 
 
@@ -214,7 +214,7 @@ class Rejected(Edits):
     def test_closing_the_tab_while_the_server_is_down_leaves_it_too(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        path = lookup.path_of(right)
+        path = open_diffs.path_of(right)
         plugin._host.companion.stop()
         right.close()
         yield lambda: self.tabs().get("a.py (your edits)") == "theirs\npenned\n"
@@ -230,8 +230,8 @@ class Leaving(Edits):
     def test_what_was_typed_stays_as_a_tab(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.edited(cli)
-        left = lookup.partner(right)
-        answer = cli.call("closeDiff", filePath=lookup.path_of(right))
+        left = open_diffs.partner(right)
+        answer = cli.call("closeDiff", filePath=open_diffs.path_of(right))
         yield answer.done
         self.assertEqual(self.tabs(), {self.NAME: "theirs\npenned\n"})
         self.assertEqual((right.is_scratch(), left.is_valid()), (False, False))
@@ -240,12 +240,12 @@ class Leaving(Edits):
     def test_of_a_proposal_as_the_cli_sent_it_nothing_stays(self) -> Steps:
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("a.py", "old\n"), "theirs\n")
-        yield cli.call("closeDiff", filePath=lookup.path_of(right)).done
+        yield cli.call("closeDiff", filePath=open_diffs.path_of(right)).done
         self.assertEqual(self.tabs(), {})
 
     def test_nothing_stays_of_what_the_cli_takes_with_a_decision_in_the_terminal(self) -> Steps:
         cli = yield from self.connect()
-        path = lookup.path_of((yield from self.edited(cli)))
+        path = open_diffs.path_of((yield from self.edited(cli)))
         yield cli.call("closeDiff", filePath=path, suppressNotification=True).done
         self.write("a.py", "theirs\npenned\n")
         self.assertEqual(self.tabs(), {})

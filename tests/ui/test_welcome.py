@@ -21,9 +21,10 @@ from GeminiCompanion.companion.ide.doctor import checks, gathering, report
 from GeminiCompanion.companion.ide.doctor.facts import Process
 from GeminiCompanion.companion.ide.questions import Unanswered
 from GeminiCompanion.companion.ide.surroundings import Surrounding
-from GeminiCompanion.companion.ui import doctor, texts, welcome
-from GeminiCompanion.companion.ui.page import STYLE
-from GeminiCompanion.companion.ui.review import lookup
+from GeminiCompanion.companion.ui import texts
+from GeminiCompanion.companion.ui.pages import doctor, welcome
+from GeminiCompanion.companion.ui.pages.page import STYLE
+from GeminiCompanion.companion.ui.review import open_diffs
 
 from ..fake_cli import FakeCli
 from ..ide.test_doctor import OURS, facts
@@ -262,7 +263,7 @@ class BesideDiffs(Pages):
                 sheet = self.window.active_sheet()
                 self.assertIsNotNone(sheet)
                 self.assertIsNone(sheet.view() if sheet is not None else right)
-                self.assertTrue(lookup.is_on_top(self.window, right))
+                self.assertTrue(open_diffs.is_on_top(self.window, right))
             accept = plugin.GeminiCompanionAcceptDiffCommand(self.window)
             self.assertTrue(accept.is_enabled())
             accept.run()
@@ -275,7 +276,7 @@ class BesideDiffs(Pages):
         right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
         tab = texts.open_tab(self.window, "/a/kept.txt", "a text\n")
         self.assertEqual(self.window.active_view(), tab)
-        self.assertTrue(lookup.is_on_top(self.window, right))
+        self.assertTrue(open_diffs.is_on_top(self.window, right))
         self.assertTrue(plugin.GeminiCompanionAcceptDiffCommand(self.window).is_enabled())
         right.close()
         yield lambda: cli.received("ide/diffRejected")
@@ -287,7 +288,7 @@ class BesideDiffs(Pages):
         self.addCleanup(self.window.set_layout, self.window.layout())
         cli = yield from self.connect()
         right = yield from self.diff(cli, self.write("file.txt", "old\n"), "new\n")
-        partner = lookup.partner(right)
+        partner = open_diffs.partner(right)
         self.window.set_layout(
             {"cols": [0.0, 0.5, 1.0], "rows": [0.0, 1.0], "cells": [[0, 0, 1, 1], [1, 0, 2, 1]]}
         )
@@ -295,7 +296,7 @@ class BesideDiffs(Pages):
         self.window.set_view_index(right, 1, 0)
         self.window.focus_view(partner)
         self.window.focus_view(right)
-        self.assertEqual(lookup.group_without_diff(self.window), 1)
+        self.assertEqual(open_diffs.group_without_diff(self.window), 1)
         right.close()
         yield lambda: cli.received("ide/diffRejected")
 

@@ -2,6 +2,6 @@
 
 `references` names files and lines as the prompt reads them, `excerpts` takes texts out of views,
 `diagnostics` reads what language servers and linters found, `variables` fills all of these into the
-user's words, `terminals` finds the CLI and pastes, `sending` goes from the command to the paste.
+user's words, `sending` goes from the command to the terminal (`terminals/cli_terminals`).
 All of it runs on the editor's UI thread.
 """

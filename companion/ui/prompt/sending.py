@@ -10,10 +10,10 @@ from typing import Callable, Iterable, Mapping, Sequence
 import sublime
 
 from ...base import background
-from .. import panels, sharing
+from .. import panels, sharing_settings
+from ..terminals.cli_terminals import TERMINUS_VIEW, hand_over, where_to
 from . import diagnostics, excerpts, variables
 from .references import NoReference, remote_reference
-from .terminals import TERMINUS_VIEW, hand_over, where_to
 
 NO_TEXT = "There is no text to send: open a file."
 NO_SELECTION = "There is no text to send: nothing is selected, and the line of the cursor is empty."
@@ -207,4 +207,4 @@ class Text:
         view = self._window.find_open_file(path)
         if view is not None and view.is_dirty() and UNSAVED not in self.remarks:
             self.remarks.append(UNSAVED)
-        return remote_reference(path, self._folders, sharing.path_maps(self._window), rows)
+        return remote_reference(path, self._folders, sharing_settings.path_maps(self._window), rows)

@@ -14,18 +14,18 @@ from ...ide.accepted_edits import Edit
 from ...ide.file_content import Original
 from ...ide.questions import FileContent
 from ...ide.service import Companion
-from .. import panels, sharing
-from ..editor import SublimeEditor
+from .. import panels, sharing_settings
 from ..stories import computed
-from . import decisions, pair
+from ..sublime_editor import SublimeEditor
+from . import ending, pair
 from .actions import Actions
-from .changes import FORGOTTEN, REJECT, ask_whether_to_reject
 from .conflicts import Conflicts
-from .decisions import ClaimedDiff
+from .ending import ClaimedDiff
 from .history import History
-from .lookup import name_of
+from .open_diffs import name_of
 from .record import is_diff, waiting
 from .reviews import FAILED, LOST, Reviews
+from .single_changes import FORGOTTEN, REJECT, ask_whether_to_reject
 
 # What can be answered where something speaks against accepting, and what it does; of the first, the
 # doubts stand there.
@@ -106,13 +106,13 @@ class Accepting:
         record, review = waiting(view), self._reviews.of(view)
         if record is None:
             return False
-        found = decisions.doubts(view, present)
+        found = ending.doubts(view, present)
         if record.has_drops and (review is None or review.digest is None):
             found.append(LOST)
         if not found:
             return True
         decide = ACCEPT if present.exists else ANEW
-        answers = [SEE, REJECT if decisions.is_emptied(view) else decide, GO_BACK]
+        answers = [SEE, REJECT if ending.is_emptied(view) else decide, GO_BACK]
         if self._conflicts.can_take_over(view, present):
             answers.insert(2, MERGE)
         doubts = " ".join(found)
@@ -190,5 +190,5 @@ def _edit(claimed: ClaimedDiff, present: Original, text: str | None) -> Edit:
         record.client,
         time.time(),
         tuple(window.folders()),
-        sharing.of(window),
+        sharing_settings.of(window),
     )

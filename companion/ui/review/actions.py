@@ -11,10 +11,10 @@ import sublime
 from ...ide.events import DiffAccepted, DiffRejected
 from ...ide.service import Companion
 from .. import queues, settings
-from ..editor import SublimeEditor
-from . import comments, decisions, notes, pair
-from .decisions import ClaimedDiff
-from .lookup import partner
+from ..sublime_editor import SublimeEditor
+from . import comments, ending, notes, pair
+from .ending import ClaimedDiff
+from .open_diffs import partner
 from .record import is_diff, waiting
 from .reviews import Reviews
 
@@ -65,7 +65,7 @@ class Actions:
         self._tell_rejected(claimed)
         self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
-        queues.on_ui_thread(partial(decisions.release, claimed, keyboard))
+        queues.on_ui_thread(partial(ending.release, claimed, keyboard))
 
     def closing(self, view: sublime.View) -> None:
         """The user closes the view: for a diff, that is a rejection."""
@@ -74,9 +74,9 @@ class Actions:
         if self._companion.is_running:
             self.decide(view, accept=False)
             return
-        claimed = decisions.claim(view)
+        claimed = ending.claim(view)
         if claimed is not None:
-            queues.on_ui_thread(partial(decisions.put_away, claimed, None, YOURS))
+            queues.on_ui_thread(partial(ending.put_away, claimed, None, YOURS))
 
     def decide(
         self, view: sublime.View, accept: bool, note: str = "", before: str | None = None
@@ -92,10 +92,10 @@ class Actions:
             if review is not None and review.text is not None:
                 claimed = replace(claimed, text=review.text)
             self._tell_accepted(claimed, before)
-            close = decisions.close
+            close = ending.close
         else:
             self._tell_rejected(claimed)
-            close = partial(decisions.put_away, name=decisions.REJECTED)
+            close = partial(ending.put_away, name=ending.REJECTED)
         self._hand_over(claimed, words)
         keyboard = self._editor.keyboard_in(claimed.window)
         # Closing views within an event that closes one may close others (docs/sublime.md 4.5).
@@ -117,10 +117,10 @@ class Actions:
 
     def _claim(self, view: sublime.View) -> ClaimedDiff | None:
         """None where nobody waits for the decision, or where there is no diff."""
-        claimed = decisions.claim(view)
+        claimed = ending.claim(view)
         if claimed is None or claimed.window.is_valid():
             return claimed
-        queues.on_ui_thread(partial(decisions.release, claimed, None))
+        queues.on_ui_thread(partial(ending.release, claimed, None))
         self._editor.tell(WINDOW_CLOSED)
         return None
 

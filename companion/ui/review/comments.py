@@ -10,12 +10,12 @@ from typing import Iterable, Iterator, Sequence, Tuple
 import sublime
 
 from ...base.comparison import Comparison
-from .. import sharing, texts
+from .. import sharing_settings, texts
 from ..prompt.references import NoReference, lines, reference, remote_reference
 from . import head
 from .between import ShownComment
-from .lookup import path_of
 from .marks import comment_key, erase_comments
+from .open_diffs import path_of
 from .record import Comment, comments, waiting, write_comments
 from .review import Review
 
@@ -180,6 +180,6 @@ def _name(right: sublime.View) -> str:
     try:
         if window is None:
             return reference(path, [])
-        return remote_reference(path, window.folders(), sharing.path_maps(window))
+        return remote_reference(path, window.folders(), sharing_settings.path_maps(window))
     except NoReference:
         return path

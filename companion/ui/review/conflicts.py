@@ -17,7 +17,7 @@ from ...ide.questions import FileContent, FileStamps, Unanswered
 from ...ide.service import Companion
 from .. import queues, texts
 from ..stories import Stories, computed
-from . import decisions, pair, sight
+from . import ending, pair, sight
 from .queue import waiting_diffs
 from .record import update, waiting
 from .review import Review
@@ -91,15 +91,15 @@ class Conflicts:
             # Nobody knows: the next look asks again.
             review.stamps = []
         elif record is not None and self._reviews.of(right) is review:
-            self._reviews.say(right, DISK, decisions.what_changed(record, present))
+            self._reviews.say(right, DISK, ending.what_changed(record, present))
 
     def _look_at_views(self) -> None:
         """At those of the files, and at the conflicts that are left in those of the diffs."""
         found = self._all()
         self._paths = frozenset(review.path for _right, review in found)
         for right, review in found:
-            self._reviews.say(right, TAB, decisions.unsaved(review.path))
-            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
+            self._reviews.say(right, TAB, ending.unsaved(review.path))
+            self._reviews.say(right, MARKS, ending.conflicts_said(right))
 
     def can_take_over(self, right: sublime.View, present: Original) -> bool:
         """Whether the user has changed something in the file that the proposal can be given."""
@@ -161,11 +161,11 @@ class Conflicts:
         record = waiting(right)
         if record is not None:
             update(right, record, has_conflicts=True)
-            self._reviews.say(right, MARKS, decisions.conflicts_said(right))
+            self._reviews.say(right, MARKS, ending.conflicts_said(right))
         comparison = await self._reviews.comparison(right)
         if comparison is None:
             return
-        for region in decisions.conflicts(right)[:1]:
+        for region in ending.conflicts(right)[:1]:
             sight.show_row(right, comparison, right.rowcol(region.begin())[0])
 
     async def _merge_large(
@@ -196,7 +196,7 @@ class Conflicts:
 
 
 def _merge(base: str, proposal: str, theirs: str) -> Merge:
-    result = merged(base, proposal, theirs, decisions.YOURS, THEIRS)
+    result = merged(base, proposal, theirs, ending.YOURS, THEIRS)
     return result, compare(proposal, result.text)
 
 

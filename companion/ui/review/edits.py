@@ -11,7 +11,7 @@ import sublime
 from ...base.text_digest import text_digest
 from .. import queues, texts
 from . import comments
-from .lookup import diffs
+from .open_diffs import diffs
 from .record import DiffRecord, is_diff, update, waiting
 
 # Milliseconds without an edit after which a text is saved, and those since the first unsaved edit

@@ -14,7 +14,7 @@ from ...base.shown_text import shown_line
 from ...ide.clis import GEMINI_CLI
 from .. import texts
 from .links import link
-from .lookup import partner
+from .open_diffs import partner
 from .record import DiffRecord
 
 PHANTOM = "gemini_companion_diff"

@@ -22,7 +22,7 @@ from ...ide.file_content import Original
 from ...ide.questions import FileUndoing, SavingBegun, Unanswered
 from ...ide.service import Companion
 from ...ide.sharing import Sharing
-from .. import panels, queues, settings, sharing, texts
+from .. import panels, queues, settings, sharing_settings, texts
 from ..stories import computed
 
 # Edits of each window, and bytes of all of them: the oldest are forgotten first.
@@ -199,7 +199,7 @@ def _with_rules(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     by_id: dict[int, Sharing] = {}
     by_folders: dict[tuple[str, ...], Sharing] = {}
     for window in sublime.windows():
-        rules = by_id[window.id()] = sharing.of(window)
+        rules = by_id[window.id()] = sharing_settings.of(window)
         by_folders.setdefault(tuple(window.folders()), rules)
     usual = Sharing(exclude=settings.of().exclude)
     return tuple(

@@ -10,7 +10,7 @@ from typing import Callable
 import sublime
 
 from .. import queues
-from .lookup import diffs
+from .open_diffs import diffs
 from .queue import NONE, show, waiting_diffs
 
 # Milliseconds that a CLI has for its next proposal.

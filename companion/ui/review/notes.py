@@ -11,10 +11,10 @@ from typing import Callable
 import sublime
 
 from .. import application, panels
-from ..prompt.terminals import Target, hand_over, terminals, where_to
 from ..stories import sleep
+from ..terminals.cli_terminals import Target, hand_over, terminals, where_to
 from . import comments
-from .lookup import name_of
+from .open_diffs import name_of
 from .record import Comment, waiting
 from .reviews import Reviews
 

@@ -9,8 +9,8 @@ import sublime
 from ...ide.editor import Proposal
 from ...ide.file_content import Original
 from .. import texts
-from . import comments, decisions, head, pair, sight
-from .lookup import diffs, set_listed
+from . import comments, ending, head, pair, sight
+from .open_diffs import diffs, set_listed
 from .record import DiffRecord, stamp, update, waiting
 
 OLDER = "your edits of an older proposal"
@@ -37,7 +37,7 @@ def open_diff(
     older = [view for view in others if _makes_way(waiting(view), proposal)]
     if not others:
         before = keyboard.id() if keyboard is not None else 0
-        window.settings().set(decisions.FOCUS_BEFORE, before)
+        window.settings().set(ending.FOCUS_BEFORE, before)
     with ExitStack() as undo:
         right = pair.create(window, proposal, original, is_digest, undo)
         # From here on it is whole; whatever failed before has left nothing behind.
@@ -48,9 +48,9 @@ def open_diff(
     if words:
         texts.return_text(window, proposal.path, words, COMMENTS)
     for view in older:
-        claimed = decisions.claim(view)
+        claimed = ending.claim(view)
         if claimed is not None:
-            decisions.put_away(claimed, None, OLDER)
+            ending.put_away(claimed, None, OLDER)
     window.focus_view(right)
     if not take_focus and keyboard is not None and keyboard.is_valid():
         window.focus_view(keyboard)

@@ -14,7 +14,7 @@ from ...ide.file_content import Original
 from .. import settings, texts
 from . import comments, head, large
 from .layout import make_room, take_room_back
-from .lookup import diffs, is_on_top, partner
+from .open_diffs import diffs, is_on_top, partner
 from .record import DiffRecord, OriginalRecord, read, update, write, write_original
 
 

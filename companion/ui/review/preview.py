@@ -10,7 +10,7 @@ import sublime
 from ...base.unified import unified_rows
 from .. import texts
 from . import pair
-from .lookup import current, path_of
+from .open_diffs import current, path_of
 from .record import waiting
 from .reviews import Reviews, not_compared
 

@@ -11,7 +11,7 @@ import sublime
 
 from .. import panels, queues
 from . import head, pair
-from .lookup import diffs
+from .open_diffs import diffs
 from .preview import Preview
 from .record import waiting
 from .reviews import Reviews

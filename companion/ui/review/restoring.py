@@ -8,8 +8,8 @@ import sublime
 
 from ...base.text_digest import text_digest
 from .. import texts
-from . import comments, decisions, pair
-from .lookup import listed, set_listed
+from . import comments, ending, pair
+from .open_diffs import listed, set_listed
 from .record import STAMP, is_diff, read, read_original, update, waiting
 
 DAMAGED = "your edits"
@@ -42,7 +42,7 @@ def _sort(
     record, original = read(view), read_original(view)
     if view.settings().get(STAMP) is True:
         if record is None:
-            decisions.disown(view, view.name() or DAMAGED)
+            ending.disown(view, view.name() or DAMAGED)
         elif record.id not in rights or is_diff(view):
             # Of a diff and its clone, the diff.
             rights[record.id] = view

@@ -21,8 +21,8 @@ from .. import texts
 from ..stories import Stories, computed
 from . import large, pair
 from .drawing import Drawing
-from .lookup import diffs, partner, with_id
 from .marks import Marks
+from .open_diffs import diffs, partner, with_id
 from .record import DiffRecord, add_seen, update, waiting
 from .review import Review
 

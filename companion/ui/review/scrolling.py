@@ -14,7 +14,7 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import queues
-from .lookup import diffs, is_on_top, partner
+from .open_diffs import diffs, is_on_top, partner
 from .record import waiting
 from .reviews import Reviews
 

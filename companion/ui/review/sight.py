@@ -8,7 +8,7 @@ import sublime
 
 from ...base.changes import common_start
 from ...base.comparison import Comparison
-from .lookup import partner
+from .open_diffs import partner
 
 
 def caret_row(view: sublime.View) -> int:

@@ -8,15 +8,15 @@ from typing import Any, Callable
 
 import sublime
 
-from ..base import background
-from ..ide import cli_settings, clis
-from ..ide.cli_settings import CannotChange, Change
-from ..ide.clis import Cli
-from ..ide.doctor import checks
-from ..ide.questions import DiscoveryRepair
-from ..ide.service import Companion
-from . import panels, settings, sharing, stories
-from .stories import computed
+from ...base import background
+from ...ide import cli_settings, clis
+from ...ide.cli_settings import CannotChange, Change
+from ...ide.clis import Cli
+from ...ide.doctor import checks
+from ...ide.questions import DiscoveryRepair
+from ...ide.service import Companion
+from .. import panels, settings, sharing_settings, stories
+from ..stories import computed
 
 NOT_REMOVED = (
     "{} is not a file of Gemini Companion, or is in use. Look at it, and remove it yourself."
@@ -52,7 +52,7 @@ class Remedies:
             await self._enable(window, clis.by_id(cli), argument)
         elif action == checks.ADD_FOLDER:
             # The CLI's own name of it.
-            folder = sharing.path_maps(window).to_local(argument)
+            folder = sharing_settings.path_maps(window).to_local(argument)
             is_there = await computed(partial(os.path.isdir, folder))
             _add_folder(window, folder, is_there)
         elif action in (checks.WRITE_AGAIN, checks.SWEEP):

@@ -8,13 +8,14 @@ from typing import Iterable
 
 import sublime
 
-from ..base.shown_text import spelled
-from ..ide.context import MAX_FILES, MISSING, OLDER, SharedContext
-from ..ide.questions import ContextShared, Unanswered
-from ..ide.service import Companion
-from ..ide.sharing import EXCLUDED, OUTSIDE, PAUSED
-from . import page, settings
-from .stories import Stories
+from ...base.shown_text import spelled
+from ...ide.context import MAX_FILES, MISSING, OLDER, SharedContext
+from ...ide.questions import ContextShared, Unanswered
+from ...ide.service import Companion
+from ...ide.sharing import EXCLUDED, OUTSIDE, PAUSED
+from .. import settings
+from ..stories import Stories
+from . import page
 
 NAME = "Shared Context"
 REASONS = {

@@ -8,9 +8,9 @@ from html import escape
 
 import sublime
 
-from .. import __version__
-from ..ide.doctor.checks import Failed, Ok
-from ..ide.doctor.report import Examination, shortened
+from ... import __version__
+from ...ide.doctor.checks import Failed, Ok
+from ...ide.doctor.report import Examination, shortened
 from . import checkups
 
 NAME = "Gemini Companion: Doctor"

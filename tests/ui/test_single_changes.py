@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sublime
-from GeminiCompanion.companion.ui.review import changes, marks, record
-from GeminiCompanion.companion.ui.review.lookup import partner
+from GeminiCompanion.companion.ui.review import marks, record, single_changes
+from GeminiCompanion.companion.ui.review.open_diffs import partner
 from GeminiCompanion.companion.ui.review.record import is_diff
 from GeminiCompanion.companion.ui.review.sight import caret_row
 
@@ -71,14 +71,14 @@ class Moving(ReviewCase):
             self.run_command(command)
             rows.append(right.rowcol(right.sel()[0].b)[0])
         self.assertEqual(rows, [879, 9, 879])
-        yield lambda: any(changes.AGAIN in each for each in told)
+        yield lambda: any(single_changes.AGAIN in each for each in told)
 
     def test_in_a_proposal_that_changes_nothing_that_is_said(self) -> Steps:
         yield from self.propose("a\n", "a\n")
         for command in ("next_change", "previous_change", "keep_change", "drop_change"):
             told = self.told()
             self.run_command(command)
-            yield lambda: any(changes.NO_CHANGES in each for each in told)  # noqa: B023
+            yield lambda: any(single_changes.NO_CHANGES in each for each in told)  # noqa: B023
 
     def test_lines_that_are_taken_away_at_the_end_are_the_last_change(self) -> Steps:
         new = changed(LINES[:9], _2="two\n", _9="")
@@ -92,7 +92,7 @@ class Moving(ReviewCase):
         self.run_command("next_change")
         told = self.told()
         self.run_command("next_change")
-        yield lambda: any(changes.AGAIN in each for each in told)
+        yield lambda: any(single_changes.AGAIN in each for each in told)
         self.run_command("previous_change")
         self.run_command("drop_change")
         self.assertEqual(text_of(right), changed(LINES[:9], _2="two\n"))
@@ -128,7 +128,7 @@ class Choosing(ReviewCase):
         yield from self.until_computed(right)
         self.assertEqual(panels, [])
         self.run_command("drop_change")
-        self.assertIn(changes.ALL_DROPPED, panels[0]["placeholder"])
+        self.assertIn(single_changes.ALL_DROPPED, panels[0]["placeholder"])
         panels[0]["on_select"](1)
         yield from self.until_turn()
         yield from self.until_computed(right)
@@ -212,13 +212,13 @@ class Choosing(ReviewCase):
         self.assertEqual(caret_row(right), 299)
         self.run_command("drop_change")
         yield from self.until_equal(lambda: caret_row(right), 399)
-        self.assertFalse([each for each in told if changes.ABOVE in each])
+        self.assertFalse([each for each in told if single_changes.ABOVE in each])
         self.run_command("keep_change")
         # The first one was skipped.
         self.assertEqual(caret_row(right), 99)
-        yield lambda: any(changes.ABOVE in each for each in told)
+        yield lambda: any(single_changes.ABOVE in each for each in told)
         self.run_command("drop_change")
-        yield lambda: any(changes.ALL_DECIDED in each for each in told)
+        yield lambda: any(single_changes.ALL_DECIDED in each for each in told)
         # It stays behind the lines that were put back.
         self.assertEqual(caret_row(right), 100)
         self.assertEqual(text_of(right), changed(LINES, _200="new 200\n", _400="new 400\n"))

@@ -20,7 +20,7 @@ from ..ide.editor import ClosedDiff, Editor, EditorError, Proposal
 from ..ide.status import Status
 from . import queues, settings, texts
 from .notices import Notices
-from .review import comments, decisions, large, lookup, notes, opening, restoring
+from .review import comments, ending, large, notes, open_diffs, opening, restoring
 from .review.next_edit import NextEdit
 from .review.reviews import Reviews
 from .review.scrolling import Scrolling
@@ -162,20 +162,20 @@ class SublimeEditor(Editor):
         self, window_id: int, session_id: str, path: str, decided: bool
     ) -> ClosedDiff | None:
         window = sublime.Window(window_id)
-        view = lookup.find(window, session_id, path)
+        view = open_diffs.find(window, session_id, path)
         review = self.reviews.of(view) if self.reviews is not None and view is not None else None
         text = review.text if review is not None else None
         words = comments.words(view, review) if view is not None else ""
-        claimed = decisions.claim(view) if view is not None else None
+        claimed = ending.claim(view) if view is not None else None
         if claimed is None:
             return None
         if words:
             self.stories.begin(notes.give(window, words, self.tell), window)
         keyboard = self.keyboard_in(window)
         if decided:
-            decisions.close(claimed, keyboard)
+            ending.close(claimed, keyboard)
         else:
-            decisions.put_away(claimed, keyboard, CLOSED)
+            ending.put_away(claimed, keyboard, CLOSED)
         if self.reviews is not None:
             self.reviews.forget_ended()
         if text is not None:
@@ -183,7 +183,7 @@ class SublimeEditor(Editor):
         return ClosedDiff(claimed.text, claimed.is_edited)
 
     def _restore(self, window_id: int, session_id: str, path: str, saved: str | None) -> str | None:
-        view = lookup.find(sublime.Window(window_id), session_id, path)
+        view = open_diffs.find(sublime.Window(window_id), session_id, path)
         if view is None:
             return None
         text, is_saved = restoring.catch_up(view, saved)

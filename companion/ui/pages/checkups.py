@@ -11,18 +11,19 @@ from typing import Any, Callable, Mapping, Tuple
 
 import sublime
 
-from ..base.shown_text import spelled
-from ..ide import questions
-from ..ide.clis import GEMINI_CLI, by_command
-from ..ide.doctor import checks, gathering
-from ..ide.doctor.checks import Failed
-from ..ide.doctor.facts import Facts, Window
-from ..ide.doctor.gathering import Scope
-from ..ide.doctor.report import Examination, shortened
-from ..ide.questions import Unanswered
-from ..ide.service import Companion
-from . import page, settings, sharing
-from .stories import Stories, computed
+from ...base.shown_text import spelled
+from ...ide import questions
+from ...ide.clis import GEMINI_CLI, by_command
+from ...ide.doctor import checks, gathering
+from ...ide.doctor.checks import Failed
+from ...ide.doctor.facts import Facts, Window
+from ...ide.doctor.gathering import Scope
+from ...ide.doctor.report import Examination, shortened
+from ...ide.questions import Unanswered
+from ...ide.service import Companion
+from .. import settings, sharing_settings
+from ..stories import Stories, computed
+from . import page
 
 # Looks of the windows (one a second) between examinations of a sheet that is in sight.
 LOOKS = 3
@@ -149,7 +150,7 @@ async def examine(companion: Companion, window: sublime.Window) -> Examinations:
 
 def _ended(window: sublime.Window, problem: str) -> Window:
     """The window without a server."""
-    folders, maps = window.folders(), sharing.path_maps(window)
+    folders, maps = window.folders(), sharing_settings.path_maps(window)
     return Window(
         os.getppid(),
         0,
@@ -164,7 +165,7 @@ def _with_paths(scope: Scope, window: sublime.Window) -> Scope:
     return replace(
         scope,
         local_folders=tuple(window.folders()),
-        path_maps=sharing.path_maps(window),
+        path_maps=sharing_settings.path_maps(window),
         extra_folder=settings.of(window).extra_discovery_folder,
     )
 

@@ -6,11 +6,11 @@ import os
 
 import sublime
 
-from ..base import private_files
-from ..ide.doctor import checks
-from ..ide.doctor.checks import Failed, Ok
-from ..ide.doctor.facts import Facts
-from ..ide.doctor.report import Examination
+from ...base import private_files
+from ...ide.doctor import checks
+from ...ide.doctor.checks import Failed, Ok
+from ...ide.doctor.facts import Facts
+from ...ide.doctor.report import Examination
 from . import checkups
 
 NAME = "Welcome to Gemini Companion"

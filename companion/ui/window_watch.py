@@ -11,11 +11,11 @@ from ..base.log import logger
 from ..ide.events import DiffsRestored, WindowsChanged, WindowSettingsChanged
 from ..ide.service import Companion
 from ..ide.window_settings import WindowSettings
-from . import queues, settings, sharing, views
-from .editor import SublimeEditor
+from . import queues, settings, sharing_settings, views
 from .files import Files
 from .review import restoring
 from .review.reviews import Reviews
+from .sublime_editor import SublimeEditor
 
 # Milliseconds between looks: neither every closed window nor a changed folder has an event
 # (docs/sublime.md 4.6).
@@ -23,7 +23,7 @@ POLL = 1000
 CHANGE_TAG = "GeminiCompanion"
 
 
-class Windows:
+class WindowWatch:
     """What one companion is told of them, from `start` to `stop`; on the UI thread. `looks` are
     called with each look, too."""
 
@@ -61,7 +61,7 @@ class Windows:
         windows = sublime.windows()
         found = {window.id(): settings.read(window) for window in windows}
         wanted = {
-            window.id(): sharing.window_settings(window, found[window.id()][0])
+            window.id(): sharing_settings.window_settings(window, found[window.id()][0])
             for window in windows
         }
         # Before the folders: by then a window that was closed is not known any more.

@@ -12,9 +12,9 @@ from ..ide.connected_clis import ConnectedCli
 from ..ide.questions import ConnectedClis
 from ..ide.service import Companion
 from . import application, panels
-from .prompt import terminals
 from .review import queue
 from .review.record import waiting
+from .terminals import cli_terminals
 
 NONE = 'No CLI is connected. "Gemini Companion: Run CLI" starts one.'
 NO_TERMINAL = "{} proposes nothing now, and no Terminus terminal of its window shows that it runs."
@@ -49,9 +49,11 @@ def _show(cli: ConnectedCli, tell: Callable[[str], None]) -> None:
             queue.show(view)
             return
     window = application.window_of(cli.window_id)
-    found = [view for view in terminals.terminals(window) if terminals.runs_cli(window, view)]
+    found = [
+        view for view in cli_terminals.terminals(window) if cli_terminals.runs_cli(window, view)
+    ]
     if found:
-        own = [view for view in found if terminals.names(view, cli.command)]
-        terminals.show((own or found)[0])
+        own = [view for view in found if cli_terminals.names(view, cli.command)]
+        cli_terminals.show((own or found)[0])
     else:
         tell(NO_TERMINAL.format(cli.name))

@@ -6,7 +6,7 @@ from typing import cast
 
 import sublime
 
-from .review import lookup
+from ..review import open_diffs
 
 # Nothing is left to the editor's own style sheet, whose sizes nobody tells (docs/sublime.md 7.8).
 STYLE = """<style>
@@ -38,7 +38,7 @@ STYLE = """<style>
 def new_sheet(window: sublime.Window, name: str, contents: str) -> sublime.HtmlSheet:
     """Open a sheet, and go to it. It covers no diff: what one cannot see, the commands do not
     mean."""
-    group = lookup.group_without_diff(window)
+    group = open_diffs.group_without_diff(window)
     sheet = window.new_html_sheet(name, contents, group=group)
     window.focus_sheet(sheet)
     return cast(sublime.HtmlSheet, sheet)

@@ -14,8 +14,8 @@ import sublime
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.questions import WindowStatuses
 from GeminiCompanion.companion.ide.status import Status
-from GeminiCompanion.companion.ui import settings, sharing
-from GeminiCompanion.companion.ui.review import lookup
+from GeminiCompanion.companion.ui import settings, sharing_settings
+from GeminiCompanion.companion.ui.review import open_diffs
 
 from ..fake_cli import FakeCli
 from .adapter import AdapterTestCase, saved_state
@@ -31,7 +31,7 @@ class SharingTestCase(AdapterTestCase):
         before: Any = self.window.project_data()
         self.addCleanup(lambda: plugin._host.running.windows.look())
         self.addCleanup(self.window.set_project_data, before)
-        self.addCleanup(sharing.resume, self.window)
+        self.addCleanup(sharing_settings.resume, self.window)
 
     def set(self, key: str, value: Any) -> None:
         stored = sublime.load_settings(settings.FILE)
@@ -134,7 +134,7 @@ class WhatIsExcluded(SharingTestCase):
         plugin._host.stop()
         yield lambda: cli.stream_ended.is_set()
         # The editor does not bring its tab back, and the file has become something else.
-        for view in (right, lookup.partner(right)):
+        for view in (right, open_diffs.partner(right)):
             view.close()
         os.remove(path)
         os.mkdir(path)

@@ -11,10 +11,11 @@ from typing import Any, Callable, Mapping, Sequence
 import sublime
 from sublime import platform
 
-from ..base import background
-from ..base.log import logger
-from ..ide.clis import VARIABLES, by_command, program
-from . import application, queues, settings, system_terminal
+from ...base import background
+from ...base.log import logger
+from ...ide.clis import VARIABLES, by_command, program
+from .. import application, queues, settings
+from . import system_terminal
 from .loopback import without_proxy
 from .system_terminal import NoTerminal, Started
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from GeminiCompanion import plugin
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
-from GeminiCompanion.companion.ui import connected_clis
-from GeminiCompanion.companion.ui.prompt import terminals
+from GeminiCompanion.companion.ui import cli_list
+from GeminiCompanion.companion.ui.terminals import cli_terminals
 
 from ..fake_cli import FakeCli
 from .reviewing import ReviewCase, Steps
@@ -58,7 +58,7 @@ class ConnectedClis(ReviewCase):
         for name in ("gemini", "qwen"):
             view = self.window.new_file()
             view.set_name(name)
-            view.settings().set(terminals.TERMINUS_VIEW, True)
+            view.settings().set(cli_terminals.TERMINUS_VIEW, True)
             views.append(view)
         for index in (0, 1, 0):
             yield from self.choose(index)
@@ -69,11 +69,11 @@ class ConnectedClis(ReviewCase):
         yield from self.until_connected(1)
         told = self.told()
         yield from self.choose(0)
-        sentence = connected_clis.NO_TERMINAL.format("Gemini CLI")
+        sentence = cli_list.NO_TERMINAL.format("Gemini CLI")
         yield lambda: any(sentence in each for each in told)
 
     def test_without_a_cli_that_is_said(self) -> Steps:
         yield from self.until_connected(0)
         told = self.told()
         self.run_command("show_clis")
-        yield lambda: any(connected_clis.NONE in each for each in told)
+        yield lambda: any(cli_list.NONE in each for each in told)

@@ -16,11 +16,11 @@ NO_WORDS = '"gemini_companion_prompt" has to be given a "text" of some words, an
 
 def send(window: sublime.Window, text: str, name: str) -> None:
     """`text` may have variables; `name` is what the user is told that it is."""
-    from .. import sharing
-    from .sending import Sending, Words
+    from .. import sharing_settings
+    from ..prompt.sending import Sending, Words
 
     # A pause ends what is told by itself; this is told by the user.
-    rules, folders = replace(sharing.of(window), paused=False), window.folders()
+    rules, folders = replace(sharing_settings.of(window), paused=False), window.folders()
 
     def is_excluded(path: str) -> bool:
         return any(rules.reason(each, folders) for each in (path, os.path.realpath(path)))

@@ -14,7 +14,7 @@ from ...ide.file_content import Original
 from .. import texts
 from . import head, marks, pair
 from .layout import take_room_back
-from .lookup import diffs, partner, set_listed
+from .open_diffs import diffs, partner, set_listed
 from .record import DiffRecord, erase, erase_stamp, waiting
 
 # On the window: the id of the view that had the keyboard before the first diff.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Callable, Mapping, Sequence
 
-from ..base.child_processes import NO_WINDOW
+from ...base.child_processes import NO_WINDOW
 from .loopback import SCRIPT, without_proxy
 
 # Terminals of Linux and the BSDs, in the order tried; the command follows.

@@ -8,7 +8,7 @@ import sublime
 
 from ...base.comparison import Comparison
 from .. import panels, settings, texts
-from .lookup import name_of
+from .open_diffs import name_of
 from .record import seen
 from .review import Drawn
 from .reviews import Reviews
@@ -26,7 +26,7 @@ NO_CHANGES = "The proposal changes nothing."
 REJECT = ("Reject the proposal", "Gemini CLI is told that the file stays as it is.")
 
 
-class Changes:
+class SingleChanges:
     """Those of the diffs of one companion. `reject` is what decides on a diff whose changes were
     all dropped, once the user says so."""
 

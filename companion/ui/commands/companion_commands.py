@@ -1,0 +1,126 @@
+"""The commands on what runs: the companion, its status and log, a pause; the API's server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime
+import sublime_plugin
+
+from ..host import host
+
+if TYPE_CHECKING:
+    from ...ide.service import Companion
+
+PANEL = "gemini_companion"
+NO_LOG = 'Nothing has happened so far that the log tells; "log_level": "debug" tells more.'
+
+
+class GeminiCompanionPauseSharingCommand(sublime_plugin.WindowCommand):
+    """Tell the CLIs of the window of no file."""
+
+    def is_enabled(self) -> bool:
+        from .. import sharing_settings
+
+        return not sharing_settings.is_paused(self.window)
+
+    def run(self) -> None:
+        from .. import sharing_settings
+
+        sharing_settings.pause(self.window)
+        if host.running is not None:
+            host.running.windows.look()
+        host.tell(sharing_settings.IS_PAUSED)
+
+
+class GeminiCompanionResumeSharingCommand(sublime_plugin.WindowCommand):
+    """Tell them again what the user looks at."""
+
+    def is_enabled(self) -> bool:
+        from .. import sharing_settings
+
+        return sharing_settings.is_paused(self.window)
+
+    def run(self) -> None:
+        from .. import sharing_settings
+
+        sharing_settings.resume(self.window)
+        if host.running is not None:
+            host.running.windows.look()
+        host.tell(sharing_settings.IS_RESUMED)
+
+
+class GeminiCompanionRestartCompanionCommand(sublime_plugin.ApplicationCommand):
+    """Stop the server and start it anew; connected CLIs come back by themselves."""
+
+    def run(self) -> None:
+        pages = host.running.pages_in_front() if host.running is not None else []
+        host.stop()
+        # First: what is told of a start that fails is to be seen last.
+        host.tell("Restarted.")
+        host.start()
+        for window, command in pages:
+            window.run_command(command)
+
+
+class GeminiCompanionShowStatusCommand(sublime_plugin.WindowCommand):
+    """Show whether a CLI is connected to this window, and what it needs otherwise."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        if host.running is None:
+            return
+        host.running.stories.begin(self._show(host.running.companion), self.window)
+
+    async def _show(self, companion: Companion) -> None:
+        from ...ide.questions import Unanswered, WindowStatuses
+
+        try:
+            statuses = await companion.ask(WindowStatuses())
+        except Unanswered as error:
+            _show_panel(self.window, f"{error}\n")
+            return
+        of_window = [each.text() for each in statuses if each.window_id == self.window.id()]
+        api = host.api.text() if host.api is not None else ""
+        _show_panel(self.window, "".join(of_window) + api)
+
+
+class GeminiCompanionShowLogCommand(sublime_plugin.WindowCommand):
+    """Show the last lines of the log."""
+
+    def is_enabled(self) -> bool:
+        return host.log is not None
+
+    def run(self) -> None:
+        if host.log is not None:
+            _show_panel(self.window, "\n".join(host.log.lines() or [NO_LOG]) + "\n")
+
+
+def _show_panel(window: sublime.Window, text: str) -> None:
+    panel = window.create_output_panel(PANEL)
+    panel.run_command("append", {"characters": text, "scroll_to_end": True})
+    window.run_command("show_panel", {"panel": "output." + PANEL})
+
+
+class GeminiCompanionStartApiServerCommand(sublime_plugin.WindowCommand):
+    """Serve Gemini CLI to other programs, in the folders of the window."""
+
+    def is_enabled(self) -> bool:
+        return host.api is not None and host.api.can_start(self.window)
+
+    def run(self) -> None:
+        if host.api is not None:
+            host.api.start(self.window)
+
+
+class GeminiCompanionStopApiServerCommand(sublime_plugin.WindowCommand):
+    """End that server and the CLI behind it."""
+
+    def is_enabled(self) -> bool:
+        return host.api is not None and host.api.can_stop
+
+    def run(self) -> None:
+        if host.api is not None:
+            host.api.stop()

@@ -1,0 +1,235 @@
+"""The commands on diffs: one, a change of one, all that wait; edits that were accepted."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import sublime
+import sublime_plugin
+
+from ..host import NOT_RUNNING, host
+from .running_command import GeminiCompanionRunningCommand
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+NO_DIFF = "That diff is decided already."
+OUT_OF_SIGHT = " was out of sight, and is shown now. Run the command again to decide."
+# Words of a command's caption that are not capitalised.
+SMALL = ("and", "on", "with")
+
+
+class GeminiCompanionDiffCommand(sublime_plugin.WindowCommand):
+    """Base of what is done with one diff: that with the `id`, wherever it is; without an `id`, the
+    one with the keyboard on either side, else the one that can be seen in the window, else the one
+    of the window that waits longest, which comes into sight. That is all that a command does which
+    `decides`: nobody decides on what they do not see."""
+
+    decides = False
+
+    def is_enabled(self, id: str | None = None) -> bool:
+        # With an id it answers in any case, be it with a sentence.
+        return id is not None or self._find(None) is not None
+
+    def run(self, id: str | None = None) -> None:
+        running, view = host.running, self._find(id)
+        if running is None:
+            host.tell(NOT_RUNNING)
+        elif view is None:
+            host.tell(NO_DIFF)
+        elif id is not None or self._show(running, view) or not self.decides:
+            self.act(running, view)
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        raise NotImplementedError
+
+    def _show(self, running: Running, view: sublime.View) -> bool:
+        """To a user whose keyboard is elsewhere, who goes on to type there; whether it could be
+        seen before."""
+        from ..review import open_diffs, pair
+
+        keyboard = running.editor.keyboard_in(self.window)
+        was_in_sight = open_diffs.is_on_top(view.window() or self.window, view)
+        if was_in_sight and keyboard in (view, open_diffs.partner(view)):
+            return True
+        pair.bring_into_sight(view, keyboard)
+        words = self.name().split("_")[2:]
+        caption = " ".join(it if it in SMALL else it.capitalize() for it in words)
+        more = "" if was_in_sight or not self.decides else OUT_OF_SIGHT
+        host.tell(f"{caption}: {open_diffs.name_of(view)}{more}")
+        return was_in_sight
+
+    def _find(self, id: str | None) -> sublime.View | None:
+        if host.running is None:
+            return None
+        from ..review import open_diffs
+
+        return open_diffs.meant(self.window) if id is None else open_diffs.with_id(id)
+
+
+class GeminiCompanionAcceptDiffCommand(GeminiCompanionDiffCommand):
+    """Send the proposal as it stands now to the CLI, which writes the file."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        window = view.window() or self.window
+        # Not with its view: closed, it says what becomes of it.
+        running.stories.begin(running.accepting.accept(window, view), window)
+
+
+class GeminiCompanionRejectDiffCommand(GeminiCompanionDiffCommand):
+    """Tell the CLI that the file stays as it is."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.diffs.reject(view)
+
+
+class GeminiCompanionReleaseDiffCommand(GeminiCompanionDiffCommand):
+    """Give up a diff whose CLI is gone or was interrupted; the text stays as a tab."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.diffs.release(view)
+
+
+class GeminiCompanionNextChangeCommand(GeminiCompanionDiffCommand):
+    """Go to the next change of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        over = partial(running.queue.go_within, view, 1)
+        running.stories.begin(running.changes.go(view, 1, over), view)
+
+
+class GeminiCompanionPreviousChangeCommand(GeminiCompanionDiffCommand):
+    """Go to the previous change of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        over = partial(running.queue.go_within, view, -1)
+        running.stories.begin(running.changes.go(view, -1, over), view)
+
+
+class GeminiCompanionAcceptDiffAndNextCommand(GeminiCompanionDiffCommand):
+    """Accept, and show the next proposal that waits."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        window = view.window() or self.window
+        running.stories.begin(self._accept(running, window, view), window)
+
+    async def _accept(self, running: Running, window: sublime.Window, view: sublime.View) -> None:
+        from ..review.open_diffs import name_of, partner
+        from ..stories import sleep
+
+        name = name_of(view)
+        has_keyboard = running.editor.keyboard_in(window) in (view, partner(view))
+        if await running.accepting.accept(window, view):
+            # The diff's views close first.
+            await sleep()
+            running.next_edit.show_after(window, name, has_keyboard)
+
+
+class GeminiCompanionRejectDiffWithNoteCommand(GeminiCompanionDiffCommand):
+    """Reject, with a word for the CLI and the comments on lines."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        # Not with its view: the words are not lost where that is closed.
+        window = view.window() or self.window
+        running.stories.begin(running.notes.reject_with_note(view), window)
+
+
+class GeminiCompanionCommentOnDiffCommand(GeminiCompanionDiffCommand):
+    """Write a note on the selected lines of the proposal."""
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.stories.begin(running.notes.comment(view), view.window() or self.window)
+
+
+class GeminiCompanionChangeCommand(GeminiCompanionDiffCommand):
+    """Base of what is done with one change: the one named `change`, else the one at the caret or
+    in sight."""
+
+    def run(self, id: str | None = None, change: str | None = None) -> None:
+        self._change = change
+        super().run(id)
+
+
+class GeminiCompanionKeepChangeCommand(GeminiCompanionChangeCommand):
+    """Mark a change as seen and wanted."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.stories.begin(running.changes.keep(view, self._change), view)
+
+
+class GeminiCompanionDropChangeCommand(GeminiCompanionChangeCommand):
+    """Put the lines of the file back in place of a change."""
+
+    decides = True
+
+    def act(self, running: Running, view: sublime.View) -> None:
+        running.stories.begin(running.changes.drop(view, self._change), view)
+
+
+class GeminiCompanionNextDiffCommand(GeminiCompanionRunningCommand):
+    """Show the next proposal that waits, in whatever window."""
+
+    def act(self, running: Running) -> None:
+        running.queue.go(_current(self.window), 1)
+
+
+class GeminiCompanionPreviousDiffCommand(GeminiCompanionRunningCommand):
+    """Show the previous proposal that waits."""
+
+    def act(self, running: Running) -> None:
+        running.queue.go(_current(self.window), -1)
+
+
+class GeminiCompanionShowDiffsCommand(GeminiCompanionRunningCommand):
+    """List the proposals that wait, in all windows."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.queue.choose(self.window), self.window)
+
+
+class GeminiCompanionShowAcceptedEditsCommand(GeminiCompanionRunningCommand):
+    """List the edits that were accepted in the window, to see or undo one."""
+
+    def act(self, running: Running) -> None:
+        running.stories.begin(running.history.choose(self.window), self.window)
+
+
+class GeminiCompanionShowUnwrittenEditsCommand(sublime_plugin.WindowCommand):
+    """Let the user see, apply or discard what they accepted and no CLI has written yet."""
+
+    def is_enabled(self) -> bool:
+        return host.is_running
+
+    def run(self) -> None:
+        if host.running is not None:
+            from .. import unwritten_edits
+
+            running = host.running
+            story = unwritten_edits.choose(running.companion, self.window, host.tell)
+            running.stories.begin(story, self.window)
+
+
+class GeminiCompanionFillViewCommand(sublime_plugin.TextCommand):
+    """Not for users: puts a pending text into a view."""
+
+    def run(self, edit: sublime.Edit) -> None:
+        from .. import texts
+
+        texts.pending.fill(self.view, edit)
+
+
+def _current(window: sublime.Window) -> sublime.View | None:
+    from ..review import open_diffs
+
+    return open_diffs.current(window)

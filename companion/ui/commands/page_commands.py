@@ -1,0 +1,64 @@
+"""The commands that open pages, and those of the links on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime
+import sublime_plugin
+
+from ..host import host
+from .running_command import GeminiCompanionRunningCommand
+
+if TYPE_CHECKING:
+    from ...ide.service import Companion
+    from ..running import Running
+
+
+class GeminiCompanionWelcomeCommand(GeminiCompanionRunningCommand):
+    """Show the steps to the first edit, and which of them are done."""
+
+    def act(self, running: Running) -> None:
+        running.welcome.show(self.window)
+
+
+class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
+    """Show what keeps a CLI from connecting, and what to do; with `copy`, put that on the clipboard
+    as text."""
+
+    def is_enabled(self, copy: bool = False) -> bool:
+        return host.running is not None
+
+    def run(self, copy: bool = False) -> None:
+        if host.running is None:
+            return
+        if not copy:
+            host.running.doctor.show(self.window)
+            return
+        host.running.stories.begin(self._copy(host.running.companion), self.window)
+
+    async def _copy(self, companion: Companion) -> None:
+        from ..pages import checkups, doctor
+
+        found = await checkups.examine(companion, self.window)
+        if not found:
+            host.tell(checkups.FAILED)
+            return
+        sublime.set_clipboard(doctor.report(found))
+        host.tell("The report is on the clipboard.")
+
+
+class GeminiCompanionRemedyCommand(sublime_plugin.WindowCommand):
+    """Not for users: what a link of the two above does about a failure."""
+
+    def run(self, action: str, argument: str = "", cli: str = "") -> None:
+        if host.running is not None:
+            story = host.running.remedies.apply(self.window, action, argument, cli)
+            host.running.stories.begin(story, self.window)
+
+
+class GeminiCompanionShowSharedContextCommand(GeminiCompanionRunningCommand):
+    """Show what the CLIs of the window are told, as it changes."""
+
+    def act(self, running: Running) -> None:
+        running.shared_sheets.show(self.window)

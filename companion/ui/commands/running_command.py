@@ -1,0 +1,27 @@
+"""The base of commands that need the companion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sublime_plugin
+
+from ..host import host
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+
+class GeminiCompanionRunningCommand(sublime_plugin.WindowCommand):
+    """Base of what needs the companion, and no diff of its own."""
+
+    def is_enabled(self) -> bool:
+        return host.running is not None
+
+    def run(self) -> None:
+        if host.running is not None:
+            host.running.next_edit.stop()
+            self.act(host.running)
+
+    def act(self, running: Running) -> None:
+        raise NotImplementedError

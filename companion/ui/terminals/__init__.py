@@ -1,0 +1,1 @@
+"""Terminals in which CLIs run, and what leads those to the editor."""
