@@ -1,4 +1,4 @@
-"""The Model Context Protocol as tables of methods and tools; knows no HTTP and no editor.
+"""The Model Context Protocol as tables of methods and tools. Knows no HTTP and no editor.
 
 Source: MCP revisions 2025-03-26, 2025-06-18 and 2025-11-25; what Gemini CLI expects of the two
 tools is in docs/protocol.md 1.
@@ -33,28 +33,28 @@ from .sessions import Session
 if TYPE_CHECKING:
     from .schema_check import ValidationError
 elif find_spec("jsonschema") is None and find_spec(f"{__name__.rsplit('.', 3)[0]}.carried") is None:
-    # It is imported when it is first needed; that it is missing, and that the package does not
-    # carry it, is told at the start.
+    # jsonschema is imported when it is first needed. The start reports both that it is missing and
+    # that the package does not carry it.
     raise ModuleNotFoundError("No module named 'jsonschema'", name="jsonschema")
 
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 # MCP 2026-07-28, "Protocol Version Header".
 UNSUPPORTED_PROTOCOL_VERSION = -32022
-# What the clients of today speak (docs/protocol.md 3.28); they accept any revision they know.
+# The version of today's clients (docs/protocol.md 3.28); they accept any version that they know.
 DEFAULT_VERSION = "2025-06-18"
-# A client that sends no header speaks the revision that had none (MCP, "Protocol Version Header").
+# A client without the header speaks the version that had none (MCP, "Protocol Version Header").
 HEADERLESS_VERSION = "2025-03-26"
-# The one revision with batches; 2025-06-18 took them out.
+# The only version with batches; 2025-06-18 removed them.
 BATCH_VERSION = "2025-03-26"
-# From this revision on, bad arguments are the tool's error and no longer the protocol's.
+# From this version on, bad arguments are an error of the tool, not of the protocol.
 ARGUMENT_ERRORS_ARE_RESULTS_SINCE = "2025-11-25"
 
-# Characters of a client's name that are remembered.
+# The most characters of a client's name that are kept.
 MAX_CLIENT_NAME = 200
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
-# Gives the result of a request, as JSON, for its params; raises RpcError.
+# Gives the result of a request as JSON, made from its params; raises RpcError.
 Method = Callable[[Mapping[str, Any], "Desk", Session], Awaitable[bytes]]
 
 EMPTY = encode({})
@@ -63,41 +63,40 @@ SERVER_INFO = {"name": "gemini-companion", "title": "Gemini Companion", "version
 
 @dataclass(frozen=True)
 class ToolsChanged:
-    """Tells clients that listen that `tools/list` has another answer now."""
+    """Tells clients with a stream that the answer to `tools/list` has changed."""
 
     def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
         return "notifications/tools/list_changed", {}
 
 
 class Desk:
-    """Where the tools' work is done; the diffs of a window are one. Where it `offers_diffs`,
-    clients are told of the tools; one that knew them before may still call them."""
+    """Does the work of the tools; the diffs of a window are one. If it `offers_diffs`, clients are
+    told of the tools. A client that knew them before may still call them."""
 
     offers_diffs = True
 
     def local_path(self, path: str) -> str:
-        """The editor's path of a file that a client names."""
+        """The editor's path for a path from a client."""
         return path
 
     async def open_diff(
         self, session: Session, path: str, content: str, sent_path: str = ""
     ) -> None:
-        """Show the diff; `content` is a TruncatedString where it is too long to be edited
-        here. `path` is the editor's; the client sent `sent_path`, empty where that is the same.
-        Raises EditorError."""
+        """Show the diff. `content` is a TruncatedString if it is too long to be edited here. `path`
+        is the editor's; `sent_path` is what the client sent, empty if that is the same. Raises
+        EditorError."""
         raise NotImplementedError
 
     async def close_diff(self, session: Session, path: str, decided: bool = True) -> str | None:
-        """Close the diff of the editor's path and give its text, None where there is none. Unless
-        the user has `decided` in the client, nobody is going to use the text. Raises EditorError.
-        """
+        """Close the diff for the editor's path and give its text, None if there is no diff. Unless
+        the user has `decided` in the client, nobody will use the text. Raises EditorError."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One row of `tools/list`, with what runs it: `run(desk, session, arguments)` gives the result
-    as JSON, or raises EditorError."""
+    """One row of `tools/list`, with the function that runs it: `run(desk, session, arguments)`
+    gives the result as JSON, or raises EditorError."""
 
     name: str
     description: str
@@ -117,7 +116,7 @@ def _text(text: str) -> list[dict[str, Any]]:
 
 
 _SHOWN = encode({"content": []})
-# An object without the member `content` says that there was nothing to close.
+# An object without the member `content` means that there was nothing to close.
 _NOTHING_CLOSED = encode({"content": _text("{}")})
 
 
@@ -128,13 +127,13 @@ async def _open_diff(desk: Desk, session: Session, arguments: Mapping[str, Any])
 
 
 async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]) -> bytes:
-    # Present after a decision in the terminal, absent from a CLI that leaves (docs/protocol.md
-    # 1.9).
+    # The CLI sends it after a decision in the terminal, and leaves it out when it quits
+    # (docs/protocol.md 1.9).
     decided = arguments.get("suppressNotification") is True
     content = await desk.close_diff(session, _path(desk, arguments), decided)
     if content is None:
         return _NOTHING_CLOSED
-    # The CLI parses this text as JSON and takes the member `content` (docs/protocol.md 1.1).
+    # The CLI parses this text as JSON and reads its member `content` (docs/protocol.md 1.1).
     if len(content) > PIECE:
         large = encode_in_pieces({"content": content}).decode("ascii")
         return encode_in_pieces({"content": _text(large)})
@@ -143,7 +142,7 @@ async def _close_diff(desk: Desk, session: Session, arguments: Mapping[str, Any]
 
 
 def _path(desk: Desk, arguments: Mapping[str, Any]) -> str:
-    """The editor's."""
+    """The editor's path."""
     sent: str = arguments["filePath"]
     if isinstance(sent, TruncatedString):
         raise EditorError(f"Expected filePath to be a path; got {len(sent)} characters and more.")
@@ -165,12 +164,13 @@ def _object_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, 
 
 _FILE_PATH = {"type": "string", "minLength": 1, "description": "Absolute path of the file."}
 
-# Exactly these two, or the CLI takes the editor for one without diffs (docs/protocol.md 3.31).
+# With other tools than these two the CLI takes the editor for one without diffs (docs/protocol.md
+# 3.31).
 TOOLS = (
     Tool(
         "openDiff",
-        "Show a proposed text of a file beside its present one, for the user to edit, accept or"
-        " reject. Answers at once; the decision follows as ide/diffAccepted or ide/diffRejected.",
+        "Show a proposed text of a file beside the present one. The user can edit, accept or reject"
+        " it. Answers at once; the decision follows as ide/diffAccepted or ide/diffRejected.",
         _object_of(
             {
                 "filePath": _FILE_PATH,
@@ -182,7 +182,7 @@ TOOLS = (
     ),
     Tool(
         "closeDiff",
-        "Close the diff of a file without a decision; answers with the proposal's text as the user"
+        "Close the diff of a file without a decision. Answers with the proposal's text as the user"
         ' left it, as JSON: {"content": "..."}.',
         _object_of(
             {
@@ -200,18 +200,18 @@ TOOLS = (
 )
 
 
-# The types of JSON Schema as the JSON parser gives them; what is not here is left to jsonschema.
+# The types of JSON Schema as the JSON parser returns them; jsonschema checks all others.
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str, TruncatedString),
     "boolean": (bool,),
 }
-# Keywords of a property that `_Arguments` checks, or that check nothing.
+# The keywords of a property that `_Arguments` checks, or that need no check.
 _KEYWORDS = {"type", "minLength", "description"}
 
 
 class _Arguments:
-    """What one tool takes, as its schema says. jsonschema, by far the slowest part of a call and a
-    tenth of the package's memory, is left to what is not plainly well-formed."""
+    """Checks the arguments of one tool against its schema. jsonschema is by far the slowest part of
+    a call and needs a tenth of the package's memory, so it gets only what fails a plain check."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
@@ -245,8 +245,8 @@ _NO_TOOLS = encode({"tools": []})
 
 
 def unsupported_version(version: str) -> RpcError:
-    """The answer to a request in another version: a client that speaks later ones, too, reads those
-    of ours and goes on with `initialize`."""
+    """The answer to a request in another version. A client that speaks later versions as well reads
+    ours from it and continues with `initialize`."""
     return RpcError(
         UNSUPPORTED_PROTOCOL_VERSION,
         "Expected MCP-Protocol-Version to be one of {}.".format(", ".join(VERSIONS)),
@@ -274,7 +274,7 @@ def negotiate(request: Request) -> tuple[str, dict[str, Any]]:
 
 
 def client_of(request: Request) -> str:
-    """The client that sends `initialize`, by its own name and version; empty where it says none."""
+    """The name and version of the client in its `initialize`; empty if it gives none."""
     info = request.params.get("clientInfo")
     members = (info.get("name"), info.get("version")) if isinstance(info, dict) else ()
     words = [
@@ -284,7 +284,7 @@ def client_of(request: Request) -> str:
 
 
 async def handle(message: Message, desk: Desk, session: Session) -> bytes | None:
-    """The bytes that answer the message, or None where it wants no answer."""
+    """The bytes that answer the message, or None if it needs no answer."""
     if isinstance(message, Request):
         try:
             result = await _method(message.method)(message.params, desk, session)
@@ -357,7 +357,7 @@ def _bad_arguments(tool: Tool, problem: ValidationError, session: Session) -> by
 def _describe(problem: ValidationError) -> str:
     where = ".".join(["arguments"] + [str(part) for part in problem.absolute_path])
     if str(problem.validator) == "type":
-        # The library's sentence would quote the value, which may be the text of a file.
+        # The library's sentence would contain the value, which may be the text of a file.
         expected = problem.validator_value
         return f"expected {where} to be of type {expected}; got {kind(problem.instance)}"
     return f"{where}: {problem.message}"

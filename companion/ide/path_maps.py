@@ -1,6 +1,6 @@
-"""Paths of the editor as CLIs know them that see the same files elsewhere, and back; pure.
+"""Translates paths between the editor and CLIs that see the same files at other paths. Pure.
 
-Each side writes paths as its own prefixes are written: with slashes, or as Windows does.
+Each side's paths have the form of its own prefixes: with slashes, or as on Windows.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class PathMap:
 
 @dataclass(frozen=True)
 class PathMaps:
-    """All of a window. Of several that have a path, the one with the longest prefix counts, and of
-    equal ones the first; a path that none has stays as it is.
+    """The path maps of a window. If several have a path, the longest prefix counts, and the first
+    of equal ones. A path that none has stays unchanged.
 
     >>> maps = PathMaps((PathMap("C:\\\\", "/mnt/c/"),))
     >>> maps.to_remote("C:\\\\code\\\\a.py"), maps.to_local("/mnt/c/code/a.py")
@@ -33,33 +33,33 @@ class PathMaps:
     maps: tuple[PathMap, ...] = ()
 
     def to_remote(self, path: str) -> str:
-        """`path` is absolute, one of the editor's."""
+        """`path` is an absolute path of the editor."""
         return _moved(path, [(each.local, each.remote) for each in self.maps], path)
 
     def to_local(self, path: str) -> str:
-        """`path` is absolute, one of a CLI's. Where `..` in it leads out of a folder, it is not in
-        that one."""
+        """`path` is an absolute path of a CLI. If `..` in it leads out of a folder, it is not in
+        that folder."""
         if not self.maps:
             return path
         return _moved(_direct(path), [(each.remote, each.local) for each in self.maps], path)
 
     @property
     def is_remote_windows(self) -> bool:
-        """Whether the CLIs write paths as Windows does."""
+        """Whether the CLIs write paths as on Windows."""
         return is_of_windows(self.maps[0].remote) if self.maps else os.name == "nt"
 
     @property
     def separator(self) -> str:
-        """What stands between the folders of a list, where the CLIs are."""
+        """The separator between the folders of a list on the side of the CLIs."""
         return ";" if self.is_remote_windows else ":"
 
     def remote_folders(self, folders: Iterable[str]) -> tuple[str, ...]:
-        """The editor's folders as the CLIs know them, without those that no CLI could: they are
-        written as on the other system."""
+        """The editor's folders as the CLIs know them, without those that have no path there because
+        the other system writes paths differently."""
         return tuple(self.to_remote(each) for each in folders if not self._is_foreign(each))
 
     def unmapped(self, folders: Iterable[str]) -> tuple[str, ...]:
-        """Those that `remote_folders` leaves out."""
+        """The folders that `remote_folders` leaves out."""
         return tuple(filter(self._is_foreign, folders))
 
     def _is_foreign(self, path: str) -> bool:
@@ -71,7 +71,7 @@ NO_MAPS = PathMaps()
 
 
 def is_of_windows(path: str) -> bool:
-    """How an absolute path is written.
+    """Whether an absolute path has the form of Windows.
 
     >>> is_of_windows("//server/share"), is_of_windows("\\\\\\\\server\\\\share")
     (False, True)
@@ -80,7 +80,7 @@ def is_of_windows(path: str) -> bool:
 
 
 def _direct(path: str) -> str:
-    """Without `..`, which CLIs resolve by the text alone, whatever links there are."""
+    """The path without `..`, resolved as CLIs do: by the text alone, whatever links there are."""
     paths = ntpath if is_of_windows(path) else posixpath
     return paths.normpath(path) if ".." in path else path
 
@@ -93,7 +93,7 @@ def _moved(path: str, pairs: Sequence[tuple[str, str]], otherwise: str) -> str:
     rest = path[len(_stem(source)) :]
     if is_of_windows(source) != is_of_windows(target):
         rest = rest.replace("\\", "/") if is_of_windows(source) else rest.replace("/", "\\")
-    # The root of a system or of a drive does not go without its separator.
+    # Without its separator the root of a system or of a drive is another path.
     return _stem(target) + rest if rest else target
 
 

@@ -1,7 +1,7 @@
-"""What an editor asks its companion, one frozen value for each question; knows no thread.
+"""What an editor asks its companion, one frozen class for each question. Knows no thread.
 
-To add one: a class here that says who knows the answer, and an `await companion.ask(...)` where the
-editor wants it. `window_id` is the editor's number of a window.
+To add a question: a class here that finds the answer, and an `await companion.ask(...)` where the
+editor needs it. `window_id` is the editor's number of a window.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from .file_content import PATIENCE, Original, Stamp
 from .status import Status
 
 if TYPE_CHECKING:
-    # At run time these two would bring in what is asked for rarely and costs half a megabyte.
+    # At run time these two would import what is rarely needed and costs half a megabyte.
     from .doctor import gathering
     from .doctor.report import Examination
 
-    # And these aiohttp, whose import may hold up no thread of the editor.
+    # And these would import aiohttp, which takes too long for any thread of the editor.
     from .windows import Windows
     from .workspace import Workspace
 
 T = TypeVar("T")
 
-# Seconds in which a machine has to be examined: processes are listed, ports and programs are asked.
+# Seconds to examine a machine: its processes are listed, its ports and programs are asked.
 EXAMINATION = 20.0
 LATE = "The disk does not answer; check in the file whether the edit was undone."
 
 
 class Unanswered(Exception):
-    """The companion failed, and the log tells why; or it ended before. The text is a sentence for
-    the user."""
+    """The companion failed, and the log says why; or it ended first. The text is a sentence for the
+    user."""
 
 
 class Question(ABC, Generic[T]):
-    """Made on any thread; looked up on the companion's loop, in one order with the events."""
+    """Created on any thread; answered on the companion's loop, in one order with the events."""
 
     @abstractmethod
     def look_up(self, windows: Windows) -> T | Awaitable[T]:
-        """The answer, or where one has to wait for it. A failure is the boundary's who asks."""
+        """The answer, or an awaitable for it. A failure goes to the boundary of whoever asked."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class WindowStatuses(Question["tuple[Status, ...]"]):
 
 @dataclass(frozen=True)
 class SavingBegun(Question[None]):
-    """Comes once the folder of the saved state is this editor's; never, where another keeps it."""
+    """Answered once this editor has the folder of the saved state; never, if another one has it."""
 
     def look_up(self, windows: Windows) -> Awaitable[None]:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -69,7 +69,7 @@ class SavingBegun(Question[None]):
 
 @dataclass(frozen=True)
 class ConnectedClis(Question["tuple[ConnectedCli, ...]"]):
-    """Those of all windows."""
+    """The connected CLIs of all windows."""
 
     def look_up(self, windows: Windows) -> tuple[ConnectedCli, ...]:
         return tuple(each for workspace in windows for each in connected_clis(workspace))
@@ -77,8 +77,8 @@ class ConnectedClis(Question["tuple[ConnectedCli, ...]"]):
 
 @dataclass(frozen=True)
 class Examinations(Question["tuple[Examination, ...]"]):
-    """The way of each CLI to the window, as `doctor.gathering` finds them; none of a window that is
-    that new, or gone. `command` has the words that start the CLI, `environment` and `home` are the
+    """The way of each CLI to the window, as `doctor.gathering` finds it; empty if the window is too
+    new, or closed. `command` has the words that start the CLI; `environment` and `home` are the
     user's."""
 
     window_id: int
@@ -136,8 +136,8 @@ class Examinations(Question["tuple[Examination, ...]"]):
 
 @dataclass(frozen=True)
 class DiscoveryRepair(Question[bool]):
-    """The user wants the window's discovery files written anew, and the one at the path `dead`
-    removed, of an editor that is gone; empty for none. Tells whether that was removed."""
+    """The user wants the window's discovery files written again, and the file `dead` of an editor
+    that has ended removed; empty for none. The answer says whether that was removed."""
 
     window_id: int
     dead: str
@@ -153,7 +153,7 @@ class DiscoveryRepair(Question[bool]):
 
 @dataclass(frozen=True)
 class ContextShared(Question["SharedContext | None"]):
-    """What the CLIs of the window are told; None where there is no such window."""
+    """The context that the CLIs of the window are sent; None if there is no such window."""
 
     window_id: int
 
@@ -176,8 +176,8 @@ class UnwrittenTexts(Question["tuple[tuple[str, str], ...]"]):
 
 @dataclass(frozen=True)
 class TextWithdrawal(Question[bool]):
-    """The user takes back an accepted text: no CLI is told of it any more. Tells whether it still
-    waited."""
+    """The user takes back an accepted text: no CLI is told of it any more. The answer says whether
+    it still waited."""
 
     window_id: int
     path: str
@@ -190,7 +190,7 @@ class TextWithdrawal(Question[bool]):
 
 @dataclass(frozen=True)
 class FileStamps(Question["Mapping[str, Stamp]"]):
-    """When the files at these paths were written, without those that do not answer soon."""
+    """When the files at these paths were written; without files that do not answer soon."""
 
     paths: Sequence[str]
 
@@ -216,7 +216,7 @@ class FileUndoing(Question["tuple[str, Original | None]"]):
 
 @dataclass(frozen=True)
 class FileContent(Question[Original]):
-    """What stands on disk at the absolute path."""
+    """The content of the file at the absolute path."""
 
     path: str
 

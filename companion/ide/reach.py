@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reach:
-    """`address` is that of another interface to listen on, beside 127.0.0.1; `folder` another one
-    for discovery files, beside the temp folders. Empty is none (docs/remote.md)."""
+    """How CLIs outside this machine's loopback reach the endpoint. `address` is that of another
+    interface to listen on, beside 127.0.0.1. `folder` is another folder for discovery files, beside
+    the temp folders. Both are empty if the user wants none (docs/remote.md)."""
 
     address: str = ""
     folder: str = ""

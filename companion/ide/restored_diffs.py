@@ -1,4 +1,4 @@
-"""The diffs of one window after a restart: what the editor brought back, and what the book has."""
+"""The diffs of one window after a restart: makes the editor and the book agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sessions import Sessions
 
 
 class RestoredDiffs:
-    """Makes the editor's diffs those of the book; `diffs` does what the user decides meanwhile."""
+    """Compares the editor's diffs with the book; `diffs` handles the user's decisions meanwhile."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class RestoredDiffs:
         self._disk = disk
 
     def reconcile(self, present: Iterable[tuple[str, str]]) -> None:
-        """The editor has these diffs (session and path), with the texts of its own last session.
-        What is open in the book is shown again, as the user had it last; or rejected, where nobody
-        knows that any more."""
+        """The editor has restored these diffs (session and path) with the texts of its own last
+        session. Open proposals of the book are shown again as the user last had them. A proposal
+        is rejected if the editor has lost it and the book does not have its text."""
         present = set(present)
         for session_id, path in present:
             if self._sessions.find(session_id) is None:
@@ -59,12 +59,12 @@ class RestoredDiffs:
         try:
             await self._diffs.in_turn(session_id, work)
         except EditorError:
-            # Its sentence may name the file, which no log does.
+            # The error's sentence may contain the file's path, which must not be in a log.
             logger.warning("a diff could not be restored: the editor does not show its file")
 
     async def _settle_unknown(self, session_id: str, path: str) -> None:
-        """The editor came back with a diff that the book has not, or has decided. One whose CLI
-        nobody knows is the user's to decide."""
+        """The editor restored a diff that the book does not have, or that is decided there. If its
+        CLI is not known, the user decides."""
         is_decided = self._book.of(DECIDED, session_id, path) or self._book.of(
             TOLD, session_id, path
         )
@@ -77,7 +77,7 @@ class RestoredDiffs:
             if text is not None and not self._book.of(OPEN, session_id, path):
                 sent_path = self._diffs.path_maps.to_remote(path)
                 self._book.open(session_id, path, None, sent_path=sent_path)
-                # From now on it outlives the next restart as every other one does.
+                # From now on it survives the next restart like every other diff.
                 self._diffs.edited(session_id, path, text)
 
     async def _catch_up(self, number: int, saved: str | None) -> None:
@@ -93,7 +93,7 @@ class RestoredDiffs:
         if not self._book.is_open(number):
             return
         entry = self._book[number]
-        # Nobody is gone for good yet: no other diff has to make way.
+        # No CLI counts as gone yet, so no other diff has to make way.
         all_ids = frozenset(self._book[it].session_id for it in self._book.of(OPEN))
         proposal = Proposal(
             entry.session_id,

@@ -1,8 +1,8 @@
-"""What outlives the companion: ports, tokens, sessions and the books of decisions.
+"""The state that is kept over a restart: ports, tokens, sessions and the books of decisions.
 
-One file, which only this user can read, a line of JSON for each window. So an upgrade of the
-package, or a restart of the editor, goes unnoticed by a CLI that comes back soon enough, and no
-decision is lost to one that does not.
+It is one file that only this user can read, with a line of JSON for each window. With it a CLI that
+comes back soon enough does not notice an upgrade of the package or a restart of the editor, and no
+decision is lost if its CLI does not come back.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from .decisions import DECIDED, OPEN, STATES, TOLD, Entry
 T = TypeVar("T")
 
 VERSION = 5
-# Days after which nobody comes back any more, and a token counts for nothing; and those that texts
-# of the user's are held.
+# Days after which no CLI is expected back and a token is void; and days for which texts of the user
+# are kept.
 MAX_AGE = 7
 MAX_TEXT_AGE = 90
 DAY = 24 * 60 * 60.0
-# Workspaces saved beside those with texts of the user's, the newest first; and bytes of all.
+# The most saved workspaces beside those with texts of the user, newest first; and bytes of all.
 MAX_WORKSPACES = 32
 MAX_BYTES = 64 * 1024 * 1024
-# Bytes that are read, and lines or members of a list that make no sense: after so many the rest is
-# not looked at, or it could be long until a CLI finds a server.
+# The most bytes that are read, and the most lines or members of a list that make no sense. The rest
+# is skipped, because otherwise it could take long until a CLI finds a server.
 MAX_READ, MAX_BAD = 2 * MAX_BYTES, 100
-# Code points of an open proposal that is saved; one that is larger has to be asked anew.
+# The most code points of an open proposal that is saved; a larger one has to be proposed again.
 MAX_PROPOSAL = 1024 * 1024
-# What could not be read is put beside the file under its name and this, and a number where there is
-# one already.
+# An unreadable file is kept beside the new one, under its name with this ending, and a number if
+# there is one already.
 UNREAD = ".unread"
 NOT_WHOLE = "Part of the saved state cannot be read."
 TOO_OLD = "Texts that no CLI has written for {} days are no longer listed."
@@ -49,22 +49,22 @@ TOO_MUCH = (
     "Too many texts wait for Gemini CLI to save all for a restart; the oldest are not saved. See"
     ' "Gemini Companion: Show Unwritten Edits".'
 )
-# The time of a file that is older than what it should hold; and what the user is told then.
+# Marks a file that is older than its content should be, as its time; and what the user then reads.
 OUTDATED_NS = 0
 OUTDATED = (
     "The last changes could not be saved before the restart. Decisions and texts may be missing in"
     ' your diffs and in "Gemini Companion: Show Unwritten Edits".'
 )
-# Session ids and tokens travel in headers of HTTP.
+# Session ids and tokens are sent in headers of HTTP.
 VISIBLE = re.compile("[!-~]{1,1000}")
-# The largest integer that every reader of JSON takes for the same number.
+# The largest integer that every reader of JSON reads as the same number.
 MAX_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
 class SavedSession:
-    """`last_id` is the id of its last event; `client` names it as it did itself, `cli` is the id of
-    its kind; `since` is in seconds since the epoch, 0 where that is not known."""
+    """`last_id` is the id of its last event. `client` is the name that it gave itself; `cli` is the
+    id of its kind. `since` is in seconds since the epoch, 0 if it is not known."""
 
     id: str
     protocol_version: str
@@ -76,12 +76,12 @@ class SavedSession:
 
 @dataclass(frozen=True)
 class SavedWorkspace:
-    """A window's endpoint. `folders`, and with several such the editor's `window_id`, say which
-    window gets it back; `proposals` is the picture of its book; `saved_at` is in seconds since the
-    epoch. An empty `token` is one that could not be read, or is too old.
+    """A window's endpoint. `folders` decide which window gets it back; if several windows have the
+    same folders, the editor's `window_id` does as well. `proposals` are the entries of its book.
+    `saved_at` is in seconds since the epoch. An empty `token` was unreadable or too old.
 
-    The sessions are in the order in which they began: the ordinal of each is its place here, from
-    1, and `after_session` of the proposals speaks of that."""
+    The sessions are in the order in which they began. The ordinal of each is its place in this
+    order, from 1; `after_session` of the proposals uses these ordinals."""
 
     folders: tuple[str, ...]
     port: int
@@ -93,15 +93,15 @@ class SavedWorkspace:
 
     @property
     def has_texts(self) -> bool:
-        """Whether it holds what the user typed or decided."""
+        """Whether it contains something that the user typed or decided."""
         return any(each.state != OPEN or each.text is not None for each in self.proposals)
 
     def split(self, is_wanted: Callable[[Entry], bool]) -> tuple[SavedWorkspace, tuple[Entry, ...]]:
-        """Itself without what is wanted, and that. What is open stays with its endpoint, where the
-        CLI looks for it; what the user typed into it comes back."""
+        """The workspace without the wanted entries, and these entries. Open proposals stay with
+        their endpoint, where the CLI expects them; what the user typed into them comes back."""
         rest, wanted = [], []
         for entry in self.proposals:
-            # Elsewhere there are other sessions.
+            # The other workspace has other sessions.
             moved = entry._replace(after_session=0)
             if not is_wanted(entry) or (entry.state == OPEN and not entry.is_edited):
                 rest.append(entry)
@@ -120,15 +120,15 @@ def is_within(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def load(path: str) -> tuple[list[SavedWorkspace], str]:
-    """What was saved, without what is too old; and a sentence for the user where something could
-    not be read, or is too old and theirs. The file is put aside then: the next save would end
-    it."""
+    """The saved workspaces, without those that are too old. Also gives a sentence for the user if
+    something could not be read, or if texts of theirs are too old. In that case the file is put
+    aside, because the next save would replace it."""
     private_files.sweep(os.path.dirname(path))
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
-            # A pipe may never give anything, nor has a device an end.
-            raise OSError(0, "it is no file")
+            # A pipe may never give anything, and a device may have no end.
+            raise OSError(0, "it is not a file")
         found, is_whole = _found(path, status.st_size)
     except (FileNotFoundError, NotADirectoryError):
         return [], ""
@@ -144,7 +144,7 @@ def load(path: str) -> tuple[list[SavedWorkspace], str]:
 
 
 def _found(path: str, size: int) -> tuple[list[SavedWorkspace], bool]:
-    """What can be understood of the file, and whether that is all. Raises OSError."""
+    """The readable part of the file, and whether that is all of it. Raises OSError."""
     if size > MAX_READ:
         return [], False
     with open(path, "rb") as file:
@@ -152,9 +152,9 @@ def _found(path: str, size: int) -> tuple[list[SavedWorkspace], bool]:
 
 
 def _young(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
-    """Those that are not too old, and whether all texts of the user's are among them. Their age
-    counts back from the newest, for a clock that is set ahead is to take none away; but a token is
-    too old where the clock says so."""
+    """The workspaces that are not too old, and whether they include all texts of the user. Their
+    age counts from the newest one, because a clock that is ahead must not remove any. Tokens expire
+    by the clock."""
     now, young, is_all = time.time(), [], True
     newest = min(now, max((it.saved_at for it in found), default=now))
     for it in found:
@@ -167,14 +167,14 @@ def _young(found: list[SavedWorkspace]) -> tuple[list[SavedWorkspace], bool]:
 
 
 def _mark_outdated(path: str) -> None:
-    """The next start is to tell, where the editor ends before a save succeeds. Even a full disk
-    takes another time of a file that is there."""
+    """Mark the file so that the next start reports it, if the editor ends before a save succeeds.
+    Even a full disk can change the time of an existing file."""
     with suppress(OSError):
         os.utime(path, ns=(OUTDATED_NS, OUTDATED_NS))
 
 
 def save(path: str, workspaces: list[SavedWorkspace]) -> str:
-    """Write the workspaces; gives what went wrong, as a sentence for the user."""
+    """Write the workspaces; gives a sentence for the user if that went wrong."""
     newest = sorted(workspaces, key=lambda it: (it.has_texts, it.saved_at), reverse=True)
     with_texts = sum(it.has_texts for it in newest)
     lines, is_all = _fitting(newest[: with_texts + MAX_WORKSPACES])
@@ -192,8 +192,8 @@ def save(path: str, workspaces: list[SavedWorkspace]) -> str:
 
 
 def is_same(one: list[SavedWorkspace], other: list[SavedWorkspace]) -> bool:
-    """Whether the second, once loaded, is as good as the first: neither the moment nor the last id
-    that was given has to be exact."""
+    """Whether the second, once loaded, is as good as the first: the time and the last used id need
+    not be exact."""
     return [_lasting(each) for each in one] == [_lasting(each) for each in other]
 
 
@@ -203,8 +203,8 @@ def _lasting(workspace: SavedWorkspace) -> SavedWorkspace:
 
 
 def _put_aside(path: str) -> str:
-    """Under a second name: the next save puts another file in the place of the first. Gives what
-    became of it, as a sentence for the user."""
+    """Keep the file under a second name, because the next save replaces the first. Gives a sentence
+    for the user about the result."""
     names = (f"{path}{UNREAD}-{it}" if it > 1 else path + UNREAD for it in itertools.count(1))
     try:
         aside = next(it for it in names if not os.path.exists(it) or os.path.samefile(it, path))
@@ -221,13 +221,14 @@ def _name_twice(path: str, other: str) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # Some file systems know no second names.
+        # Some file systems have no hard links.
         os.replace(path, other)
 
 
 def _fitting(workspaces: list[SavedWorkspace]) -> tuple[list[bytes], bool]:
-    """Their lines within the limit, and whether no text had to go but those of open diffs: the
-    editor has these in its tabs, too. The oldest go first, one by one."""
+    """The lines of the workspaces, within the limit, and whether all texts are in them except those
+    of open diffs: the editor has these in its tabs as well. The oldest are left out first, one by
+    one."""
     workspaces = [_without_giants(each) for each in workspaces]
     lines = [_line(members_of(each)) for each in workspaces]
     room, is_all = MAX_BYTES - sum(map(len, lines)), True
@@ -267,7 +268,7 @@ def _without_open_text(
 
 
 def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
-    """With one less each time: first of those that a CLI was told of."""
+    """With one decision less each time; first without those that a CLI was told."""
     less = workspace
     for state in (TOLD, DECIDED, OPEN):
         for entry in [it for it in workspace.proposals if it.state == state]:
@@ -280,18 +281,18 @@ def _without_decisions(workspace: SavedWorkspace) -> Iterator[SavedWorkspace]:
 
 
 def members_of(workspace: SavedWorkspace) -> dict[str, Any]:
-    """As `_workspace` reads them."""
+    """The members that `_workspace` reads."""
     proposals = [entry._asdict() for entry in workspace.proposals]
     return {**asdict(replace(workspace, proposals=())), "proposals": proposals}
 
 
 def _line(entry: dict[str, Any]) -> bytes:
-    # In one go, megabytes of text would hold up every other thread.
+    # In one call megabytes of text would block every other thread.
     return encode_in_pieces(entry) + b"\n"
 
 
 def _read(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
-    """What can be understood, member by member, and whether that is all."""
+    """The readable workspaces, member by member, and whether that is all."""
     try:
         if json.loads(file.readline())["version"] != VERSION:
             return [], False
@@ -313,8 +314,8 @@ def _read(file: BinaryIO) -> tuple[list[SavedWorkspace], bool]:
 
 
 class _Members:
-    """The members of a JSON object; one that is not what it should be costs no other. Raises
-    TypeError where it is no object."""
+    """The members of a JSON object. A bad member does not affect the others. Raises TypeError if
+    the value is not an object."""
 
     def __init__(self, value: Any) -> None:
         if not isinstance(value, dict):
@@ -323,7 +324,8 @@ class _Members:
         self._value = value
 
     def get(self, name: str, check: Callable[[Any], T], otherwise: T) -> T:
-        """What `check` gives for the member, which raises ValueError or TypeError for a bad one."""
+        """The result of `check` for the member. `check` raises ValueError or TypeError for a bad
+        one; then the result is `otherwise`."""
         try:
             return check(self._value[name])
         except (KeyError, ValueError, TypeError, ArithmeticError) as error:
@@ -336,7 +338,7 @@ class _Members:
         return self.get(name, check, otherwise) if name in self._value else otherwise
 
     def all(self, name: str, make: Callable[[_Members], T]) -> tuple[T, ...]:
-        """What `make` gives for each object in a list; the rest is passed over."""
+        """The result of `make` for each object in a list; other values are skipped."""
         found = []
         values: list[Any] = self.get(name, _list, [])
         bad = 0
@@ -354,7 +356,7 @@ class _Members:
         return tuple(found)
 
     def need(self, name: str, check: Callable[[Any], T]) -> T:
-        """The same as `get` for a member without which all is worth nothing; raises what `check`
+        """The same as `get` for a member without which the whole is useless; raises what `check`
         raises, and KeyError."""
         return check(self._value[name])
 
@@ -387,7 +389,7 @@ def _entry(members: _Members) -> Entry:
     if state == OPEN:
         text = members.get("text", _text_or_none, None)
     else:
-        # Without its text, an acceptance would be a rejection.
+        # Without its text an acceptance would become a rejection.
         text = members.need("text", _text_or_none)
     return Entry(
         members.get("session_id", _text, ""),

@@ -1,7 +1,8 @@
-"""When the state that outlives the companion is written: soon after each change, and at the end.
+"""Decides when the state that is kept over a restart is written: soon after each change, and at the
+end.
 
-Its folder belongs to one editor at a time. Another one that comes meanwhile serves without saving,
-says so, and takes over what is there when the first one has gone.
+Its folder belongs to one editor at a time. A second editor serves without saving and says so. Once
+the first one has ended, the second takes over its state.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ..base.log import logger
 from . import saved_state
 from .saved_state import SavedWorkspace
 
-# Seconds from a change to the saved state: some changes come together.
+# Seconds from a change to the save, so that several changes are saved together.
 SAVE_DELAY = 0.2
-# Seconds for the disk to take what is there at the end; the next companion waits longer, or an
-# older state could be written over a newer one.
+# Seconds for the disk to write the last state. The next companion waits longer; otherwise an older
+# state could replace a newer one.
 LAST = 8.0
 LATE = "The state for the next restart could not be saved: {} (the disk does not answer)."
-# Seconds for an editor that quits to let go of the folder, and those between two tries.
+# Seconds for an editor that quits to release the folder, and seconds between two attempts.
 HANDOVER, RETRY = 2.0, 0.1
 IN_USE = (
     "{} uses the state folder {}. Until it has ended, your texts and decisions here are not saved"
@@ -36,9 +37,9 @@ TAKEN_OVER = "The other editor has ended: your texts and decisions are saved for
 
 
 class Saving:
-    """One file at `path`, None for none. `picture` gives what is to be saved now; `tell` shows a
-    sentence to the user. `problem` says why what is there would not outlive the companion; empty
-    where it would."""
+    """Saves to the one file `path`, or nowhere if None. `picture` gives the present state; `tell`
+    shows a sentence to the user. `problem` says why the present state would be lost at a restart;
+    empty if it would not."""
 
     def __init__(
         self,
@@ -54,26 +55,26 @@ class Saving:
         self._writing: asyncio.Future[str] | None = None
         self.problem = ""
         self.is_on = self._is_ending = False
-        # Who is to hear of it once the folder is this editor's.
+        # Called once the folder is this editor's.
         self._waiting: list[Callable[[], None]] = []
-        # Held by the thread that writes, to which the rest belongs: a slow disk may let the last
-        # one begin before the one before it has ended.
+        # Held by the thread that writes; it protects the fields below. On a slow disk the last save
+        # may begin before the one before it has ended.
         self._disk = threading.Lock()
-        # Held by the thread that lets go of a folder which came too late, or which nobody uses.
+        # Held by the thread that releases a folder that was locked too late, or is not used.
         self._letting_go = threading.Lock()
-        # What the file holds, as far as it could be written.
+        # The content of the file, as far as it could be written.
         self._written: list[SavedWorkspace] = []
 
     def once_on(self, call: Callable[[], None]) -> None:
-        """Have it called as soon as this editor has the folder for itself; never, where it does not
-        get it."""
+        """Call it as soon as this editor has the folder for itself; never, if it does not get the
+        folder."""
         if self.is_on:
             call()
         else:
             self._waiting.append(call)
 
     async def begin(self) -> list[SavedWorkspace]:
-        """Take the folder, and give what was saved there; nothing where another editor has it."""
+        """Lock the folder and give the state saved there; empty if another editor has it."""
         loop = asyncio.get_running_loop()
         end, saved = loop.time() + HANDOVER, await self.take_over()
         while self._path is not None and not self.is_on and loop.time() < end:
@@ -84,7 +85,8 @@ class Saving:
         return saved
 
     async def take_over(self) -> list[SavedWorkspace]:
-        """The same, tried once; to be called now and then, for the other editor may have gone."""
+        """The same with a single attempt; to be called from time to time, because the other editor
+        may have ended."""
         if self._path is None or self.is_on or not await in_thread(self._acquire):
             return []
         with ExitStack() as failing:
@@ -106,8 +108,8 @@ class Saving:
         return f"Another editor, process {self._lock.holder or 'unknown'},"
 
     def _acquire(self) -> bool:
-        """In a thread. A folder that cannot be locked is better served by one editor than by none:
-        what is wrong with it is told where something is saved."""
+        """Runs in a thread. If the folder cannot be locked, one editor may as well use it: a
+        problem with the folder is reported when something is saved."""
         try:
             private_files.make_parents(self._lock.folder)
             private_files.make_folder(self._lock.folder)
@@ -121,7 +123,7 @@ class Saving:
         return not self._is_ending
 
     def _let_go(self) -> None:
-        """By one at a time, on whichever thread."""
+        """Called in one thread at a time, whichever it is."""
         with self._letting_go:
             self._lock.release()
 
@@ -131,26 +133,26 @@ class Saving:
             self._timer = asyncio.get_running_loop().call_later(SAVE_DELAY, self._save, self._path)
 
     def try_again(self) -> None:
-        """Where the disk refused."""
+        """Save again if the disk refused before."""
         if self.problem:
             self.soon()
 
     async def finish(self) -> None:
-        """Write what is there at the end, and let go of the folder. The editor waits for it, but
-        not for a disk that does not answer: the thread goes on, and lets go of it then. What is
-        saved already is not written again."""
+        """Write the last state and release the folder. The editor waits for this, but not for a
+        disk that does not answer: then the thread continues and releases the folder later. State
+        that is already saved is not written again."""
         self._is_ending = True
         if self._timer is not None:
             self._timer.cancel()
         if self._path is None:
             return
         if not self.is_on:
-            # It may just have been taken, and nobody has heard of it yet.
+            # The folder may have been locked just now, before anybody was told.
             with suppress(asyncio.TimeoutError):
                 await in_thread(self._let_go, LAST)
             return
         with ExitStack() as failing:
-            # Without a picture nothing is written, but the next companion is to have the folder.
+            # If there is no picture, nothing is written, but the next companion gets the folder.
             failing.callback(self._let_go)
             last = partial(self._write_last, self._path, self._picture())
             failing.pop_all()
@@ -170,14 +172,14 @@ class Saving:
         self._writing.add_done_callback(self._saved)
 
     def _write(self, path: str, picture: list[SavedWorkspace]) -> str:
-        """In a thread."""
+        """Runs in a thread."""
         with self._disk:
             problem = saved_state.save(path, picture)
             self._written = [] if problem else picture
             return problem
 
     def _write_last(self, path: str, picture: list[SavedWorkspace]) -> str:
-        """In a thread."""
+        """Runs in a thread."""
         with self._disk:
             try:
                 if saved_state.is_same(picture, self._written):
@@ -190,7 +192,7 @@ class Saving:
         self._tell_problem("" if writing.cancelled() else writing.result())
 
     def _tell_problem(self, problem: str) -> None:
-        """Tell once of a disk that refuses, and not again until it has taken something."""
+        """Report a disk that refuses once, and not again until it has accepted something."""
         if problem and not self.problem:
             logger.error("%s", problem)
             self._tell(problem)

@@ -1,5 +1,5 @@
-"""A value checked against its JSON Schema; the room's only importer of jsonschema, which is a tenth
-of the package's memory, and so imported when it is first needed."""
+"""Checks a value against its JSON Schema. The only module of the room that imports jsonschema,
+which needs a tenth of the package's memory and so is imported when it is first needed."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["ValidationError", "problem"]
 
 
 def problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
-    """The first thing that does not fit."""
+    """The first error; None if the value fits."""
     return next(Draft7Validator(schema).iter_errors(value), None)

@@ -1,4 +1,4 @@
-"""The companion as the editor holds it: what it is told goes onto a thread of its own."""
+"""The companion as the editor sees it: passes events and questions to a thread of its own."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAME = "GeminiCompanion"
-# Seconds that a stop waits for the thread: more than connections get to finish, so that it is
-# reached only where something is wrong.
+# Seconds that a stop waits for the thread: more than connections get to finish, so this limit is
+# reached only if something is wrong.
 JOIN = 2.0
 STOPPED = (
     'It stopped working; run "Gemini Companion: Show Log" from the command palette to see why, and'
@@ -33,13 +33,13 @@ ENDED = "It has stopped meanwhile; try again."
 
 
 class Companion:
-    """The inbound port. `pid` is the editor's process; `state_path` a file of this user's for what
-    outlives a stop, None where nothing does.
+    """The inbound port. `pid` is the editor's process. `state_path` is a file of this user for the
+    state that is kept over a restart, None if nothing is kept.
 
-    Every method may be called from any thread and returns at once (`stop` waits as long as it is
-    told), and does nothing after the end. `environments` holds the variables for the terminals of
-    each window by the window's id; it is replaced whole and never changed, so any thread may read
-    it.
+    Every method may be called from any thread and returns at once, except that `stop` waits for as
+    long as it is told. After the end the methods do nothing. `environments` holds, by window id,
+    the variables for the terminals of each window. It is replaced as a whole and never changed, so
+    any thread may read it.
     """
 
     def __init__(
@@ -54,47 +54,47 @@ class Companion:
         self._pid = pid
         self._state_path = state_path
         self._reach = reach
-        # What was asked and is not answered, and what looks that up, as soon as it does.
+        # The open questions; each with the future that finds the answer, once there is one.
         self._asked: dict[Answer[Any], asyncio.Future[Any] | None] = {}
         self._thread: LoopThread[Windows] = LoopThread(NAME, self._serve, STOPPED, self._over)
 
     def start(self) -> None:
-        """A companion before this one that is still ending is waited for on the new thread."""
+        """Start the thread. It first waits for an earlier companion that is still ending."""
         self._thread.start()
 
     def post(self, event: Event) -> None:
-        """Tell what happened. Events are applied in the order of the posts, those from before the
-        start included."""
+        """Report an event. Events are applied in the order of the posts, including those from
+        before the start."""
         self._thread.post(event.apply)
 
     def ask(self, question: Question[T]) -> Answer[T]:
-        """Ask something, in one order with the posts. The answer always comes: it fails with
-        Unanswered where the companion fails, or ends before."""
+        """Ask a question, in one order with the posts. There is always an answer: it is Unanswered
+        if the companion fails or ends first."""
         answer: Answer[T] = Answer()
         self._asked[answer] = None
         self._thread.post(partial(self._look_up, question, answer))
         if self._thread.state is State.OVER:
-            # It may have ended in this very moment.
+            # The companion may have ended in this very moment.
             self._leave_unanswered()
         return answer
 
     def stop(self, join: float = JOIN) -> None:
-        """End sessions, sockets, files and thread; waits for that `join` seconds at most."""
+        """End sessions, sockets, files and the thread; waits for at most `join` seconds."""
         self._thread.stop(lambda windows: windows.stop(), join)
 
     @property
     def is_running(self) -> bool:
-        """Whether somebody listens to what is told here."""
+        """Whether the companion takes events and questions."""
         return self._thread.is_alive
 
     @property
     def problem(self) -> str:
-        """Why the thread ended by itself, a sentence for the user; empty where it did not."""
+        """Why the thread ended by itself, as a sentence for the user; empty if it did not."""
         return self._thread.problem
 
     async def _serve(self, ready: Callable[[Windows], None]) -> None:
-        # Here, and not at the top: it brings in aiohttp, whose import would hold up the editor's
-        # thread for as long as some keystrokes take.
+        # Imported here, not at the top: it imports aiohttp, which would block the editor's thread
+        # for the time of several keystrokes.
         from .windows import Windows
 
         windows = Windows(
@@ -103,7 +103,7 @@ class Companion:
         await windows.run(on_ready=lambda: ready(windows))
 
     def _look_up(self, question: Question[T], answer: Answer[T], windows: Windows) -> None:
-        """The boundary of questions: one that fails stays without an answer."""
+        """The boundary of questions: a question that fails stays without an answer."""
         try:
             found: Any = question.look_up(windows)
         except Exception:

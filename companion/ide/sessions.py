@@ -1,7 +1,8 @@
-"""MCP sessions and what each is still to be told; knows no socket.
+"""MCP sessions and the events that wait in each of them. Knows no socket.
 
 Source: MCP Streamable HTTP, "Session Management" and "Resumability and Redelivery", narrowed by
-docs/protocol.md 3: a second stream replaces the first, streams end gracefully, nobody says goodbye.
+docs/protocol.md 3: a second stream replaces the first, streams end gracefully, and no client says
+that it leaves.
 """
 
 from __future__ import annotations
@@ -19,38 +20,38 @@ from .clis import GEMINI_CLI, Cli, by_id
 from .decisions import Decision
 from .saved_state import SavedSession
 
-# Delivered decisions held for a stream that resumes; far more than one CLI asks for at once.
+# Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
 MAX_REPLAY = 64
-# Seconds a session lives without stream or request: the CLI never says that it leaves
+# Seconds that a session lives without a stream or a request: the CLI never says that it leaves
 # (docs/protocol.md 3.25).
 GRACE = 60.0
-# Seconds without a stream after which a client counts as gone, and its session makes way for the
-# next one of its window: more than a client takes to come back to a stream that broke off.
+# Seconds without a stream after which a client counts as gone, and a new stream in its window ends
+# its session. A client whose stream broke off comes back sooner.
 ABSENT = 5.0
-# Ids left out where a session is restored: an editor that crashed may have given ids that were not
-# saved yet, and a client that saw one must not take it for that of a later event.
+# The number of ids that a restored session skips. An editor that crashed may have used ids that
+# were not saved yet; a client that saw one must not take it for the id of a later event.
 LEAP = 2**32
-# Sessions of one window; `/ide enable` makes a new one each time and forgets the old
+# The most sessions of one window; each `/ide enable` makes a new one and forgets the old
 # (docs/protocol.md 3.26).
 MAX_SESSIONS = 64
 
 
-# Seconds in which a client that lost its stream may be back before that is noticed here.
+# Seconds in which a client may lose its stream and come back before this side notices.
 NOTICED = 1.0
-# Seconds that a stream has to live on for its client to have read what was written to it.
+# Seconds that a stream must stay alive until its client counts as having read what was written.
 READ = 2.0
 
 
 class UnknownSession(Exception):
-    """No such session (any more): the client has to initialize again."""
+    """There is no such session (any more): the client has to initialize again."""
 
 
 class StreamEnded(Exception):
-    """The stream was replaced; or its session ended, and everything that waited has been given."""
+    """The stream was replaced; or its session ended and all its events have been sent."""
 
 
 class Notification(Protocol):
-    """A frozen value that becomes a JSON-RPC notification where a stream writes it."""
+    """A frozen value that becomes a JSON-RPC notification when a stream writes it."""
 
     def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
         """Method and params for that CLI."""
@@ -60,9 +61,9 @@ class Notification(Protocol):
 class Event:
     """One notification of a stream; `id` grows within its session, from 1.
 
-    A `passing` event is worthless once a newer one of its kind exists (the context). Every other
-    one is a decision of the user, with its number in the book: held until it was sent, and a while
-    longer for a stream that resumes.
+    A `passing` event (the context) is worthless once there is a newer one of its kind. Every other
+    event is a decision of the user, with its number in the book. It is kept until it was sent, and
+    a while longer for a stream that resumes.
     """
 
     id: int
@@ -74,12 +75,12 @@ class Event:
 class Session:
     """One client, from `initialize` to its end.
 
-    `client` names it, with its version, as it did itself, which may be the name of a library; `cli`
-    is what its token says. It began at `since`, in seconds since the epoch, and at `opened_at` by
-    the loop's time, which is far back for one of before a restart. `ordinal` counts the sessions of
-    its window; `newest_then` is the ordinal of the newest one that was there for a while when the
-    stream was lost: only later sessions may be its client, come back. `on_told` is given the number
-    of each decision that went out whole.
+    `client` is the name and version that it gave itself, which may be those of a library; `cli` is
+    the kind that its token shows. `since` is its beginning in seconds since the epoch; `opened_at`
+    is the same by the loop's time, far in the past for a session from before a restart. `ordinal`
+    counts the sessions of its window. `newest_then` is the highest ordinal of the sessions that had
+    existed for a while when the stream was lost: only later sessions may be this client, returned.
+    `on_told` gets the number of each decision that was sent whole.
     """
 
     def __init__(
@@ -104,11 +105,11 @@ class Session:
         self._events: deque[Event] = deque()
         self._last_id = 0
         self._delivered = 0
-        # What went out since anything was heard of the client, and when.
+        # The events since the client last sent anything, with the times at which they were sent.
         self._unconfirmed: list[tuple[float, Event]] = []
 
     def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
-        """Put a notification on the session's stream, now or when there is one; gives the event's
+        """Put a notification on the session's stream, now or once there is one; gives the event's
         id."""
         if passing:
             self._events = deque(
@@ -121,14 +122,14 @@ class Session:
         return self._last_id
 
     def attach(self, last_event_id: int | None) -> Stream:
-        """Begin a stream after the given event, or after the last one delivered; a stream that
-        was there is ended, for the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
+        """Begin a stream after the given event, or after the last one delivered. An older stream
+        ends, because the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
         if self.stream is not None:
             self.stream.end()
         is_known = last_event_id is not None and 0 < last_event_id <= self._last_id
         position = last_event_id if last_event_id and is_known else self._delivered
         self.stream = Stream(self, position)
-        # What the client has seen was delivered, whatever became of the stream that brought it.
+        # The client has seen these events, so they were delivered, even if their stream broke off.
         self.delivered(position)
         self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
         return self.stream
@@ -138,7 +139,7 @@ class Session:
         return next((event for event in self._events if event.id > id), None)
 
     def delivered(self, id: int) -> None:
-        """The event went out whole; old ones beyond the replay limit are forgotten."""
+        """The whole event was sent; old events beyond the replay limit are forgotten."""
         told = [event for event in self._waiting() if event.id <= id]
         self._delivered = max(self._delivered, id)
         while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
@@ -150,20 +151,20 @@ class Session:
             self._on_told(event.number)
 
     def heard(self) -> None:
-        """Its client lives, and has read what went out some time before."""
+        """The client has sent something, so it has read what was sent some time before."""
         now = asyncio.get_running_loop().time()
         self.last_seen = now
         if self.stream is not None:
             self._unconfirmed.clear()
 
     def is_absent(self, now: float) -> bool:
-        """Whether nothing is heard of its client for longer than that takes to come back; `now` is
-        the loop's time."""
+        """Whether the client has sent nothing for longer than it takes to come back; `now` is the
+        loop's time."""
         return self.stream is None and now - self.last_seen > ABSENT
 
     def lose_stream(self, in_order: bool) -> list[Event]:
-        """The stream is gone, in good order or not. Gives what the client may not have read: where
-        the stream broke off, it waits again."""
+        """The stream has ended, `in_order` or not. Gives the events that the client may not have
+        read; if the stream broke off, they wait again."""
         self.stream = None
         unread = [] if in_order else self.unconfirmed()
         if unread:
@@ -172,8 +173,8 @@ class Session:
         return unread
 
     def unconfirmed(self) -> list[Event]:
-        """The decisions that went out so shortly before now that the client may not have read
-        them, and was not heard of since."""
+        """The decisions that were sent so recently that the client may not have read them, and
+        since which it has sent nothing."""
         now = asyncio.get_running_loop().time()
         return [
             event
@@ -185,18 +186,18 @@ class Session:
         return [it for it in self._events if it.id > self._delivered and not it.passing]
 
     def is_told_of(self, number: int) -> bool:
-        """Whether the decision goes out on the stream at this moment. If that fails, it waits."""
+        """Whether the decision is being sent at this moment. If that fails, it waits."""
         position = self.stream.position if self.stream is not None else self._delivered
         return any(it.number == number and it.id <= position for it in self._waiting())
 
     def replace(self, number: int, value: Notification) -> None:
-        """Tell another decision in the place of one that waits."""
+        """Put another decision in the place of one that waits."""
         for index, event in enumerate(self._events):
             if event.number == number:
                 self._events[index] = Event(event.id, value, number=number)
 
     def forget(self, path: str, but: Iterable[int] = ()) -> None:
-        """Never tell (again) of decisions on the path, but for those numbers."""
+        """Never send decisions on the path (again), except those with these numbers."""
         if not self._events:
             return
         self._events = deque(
@@ -208,8 +209,8 @@ class Session:
         )
 
     def recall(self, path: str) -> list[tuple[Decision, int]]:
-        """Do not tell of decisions on the path for which another session asked, unless it happens
-        at this moment; gives them with their numbers."""
+        """Take back waiting decisions on the path that another session asked for, unless they are
+        being sent at this moment; gives them with their numbers."""
         waiting = self._waiting() if self._events else ()
         if not waiting:
             return []
@@ -231,10 +232,10 @@ class Session:
         return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)
 
     def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
-        """Go on as the session that was saved; ids go on after all that were ever given.
+        """Continue as the session that was saved, with ids beyond all that were ever used.
 
-        A stream that resumes after one that was not saved has seen all that was: events go out in
-        the order of their ids.
+        A stream that resumes after an id that was not saved has seen everything that was: events
+        are sent in the order of their ids.
         """
         self.since = saved.since or self.since
         self._last_id = saved.last_id + LEAP
@@ -246,9 +247,9 @@ class Stream:
     """One reader of a session's events, until another replaces it."""
 
     def __init__(self, session: Session, position: int) -> None:
-        # The id of the last event that was taken; whether it went out, the next call tells.
+        # The id of the last event that was taken; the next call shows that it was sent.
         self.position = position
-        # The port at the client's end, 0 where nobody knows.
+        # The port at the client's end, 0 if it is not known.
         self.peer = 0
         self._session = session
         self._wake = asyncio.Event()
@@ -265,7 +266,7 @@ class Stream:
     async def next(self, silence: float) -> Event | None:
         """The next event, or None after `silence` seconds without one.
 
-        Asking for the next says that the one before went out. Raises StreamEnded.
+        Asking for the next event confirms that the one before was sent. Raises StreamEnded.
         """
         event = self._take()
         if event is None and not self._ended:
@@ -282,7 +283,7 @@ class Stream:
     def _take(self) -> Event | None:
         self._wake.clear()
         if self._session.stream is not self:
-            # One message goes out on one stream, and that is now the one that replaced this.
+            # A message is sent on one stream only, and that is now the newer one.
             return None
         self._session.delivered(self.position)
         event = self._session.after(self.position)
@@ -294,10 +295,10 @@ class Stream:
 class Sessions:
     """The sessions of one window.
 
-    `on_end` is told each one that ended, once its stream is gone; `on_absent` each one whose client
-    has been away for ABSENT seconds; `on_told` the number of each decision that went out whole.
-    Their one list and the timers of those that are away belong together: two methods beyond the
-    twenty.
+    `on_end` gets each session that ended, once its stream is gone. `on_absent` gets each session
+    whose client has been away for ABSENT seconds. `on_told` gets the number of each decision that
+    was sent whole. The class has two methods more than the twenty: the list of sessions and the
+    timers of absent clients belong together.
     """
 
     def __init__(
@@ -313,9 +314,9 @@ class Sessions:
         self._on_unread = on_unread
         self._sessions: dict[str, Session] = {}
         self._opened = 0
-        # A session holds its own; that of one which ended lives as long as somebody uses it.
+        # Each session holds its own lock; that of an ended session lives as long as it is in use.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        # One for each at most, however often its client comes and goes.
+        # At most one for each session, however often its client comes and goes.
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def __iter__(self) -> Iterator[Session]:
@@ -325,7 +326,7 @@ class Sessions:
         return len(self._sessions)
 
     def label(self, session: Session) -> str:
-        """The session's CLI as the user may know it: with a number where several of its kind are
+        """The name of the session's CLI for the user: with a number if several of its kind are
         connected."""
         name = session.cli.name
         for each in self._sessions.values():
@@ -334,7 +335,7 @@ class Sessions:
         return name
 
     def open(self, protocol_version: str, client: str = "", cli: Cli = GEMINI_CLI) -> Session:
-        """A new session; the one that was silent longest makes room where there are too many."""
+        """A new session. If there are too many, the one that was silent longest ends."""
         if len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in self if session.stream is None] or list(self)
             self.end(min(idle, key=lambda session: session.last_seen).id)
@@ -344,7 +345,7 @@ class Sessions:
         return session
 
     def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
-        """Take up a session of before; it has the grace time to come back."""
+        """Take up a session from before the restart; its client has the grace time to come back."""
         cli = by_id(saved.cli)
         session = Session(saved.id, saved.protocol_version, saved.client, self._on_told, cli)
         session.restore(saved, waiting)
@@ -364,15 +365,15 @@ class Sessions:
                 self.end(session.id)
 
     def woke_up(self) -> None:
-        """The computer slept, and clocks may have gone on: nobody was away, and every stream says
-        at once that it is still there."""
+        """The computer slept, and clocks may have advanced: no client counts as away, and every
+        stream sends a sign of life at once."""
         for session in self:
             session.last_seen = asyncio.get_running_loop().time()
             if session.stream is not None:
                 session.stream.wake()
 
     def get(self, id: str | None) -> Session:
-        """The session, which counts as seen now. Raises UnknownSession."""
+        """The session; it counts as seen now. Raises UnknownSession."""
         session = self._sessions.get(id or "")
         if session is None:
             raise UnknownSession
@@ -383,8 +384,8 @@ class Sessions:
         return self._sessions.get(id)
 
     def turn(self, id: str) -> asyncio.Lock:
-        """The lock under which one work after the other is done for the session, which may be
-        gone."""
+        """The lock under which the work for the session is done, one piece after the other. The
+        session may have ended."""
         session = self._sessions.get(id)
         if session is not None and session.turn is not None:
             return session.turn
@@ -394,7 +395,7 @@ class Sessions:
         return turn
 
     def detach(self, session: Session, stream: Stream) -> None:
-        """The stream is gone; unless another took its place, the grace time begins."""
+        """The stream has ended. Unless another one replaced it, the grace time begins."""
         if session.stream is not stream:
             return
         unread = session.lose_stream(stream.ended_in_order)
@@ -421,7 +422,7 @@ class Sessions:
         if session.stream is None:
             self._on_end(session)
         else:
-            # What waits still goes out on the stream; `detach` knows what did not.
+            # What waits is still sent on the stream; `detach` handles what was not.
             session.stream.end()
 
     def end_all(self) -> None:
@@ -429,7 +430,7 @@ class Sessions:
             self.end(session.id)
 
     def _wait_for(self, session: Session) -> None:
-        """Its client is not there now."""
+        """Its client is not connected now."""
         session.last_seen = asyncio.get_running_loop().time()
         self._look_in(ABSENT + 0.1, session)
 
@@ -457,10 +458,10 @@ class Sessions:
             self._look_in(ABSENT + 0.1 - silence, session)
 
     def present(self) -> frozenset[str]:
-        """The ids of those whose client is there."""
+        """The ids of the sessions whose client is connected."""
         now = asyncio.get_running_loop().time()
         return frozenset([id for id, each in self._sessions.items() if not each.is_absent(now)])
 
     def is_absent(self, session: Session) -> bool:
-        """Whether its client stays away for longer than it takes to come back."""
+        """Whether its client has been away for longer than it takes to come back."""
         return session.is_absent(asyncio.get_running_loop().time())

@@ -1,5 +1,5 @@
-"""What of a window's files its CLIs may be told: the one gate before the context. It asks neither
-the disk nor the editor.
+"""Decides which of a window's files its CLIs may be told. Everything in the context passes this
+check. It asks neither the disk nor the editor.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Iterator, Sequence
 
-# Whether names that differ in case only mean the same file, as on most disks of these systems.
+# Whether names that differ only in case are the same file, as on most disks of these systems.
 IGNORE_CASE = sys.platform in ("darwin", "win32")
 
-# Files that hold secrets by their name: environments, private keys and certificates, password
+# Files that contain secrets, by their names: environments, private keys and certificates, password
 # stores, logins of tools.
 SECRETS = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.der", "*.crt", "*.cer", "*.jks",
@@ -31,19 +31,19 @@ PAUSED = "paused"
 EXCLUDED = "excluded"
 OUTSIDE = "outside"
 
-# As `exclude` it holds everything back: a pattern that cannot be read could have meant any file.
+# Used as `exclude`, it holds every file back: an unreadable pattern could have meant any file.
 UNREADABLE = ("",)
 
 _TOKEN = re.compile(r"\[([!^]?)([^\]]+)\]|\*+|.", re.DOTALL)
 
 
 def problem_of(pattern: object) -> str:
-    """What is wrong with a pattern, as the end of a sentence; empty where nothing is.
+    """What is wrong with a pattern, as the end of a sentence; empty if nothing is.
 
     >>> problem_of("keys/[a-")
     'has a "[" without its "]"'
     """
-    return _problem_of(pattern) if isinstance(pattern, str) else "is no text"
+    return _problem_of(pattern) if isinstance(pattern, str) else "is not a text"
 
 
 @lru_cache(maxsize=256)
@@ -72,10 +72,10 @@ def _problem_of(pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Sharing:
-    """What the user wants to be told of one window.
+    """What the user wants CLIs to be told about one window.
 
-    `exclude` are patterns (docs/settings.md, "exclude"), the last one that matches a path decides;
-    a path that is excluded is told nowhere. Where one cannot be read, nothing is told.
+    `exclude` are patterns (docs/settings.md, "exclude"). The last pattern that matches a path
+    decides. An excluded path is never sent. If a pattern cannot be read, nothing is sent.
     """
 
     paused: bool = False
@@ -84,15 +84,16 @@ class Sharing:
     ignore_case: bool = IGNORE_CASE
 
     def reason(self, path: str, folders: Sequence[str]) -> str:
-        """Why a file is held back, PAUSED, EXCLUDED or OUTSIDE; empty where it may be told.
+        """Why a file is held back: PAUSED, EXCLUDED or OUTSIDE; empty if it may be sent.
 
-        `path` is absolute, and so are `folders`, those of the window. A link has two paths, its own
-        and its target's: ask for both.
+        `path` and `folders`, those of the window, are absolute. A link has two paths, its own and
+        that of its target: ask for both.
         """
         return PAUSED if self.paused else _reason(self, path, tuple(folders))
 
 
-# Thousands of tabs that are held back would cost an update a tenth of a second and more.
+# Without the cache, thousands of tabs that are held back would add a tenth of a second and more to
+# an update.
 @lru_cache(maxsize=16384)
 def _reason(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
     name = _comparable(path, sharing.ignore_case)
@@ -111,7 +112,8 @@ def _reason(sharing: Sharing, path: str, folders: tuple[str, ...]) -> str:
 def _compiled(
     patterns: tuple[str, ...], ignore_case: bool
 ) -> tuple[tuple[bool, re.Pattern[str]], ...]:
-    """Neighbours of one kind as one expression, with whether it lets through; the last first."""
+    """Each run of patterns of one kind as one expression, and whether it lets a path through; the
+    last first."""
     if any(problem_of(pattern) for pattern in patterns):
         return ((False, re.compile("")),)
     return tuple(
@@ -128,7 +130,7 @@ def _expressions(patterns: Iterator[str], ignore_case: bool) -> Iterator[str]:
 
 
 def _expression(pattern: str, ignore_case: bool) -> str:
-    """For paths as `_comparable` gives them."""
+    """A regular expression for paths as `_comparable` gives them."""
     start, rest = "/", _folded(pattern, ignore_case)
     if rest == "~" or rest.startswith("~/"):
         home = _comparable(os.path.expanduser("~"), ignore_case)
@@ -157,12 +159,12 @@ def _translated(token: re.Match[str]) -> str:
 
 
 def _comparable(path: str, ignore_case: bool) -> str:
-    """With slashes, one of them at the beginning, whatever the system writes.
+    """The path with slashes, and one at the beginning, on every system.
 
     >>> _comparable("C:\\\\Users\\\\Me", True)
     '/c:/users/me'
     """
-    # A backslash is an ordinary character of names elsewhere.
+    # On other systems a backslash is an ordinary character of names.
     is_windows = os.sep == "\\" or re.match(r"[A-Za-z]:\\|\\\\", path)
     slashed = path.replace("\\", "/") if is_windows else path
     return "/" + _folded(slashed, ignore_case).lstrip("/")
@@ -170,6 +172,6 @@ def _comparable(path: str, ignore_case: bool) -> str:
 
 def _folded(text: str, ignore_case: bool) -> str:
     if not text.isascii():
-        # macOS gives names with their accents apart.
+        # macOS gives names with accents as separate characters.
         text = unicodedata.normalize("NFC", text)
     return text.lower() if ignore_case else text

@@ -1,4 +1,4 @@
-"""The state of a window's endpoint as the user may see it; holds no secret."""
+"""The state of a window's endpoint as it is shown to the user. Holds no secret."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Status:
-    """One window. `connected` counts the CLIs with a live stream, `waiting` the diffs without a
-    decision, `unwritten` the accepted texts that are not in their files, without those whose file
-    became something else when it was to be written: most likely it had them for a moment. `port` is
-    0 where no server could be started; `discovery_paths` is empty where no file could be written;
-    `folders` are absolute; `clients` names the CLIs that are connected, `away` those that were a
-    moment ago, or before a restart, and were not back in time. `unsaved` says why what is there now
-    would not outlive the editor; empty where it would.
+    """One window. `connected` counts the CLIs with a live stream; `waiting` the diffs without a
+    decision. `unwritten` counts the accepted texts that are not in their files; a text does not
+    count if its file has changed since, because then the file most likely had it. `port` is 0 if no
+    server could be started. `discovery_paths` is empty if no file could be written. `folders` are
+    absolute. `clients` names the connected CLIs. `away` names CLIs that were connected a moment
+    ago, or before a restart, and were not back in time. `unsaved` says why the present state would
+    be lost at a restart; empty if it would not.
     """
 
     window_id: int
@@ -28,7 +28,7 @@ class Status:
     away: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Some lines for a panel, with what to do next where something is missing."""
+        """Some lines for a panel, with the next step if something is missing."""
         lines = [
             "Connected: " + ", ".join(self.clients)
             if self.clients

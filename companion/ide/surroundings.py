@@ -1,7 +1,7 @@
-"""Where the editor itself lives, as far as that keeps CLIs from it: a sandbox, or another system.
+"""The place where the editor itself runs, if that hides it from CLIs: a sandbox, or another system.
 
 Source: docs/sublime.md 8.6 and the documentation of Flatpak and Snap. `surroundings` is pure: all
-that it looks at is given.
+its facts are arguments.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .path_maps import NO_MAPS, PathMaps
 
 FLATPAK_INFO, MOUNTS = "/.flatpak-info", "/proc/self/mountinfo"
 FLATPAK_ID = "com.sublimehq.SublimeText"
-# Bytes of those files that are read.
+# The bytes of those files that are read.
 MAX_SIZE = 1 << 18
-# How Windows names the files of a Linux in it.
+# How Windows names the files of a Linux system in WSL.
 WSL_FOLDERS = ("\\\\wsl$\\", "\\\\wsl.localhost\\")
-GUIDE = "docs/remote.md tells more."
+GUIDE = "See docs/remote.md."
 
 
 @dataclass(frozen=True)
 class Place:
-    """All that decides. `platform` is as `sys.platform`, `files` are the texts of those above that
-    are there, `folders` are the window's, `extra_folder` and `path_maps` those of the settings."""
+    """All that decides. `platform` is as `sys.platform`. `files` are the texts of the files above
+    that exist. `folders` are the window's. `extra_folder` and `path_maps` are the settings."""
 
     platform: str
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -39,8 +39,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Surrounding:
-    """`name` is a phrase. `problem` says in a sentence what keeps CLIs from finding the editor,
-    empty where nothing does; `remedy` what to do about it."""
+    """`name` is a phrase. `problem` is a sentence about what keeps CLIs from finding the editor,
+    empty if nothing does; `remedy` says what to do about it."""
 
     name: str
     problem: str = ""
@@ -50,7 +50,7 @@ class Surrounding:
 def here(
     folders: Sequence[str], extra_folder: str = "", path_maps: PathMaps = NO_MAPS
 ) -> tuple[Surrounding, ...]:
-    """Those of this editor; reads two small files."""
+    """The surroundings of this editor; reads two small files."""
     files = {}
     for path in (FLATPAK_INFO, MOUNTS) if sys.platform == "linux" else ():
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
@@ -59,13 +59,13 @@ def here(
 
 
 def surroundings(place: Place) -> tuple[Surrounding, ...]:
-    """What is special about the place; empty on an ordinary desktop."""
+    """The special things about the place; empty on an ordinary desktop."""
     found = (_flatpak(place), _snap(place), _wsl_outside(place), _wsl_inside(place))
     return tuple(each for each in found if each is not None)
 
 
 def has_own_processes() -> bool:
-    """Whether the numbers of processes mean something else outside of the editor's sandbox."""
+    """Whether the ids of processes mean something else outside the editor's sandbox."""
     return os.path.exists(FLATPAK_INFO)
 
 
@@ -89,7 +89,7 @@ def _flatpak(place: Place) -> Surrounding | None:
 
 
 def _snap(place: Place) -> Surrounding | None:
-    """The snap of Sublime Text is a classic one, which has no sandbox."""
+    """Sublime Text's own snap is a classic one, which has no sandbox."""
     if not place.environment.get("SNAP_NAME") and not place.environment.get("SNAP_INSTANCE_NAME"):
         return None
     name = "Sublime Text is a snap"
@@ -104,7 +104,7 @@ def _snap(place: Place) -> Surrounding | None:
 
 
 def _wsl_outside(place: Place) -> Surrounding | None:
-    """The editor is a program of Windows, and the folder is one of a Linux in it."""
+    """The editor is a Windows program, and the folder is one of a Linux system in WSL."""
     inside = [it for it in place.folders if it.lower().startswith(WSL_FOLDERS)]
     if place.platform != "win32" or not inside:
         return None
@@ -129,7 +129,7 @@ def _wsl_outside(place: Place) -> Surrounding | None:
 
 
 def _share(path: str) -> str:
-    """The part of the path of a Windows share that leads to the root of the Linux.
+    """The part of a Windows share's path that leads to the root of the Linux system.
 
     >>> _share("\\\\\\\\wsl.localhost\\\\Ubuntu\\\\home\\\\me")
     '\\\\\\\\wsl.localhost\\\\Ubuntu'

@@ -38,28 +38,28 @@ from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSess
 
 PATH = "/mcp"
 METHODS = ("POST", "GET", "DELETE")
-# Bytes of a request body: an openDiff of any file passes; a refusal would end the CLI's connection
-# for good (docs/protocol.md 3.30). The API's are smaller, for it writes what it is sent.
+# The most bytes of a request body: an openDiff of any file passes, because a refusal would end the
+# CLI's connection for good (docs/protocol.md 3.30). The API allows less, because it writes bodies.
 MAX_BODY = 256 * 1024 * 1024
-# Bytes of a body from which long strings are truncated: no larger text is compared.
+# From this many bytes of a body, long strings are truncated: no larger text is compared.
 LARGE = 64 * 1024 * 1024
-# Bytes of the large bodies that are read at a time, as far as they are held in memory.
+# The most bytes of large bodies that are in memory at a time.
 MAX_MEMORY = 64 * 1024 * 1024
-# Names under which a client on this machine, or in a container on it, knows a loopback server.
+# The names by which a client on this machine, or in a container on it, reaches a loopback server.
 HOST_NAMES = ("127.0.0.1", "localhost", "[::1]", "host.docker.internal")
-# Connections without the token at a time: a CLI shows it with its first request. The API allows
-# more, for programs that open all of their connections at one moment.
+# The most connections without the token at a time: a CLI sends it with its first request. The API
+# allows more, for programs that open all their connections at the same time.
 MAX_UNAUTHENTICATED = 32
-# Seconds of silence before a comment keeps the stream open; clients give up after 300
+# Seconds of silence after which a comment keeps the stream open; clients give up after 300
 # (docs/protocol.md 3.24).
 KEEP_ALIVE = 20.0
-# Seconds for a reader to take one event before its stream is given up.
+# Seconds that a reader may take for one event before its stream ends.
 STALLED = 60.0
-# Milliseconds after which a client comes back to a stream that ended, and twice at most
-# (docs/protocol.md 3.22). Where nobody keeps its port meanwhile (base/socket_handover.py), as on
-# Windows or while the editor is restarted, the package has to serve again by then.
+# Milliseconds after which a client comes back to a stream that ended; it tries at most twice
+# (docs/protocol.md 3.22). If nobody keeps the port meanwhile (base/socket_handover.py), as on
+# Windows or while the editor restarts, the package has to serve again by then.
 RETRY = 1500
-# Seconds that connections get to finish when the server stops: the editor's exit waits for it.
+# Seconds that connections get to finish when the server stops; the editor's exit waits for them.
 SHUTDOWN = 0.2
 
 _JSON = {"Content-Type": "application/json"}
@@ -70,7 +70,7 @@ _NOT_HTTP = (b"Expected a request of HTTP/1.1.\n", "text/plain")
 
 
 class _Refusal(Exception):
-    """A request that gets no further: its HTTP status and a sentence for whoever reads it."""
+    """A request that is refused: its HTTP status and a sentence for whoever reads it."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -84,7 +84,7 @@ class _Refusal(Exception):
 
 
 def _sentence(reason: str) -> str:
-    """What the server's refusals say here."""
+    """The sentences for the server's refusals."""
     return {
         http_server.BAD_HOST: "Expected a Host header that names this server by its loopback name.",
         http_server.BAD_ORIGIN: "Expected no Origin header: web pages may not talk to this server.",
@@ -103,12 +103,12 @@ def _sentence(reason: str) -> str:
 
 
 class Endpoint:
-    """One MCP server: its token, from which each CLI has its own, its sessions, and the desk where
-    the tools' work is done.
+    """One MCP server: its token, from which each CLI gets its own, its sessions, and the desk that
+    does the work of the tools.
 
     `on_stream` is called when a session has a new stream, to put the present context on it.
-    `address` is that of another interface to listen on; `tell` is given a sentence for the user
-    where that fails.
+    `address` is that of another interface to listen on; if that fails, `tell` gets a sentence for
+    the user.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Endpoint:
     async def listening(self, port: int = 0) -> AsyncIterator[int]:
         """Serve on 127.0.0.1 for as long as the block runs; gives the port (0 asks for any).
 
-        Raises OSError where the port cannot be had.
+        Raises OSError if the port is not available.
         """
         self._server = HttpServer(self._handle, _NOT_HTTP, MAX_UNAUTHENTICATED, in_tasks=False)
         port = await self._server.start(port, SHUTDOWN)
@@ -146,8 +146,8 @@ class Endpoint:
             await self._server.stop()
 
     def hand_over(self) -> None:
-        """To be called before the end: the next endpoint of this process on the same port gets
-        whoever connects from now on."""
+        """Call this before the end: new connections then go to the next endpoint of this process on
+        the same port."""
         self._server.hand_over()
 
     async def _listen_also(self, port: int) -> list[str]:
@@ -166,7 +166,7 @@ class Endpoint:
         return [f"[{self._address}]" if ":" in self._address else self._address]
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
-        """The boundary of every request: nothing that happens inside reaches the library."""
+        """The boundary of every request: no exception from inside reaches the library."""
         try:
             cli = cast(Connection, request.protocol).examined(request, self._examine)
             if request.method == "POST":
@@ -185,7 +185,7 @@ class Endpoint:
             return Answer(head_of(500, _JSON), _internal_error().encode())
 
     def _examine(self, request: BaseRequest) -> Cli:
-        """All that is decided before a byte of the body is read; gives who asks."""
+        """Make all decisions that come before the body is read; gives the kind of CLI that asks."""
         headers = request.headers
         self._guard.check_place(request.raw_path, headers)
         cli = CLIS[self._guard.check_token(headers)]
@@ -213,7 +213,7 @@ class Endpoint:
             return await self._reply(request, cli, value)
 
     async def _reply(self, request: BaseRequest, cli: Cli, value: Any) -> StreamResponse:
-        """`value` is the body's."""
+        """`value` is the parsed body."""
         message = messages(value)
         if isinstance(message, Request) and message.method == "initialize":
             return self._initialize(message, cli)
@@ -230,8 +230,8 @@ class Endpoint:
         return await http_server.send(request, 200, headers, in_pieces(body))
 
     async def _answer(self, message: Message, session: Session) -> bytes | None:
-        """The boundary of every message: a bug of ours costs one answer and not the connection,
-        which any status but 2xx would end for good (docs/protocol.md 3.20)."""
+        """The boundary of every message: a bug here costs one answer and not the connection, which
+        any status except 2xx would end for good (docs/protocol.md 3.20)."""
         try:
             return await mcp.handle(message, self._desk, session)
         except Exception:
@@ -272,7 +272,7 @@ class Endpoint:
                 "Cache-Control": "no-cache, no-transform",
             }
         )
-        # A client that leaves is no failure; what it did not read stays in the session.
+        # A client that leaves is not a failure; what it did not read stays in the session.
         with suppress(ConnectionError, asyncio.TimeoutError):
             await response.prepare(request)
             stream = session.attach(_event_id(request))
@@ -304,7 +304,7 @@ class Endpoint:
 
 
 def _peer(request: BaseRequest) -> int:
-    """The port at the client's end; 0 where it is gone already."""
+    """The port at the client's end; 0 if the connection has ended."""
     transport = request.transport
     address = transport.get_extra_info("peername") if transport is not None else None
     return int(address[1]) if address else 0
@@ -321,7 +321,7 @@ async def _pump(stream: Stream, response: StreamResponse, cli: Cli) -> None:
 
 
 def _frame(event: Event | None, cli: Cli) -> bytes:
-    """The bytes of one event; a comment, which clients skip, where there is none."""
+    """The bytes of one event; without one, a comment, which clients skip."""
     if event is None:
         return b": keep-alive\n\n"
     method, params = event.value.notification(cli)

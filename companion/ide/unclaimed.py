@@ -1,4 +1,4 @@
-"""Saved windows that no window of now has taken over; knows no disk and no loop."""
+"""Saved windows that no present window has taken over. Knows no disk and no loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .saved_state import SavedWorkspace, is_within
 
 
 class Unclaimed:
-    """They wait for a window with their folders, or for the texts in them to find another one."""
+    """Each waits for a window with its folders, or for windows that get the texts in it."""
 
     def __init__(self, saved: Iterable[SavedWorkspace] = ()) -> None:
         self._saved = list(saved)
@@ -23,8 +23,9 @@ class Unclaimed:
     def claim(
         self, window_id: int, folders: tuple[str, ...], others: set[int]
     ) -> SavedWorkspace | None:
-        """What the window takes over. Of several windows with the same folders each gets its own,
-        where the editor still knows them by their numbers; `others` are the numbers of now."""
+        """The saved window that this window takes over. If several windows have the same folders,
+        each gets its own as long as the editor still has their old ids. `others` are the ids of
+        the present windows."""
         fitting = [each for each in self._saved if each.folders == folders]
         own = [each for each in fitting if each.window_id == window_id]
         free = [each for each in fitting if each.window_id not in others]
@@ -34,17 +35,17 @@ class Unclaimed:
         return saved
 
     def asking(self, path: str) -> set[str]:
-        """The sessions whose proposals for the path wait for the user in one of them."""
+        """The sessions whose proposals for the path wait for the user in one of the windows."""
         entries = (entry for saved in self._saved for entry in saved.proposals)
         return {it.session_id for it in entries if (it.state, it.path) == (OPEN, path)}
 
     def decisions_within(self, folders: tuple[str, ...]) -> tuple[Entry, ...]:
-        """What was decided on files in the folders, or typed into open diffs of them: for a window
-        whose folders are not quite those of before. It is that window's from now on."""
+        """Take the decisions on files in the folders, and texts typed into open diffs of them. For
+        a window whose folders differ a little from before; they belong to it from now on."""
         return self._take(lambda entry: is_within(entry.path, folders))
 
     def texts_that_come_back(self) -> tuple[Entry, ...]:
-        """What goes to any window."""
+        """Take the texts that any window may get."""
         return self._take(lambda entry: entry.comes_back)
 
     def _take(self, is_wanted: Callable[[Entry], bool]) -> tuple[Entry, ...]:

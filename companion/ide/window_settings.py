@@ -1,4 +1,4 @@
-"""What the user has set for one window, as far as its CLIs come to know."""
+"""The user's settings for one window, as far as they concern its CLIs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .sharing import Sharing
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """`is_trusted` is told of the window's folders, None tells nothing (docs/protocol.md 4.38);
-    `diffs` says whether CLIs may show their edits in the editor; `path_maps` how they know its
-    files."""
+    """`is_trusted` is sent about the window's folders; None sends nothing (docs/protocol.md 4.38).
+    `diffs` says whether CLIs may show their edits in the editor. `path_maps` give the paths by
+    which CLIs know the window's files."""
 
     is_trusted: bool | None = None
     diffs: bool = True

@@ -1,4 +1,5 @@
-"""The endpoints of all the editor's windows on one loop, from first to last; knows no thread."""
+"""The endpoints of all windows of the editor on one loop, from their start to their end. Knows no
+thread."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ from .unclaimed import Unclaimed
 from .window_settings import DEFAULTS, WindowSettings
 from .workspace import Workspace
 
-# Seconds between looks at the clock, and the seconds by which it has to be ahead to say that the
-# computer slept.
+# Seconds between two readings of the clock, and the seconds by which it must be ahead to show that
+# the computer slept.
 TICK = 5.0
 SLEPT = 5.0
-# Seconds from a change to the status that is shown to the user.
+# Seconds from a change until the new status is shown to the user.
 STATUS_DELAY = 0.05
 
 Environments = Mapping[int, Mapping[str, str]]
@@ -36,12 +37,13 @@ Environments = Mapping[int, Mapping[str, str]]
 class Windows:
     """One workspace for each window, by the window's id.
 
-    `on_environments` is given the variables for the terminals of every window, whenever they are
-    others; the mapping is never changed afterwards. `state_path` is where to save what outlives
-    this run; None saves nothing. `stamps` are those of files that the editor asks for, `saving`
-    says whether what there is outlives this run.
+    `on_environments` gets the variables for the terminals of all windows whenever they change; the
+    mapping is never changed afterwards. `state_path` is the file for the state that is kept over a
+    restart; None keeps nothing. `stamps` are those of files that the editor asks for. `saving` says
+    whether the present state is kept.
 
-    Their lives, their saved states and their ends belong together: a method more than the twenty.
+    The class has one method more than the twenty: the beginning, the saved state and the end of a
+    workspace belong together.
     """
 
     def __init__(
@@ -62,15 +64,15 @@ class Windows:
         self._is_ending = False
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
-        # As the variables were made of last.
+        # The advertisements from which the variables were last made.
         self._advertisements: list[Advertisement] = []
-        # As the editor was told last.
+        # The statuses that the editor last got.
         self._statuses: tuple[Status, ...] = ()
         self._status_timer: asyncio.TimerHandle | None = None
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
-        """Serve until `stop`; `on_ready` is called when windows may be told."""
+        """Serve until `stop`; `on_ready` is called when events may be posted."""
         await in_thread(partial(discovery.sweep, self._pid, self._reach.folder))
         self._unclaimed = Unclaimed(await self.saving.begin())
         watch = asyncio.ensure_future(self._watch())
@@ -82,8 +84,8 @@ class Windows:
             await self._end()
 
     async def _watch(self) -> None:
-        """Look now and then at what happens without a word to us: the computer sleeps, and timers,
-        ours and those of a CLI, may or may not go on meanwhile; files in temp folders vanish."""
+        """Check from time to time for changes that nobody reports: the computer sleeps, and timers,
+        ours and those of a CLI, may or may not run meanwhile; files in temp folders are removed."""
         while True:
             before = time.time()
             await asyncio.sleep(TICK)
@@ -94,12 +96,12 @@ class Windows:
                 if slept:
                     workspace.sessions.woke_up()
                 await self._look_after(workspace)
-            # Some things come with time alone, such as a text that nobody wrote.
+            # Some changes come only with time, such as a text that nobody wrote.
             self._refresh()
 
     async def _take_over(self) -> None:
-        """What another editor left, which had the saved state for itself until now; the boundary of
-        tries: one that fails is not the last."""
+        """Take over the state of another editor that has kept the folder until now. The boundary of
+        attempts: after a failed one there is another."""
         try:
             found = await self.saving.take_over()
             for saved in found:
@@ -111,14 +113,14 @@ class Windows:
             logger.exception("the saved state of another editor could not be taken over")
 
     async def _look_after(self, workspace: Workspace) -> None:
-        """The boundary of looks: one that fails is not the last."""
+        """The boundary of checks: after a failed one there is another."""
         try:
             await workspace.look_after()
         except Exception:
             logger.exception("a window could not be looked after")
 
     async def _end(self) -> None:
-        """Close all; what the next run takes over is saved, and then nothing has to be rejected."""
+        """Close all windows. The next run takes over what is saved, so nothing is rejected."""
         self._is_ending = True
         try:
             for workspace in self:
@@ -128,7 +130,7 @@ class Windows:
             for workspace in self:
                 workspace.delivery.hand_on()
         finally:
-            # Else the next companion would find the folder in use.
+            # Otherwise the next companion would find the folder in use.
             await self.saving.finish()
         self._workspaces = {}
         self._on_environments({})
@@ -148,7 +150,7 @@ class Windows:
         settings: Mapping[int, WindowSettings] | None = None,
     ) -> None:
         """These windows exist, each with its folders; all others are closed. `settings` are those
-        of new ones, the defaults where they are not named."""
+        of new windows; a window that is not in them gets the defaults."""
         for window_id in set(self._workspaces) - set(windows):
             self._close(self._workspaces.pop(window_id))
         for window_id, folders in windows.items():
@@ -158,7 +160,7 @@ class Windows:
                 mine = (settings or {}).get(window_id, DEFAULTS)
                 self._open(window_id, folders, mine, set(windows))
         for workspace in self:
-            # One without a server is tried again.
+            # A window without a server gets another attempt.
             if workspace not in self._tasks:
                 self._serve(workspace)
         self._hand_over()
@@ -191,7 +193,7 @@ class Windows:
             self._closed(workspace)
 
     def _closed(self, workspace: Workspace) -> None:
-        """Its window is gone and its streams have ended: what is not done yet waits for the next
+        """Its window is closed and its streams have ended. What is not finished waits for the next
         window with these folders."""
         if workspace.has_decisions:
             self._unclaimed.add(workspace.saved(time.time()))
@@ -199,8 +201,8 @@ class Windows:
             self._changed()
 
     def _hand_over(self) -> None:
-        """A window whose folders are not quite those of before has what was decided on its files;
-        a text that comes back does so in any window."""
+        """A window whose folders differ a little from before gets the decisions on its files. Texts
+        that come back go to any window."""
         for workspace in self:
             folders = workspace.advertisement.folders
             workspace.adopt(self._unclaimed.decisions_within(folders))
@@ -228,26 +230,26 @@ class Windows:
         self._refresh()
 
     def _changed(self) -> None:
-        """A workspace has another port, or something else that outlives this run."""
+        """A workspace has another port, or something else has changed that must be saved."""
         self._tell_environments()
         if self._status_timer is None:
-            # Once for changes that come together: each call of a tool makes some.
+            # Once for several changes that come together: each call of a tool makes some.
             loop = asyncio.get_running_loop()
             self._status_timer = loop.call_later(STATUS_DELAY, self._refresh)
         self.saving.soon()
 
     def _picture(self) -> list[SavedWorkspace]:
-        """What is to be saved of all windows, those that are closing included."""
+        """The state of all windows to be saved, including those that are closing."""
         now, closing = time.time(), [each for each in self._tasks if each not in set(self)]
         all_now = [*self, *(each for each in closing if each.has_decisions)]
         return [each.saved(now) for each in all_now if not each.is_blank] + self._unclaimed.all()
 
     def statuses(self) -> tuple[Status, ...]:
-        """Those of all windows."""
+        """The statuses of all windows."""
         return tuple(replace(each.status(), unsaved=self.saving.problem) for each in self)
 
     def _refresh(self) -> None:
-        """Tell the editor what is other now: the state of windows, variables of terminals."""
+        """Send the editor what has changed: the state of windows, the variables of terminals."""
         if self._status_timer is not None:
             self._status_timer.cancel()
             self._status_timer = None

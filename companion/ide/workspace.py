@@ -1,6 +1,6 @@
-"""One editor window's endpoint: its port, token, file, context and sessions; knows no view.
+"""One editor window's endpoint: its port, token, file, context and sessions. Knows no view.
 
-The loop owns all of it. Everything of one window is apart from every other.
+The loop owns all of it. Every window has its own, apart from all others.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from .window_settings import DEFAULTS, WindowSettings
 class Workspace:
     """What the CLIs of one window share. `folders` are absolute paths.
 
-    Its parts: `sessions`; `context`, what the user looks at, and `updates`, which tells of it;
-    `book`, the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
-    `restored_diffs`, those of before a restart; `delivery`, who is told of decisions. Here they are
-    put together, which takes a method more than the twenty. `on_change` is called whenever
-    something has changed that outlives the companion; `asking` is that of `Delivery`.
+    Its parts: `sessions`; `context`, the files of the user, and `updates`, which sends it; `book`,
+    the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
+    `restored_diffs`, those from before a restart; `delivery`, which passes decisions to CLIs. This
+    class puts them together and has one method more than the twenty. `on_change` is called whenever
+    something has changed that must be saved. `asking` is that of `Delivery`.
 
-    In seconds since the epoch: `since` is from when on a CLI could find it, 0.0 where it takes over
-    from one before; `connected_before` is when one of each kind connected last to that, by the
-    kind's id.
+    `since` is when a CLI could first find it, in seconds since the epoch, 0.0 if it takes over from
+    an earlier one. `connected_before` gives, by the id of the kind of CLI, when one last connected
+    to the earlier one, in seconds since the epoch.
     """
 
-    # Why there is no server, as a sentence; empty while there is one.
+    # Why there is no server, as a sentence; empty if there is one.
     problem = ""
 
     def __init__(
@@ -69,7 +69,7 @@ class Workspace:
         self.since = 0.0
         self.connected_before: dict[str, float] = {}
         self._closed = asyncio.Event()
-        # Those of the end, for whoever takes over; None while the window is served.
+        # The sessions at the end, for the next companion; None while the window is served.
         self._sessions_at_end: tuple[Session, ...] | None = None
         self.context = ContextStore()
         self.context.folders = folders
@@ -90,8 +90,8 @@ class Workspace:
         self.restored_diffs = RestoredDiffs(window_id, editor, book, sessions, self.diffs, disk)
 
     def restore(self, saved: SavedWorkspace) -> None:
-        """Be the endpoint of before, for CLIs that still know it: same port where it can be had,
-        same token, same sessions. To be called before `run`."""
+        """Continue as the endpoint from before the restart, for CLIs that still know it: the same
+        port if it is available, the same token, the same sessions. Call this before `run`."""
         token = saved.token or self.advertisement.token
         self.advertisement = replace(self.advertisement, token=token)
         self._wanted_port = saved.port
@@ -102,7 +102,7 @@ class Workspace:
             self.connected_before[session.cli] = session.since
 
     def adopt(self, entries: Iterable[Entry]) -> list[int]:
-        """Have what is in another book; gives the numbers."""
+        """Take in the entries of another book; gives their numbers."""
         numbers = self.book.adopt(entries)
         for number in numbers:
             if self.book[number].comes_back:
@@ -126,19 +126,19 @@ class Workspace:
 
     @property
     def has_decisions(self) -> bool:
-        """Whether something was decided that is not done yet."""
+        """Whether there are decisions that are not finished yet."""
         return bool(self.book.of(DECIDED) or self.book.of(TOLD))
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing that could be saved: it never served, nor took over."""
+        """Whether there is nothing to save: it has never served and has taken over nothing."""
         never = not self.advertisement.port and not self._wanted_port
         return never and not self.has_decisions
 
     async def run(self, pid: int) -> None:
         """Serve until `close`. Raises OSError.
 
-        `pid` is the editor's process. The discovery file never outlives the socket.
+        `pid` is the editor's process. The discovery file is removed before the socket closes.
         """
         async with AsyncExitStack() as stack:
             port = await self._listen(stack)
@@ -152,8 +152,8 @@ class Workspace:
         if self._wanted_port:
             with suppress(OSError):
                 return await self._serve(stack, self._wanted_port)
-            # Somebody else has it now, to whom the CLIs of before show their token: it must open
-            # nothing any more. They have to be enabled anew.
+            # Another program has the port now and gets the token of CLIs from before, so the token
+            # must be void. They have to be enabled again.
             self.advertisement = replace(self.advertisement, token=secrets.token_urlsafe(32))
         return await self._serve(stack, 0)
 
@@ -175,8 +175,9 @@ class Workspace:
             endpoint.hand_over()
 
     def close(self, reject: bool = True) -> None:
-        """Stop serving. Diffs without a decision are rejected, and what the user typed into them is
-        to come back; unless somebody takes over: then `delivery.hand_on` comes last."""
+        """Stop serving. Diffs without a decision are rejected, and what the user typed into them
+        comes back. With `reject` False the next companion takes over: then `delivery.hand_on` comes
+        last."""
         if not reject:
             self._sessions_at_end = tuple(self.sessions)
         self.updates.stop()
@@ -192,7 +193,7 @@ class Workspace:
         self._advertise(replace(self.advertisement, folders=folders))
 
     def map_paths(self, path_maps: PathMaps) -> None:
-        """From now on CLIs know the files like this."""
+        """Use these path maps for the CLIs from now on."""
         if path_maps != self.advertisement.path_maps:
             self.context.path_maps = self.diffs.path_maps = path_maps
             self._advertise(replace(self.advertisement, path_maps=path_maps))
@@ -206,7 +207,7 @@ class Workspace:
                 self._publish()
 
     def environment(self) -> dict[str, str]:
-        """The variables by which a terminal of this window leads each CLI here
+        """The variables with which a terminal of this window leads each CLI here
         (docs/protocol.md 5.46)."""
         it = self.advertisement
         variables: dict[str, str] = {}
@@ -230,8 +231,9 @@ class Workspace:
         )
 
     async def look_after(self) -> None:
-        """To be called now and then: the discovery files are to be there, accepted texts are to be
-        on disk, and what decisions wait for may have ended in another window."""
+        """Call this from time to time. It checks that the discovery file exists and that accepted
+        texts are on disk, and passes on decisions for which a proposal in another window had to
+        end."""
         await self._disk.look()
         self.delivery.pass_on()
         if self.publication is not None:
@@ -248,7 +250,7 @@ class Workspace:
         self._tell_problem()
 
     def _tell_problem(self) -> None:
-        """The terminals' variables lead to the port all the same."""
+        """The terminals' variables lead to the port in any case."""
         if self.publication is not None and self.publication.problem:
             logger.error("%s", self.publication.problem)
             self._editor.tell(self.publication.problem)
@@ -271,17 +273,17 @@ class Workspace:
             it for it in self.sessions if it.stream is not None and it.ordinal > session.newest_then
         ]
         if later and self.sessions.is_absent(session):
-            # It did not come back to its stream, and one of these may be its CLI.
+            # It did not come back to its stream; one of the other sessions may be its CLI.
             self.sessions.end(session.id)
 
     def _session_ended(self, session: Session) -> None:
-        # At the end of the companion the next one takes the session over as it is.
+        # At the end of the companion the next one takes over the session unchanged.
         if self._sessions_at_end is None:
             self._session_absent(session)
             self.delivery.session_ended(session)
 
 
 def _placed(entry: Entry, sessions: tuple[Session, ...]) -> Entry:
-    """With the ordinal that its `after_session` has among the sessions that are saved."""
+    """The entry with the ordinal that its `after_session` has among the saved sessions."""
     before = sum(session.ordinal <= entry.after_session for session in sessions)
     return entry._replace(after_session=before)

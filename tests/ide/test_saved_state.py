@@ -208,7 +208,7 @@ class StateFile(unittest.TestCase):
                 make(self.path)
                 found, problem = saved_state.load(self.path)
                 self.assertEqual(found, [])
-                self.assertRegex(problem, "cannot be read: .*state.json .*no file")
+                self.assertRegex(problem, "cannot be read: .*state.json .*not a file")
                 (os.rmdir if os.path.isdir(self.path) else os.unlink)(self.path)
 
     def test_what_is_too_old_is_left_out(self) -> None:

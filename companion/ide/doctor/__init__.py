@@ -1,1 +1,1 @@
-"""Why a CLI does not connect: its own look-up, played against this editor."""
+"""Why a CLI does not connect: its own search for the editor, repeated step by step."""

@@ -1,6 +1,6 @@
-"""The steps of a CLI on its way to the editor, in its own order, as questions to the facts; pure.
+"""The steps of a CLI on its way to the editor, in its own order, as functions of the facts. Pure.
 
-To add one: a function of Facts that gives Ok, Failed, or None where the step does not concern this
+To add one: a function of Facts that gives Ok, Failed, or None if the step does not concern this
 CLI, and its row in CHECKS.
 """
 
@@ -14,32 +14,32 @@ from ..clis import GEMINI_CLI, LLXPRT
 from . import lookup
 from .facts import WINDOWS, Facts
 
-# What can be done about a failure with one click; the editor knows how.
+# What one click can do about a failure; the editor knows how.
 INSTALL, USE_PROGRAM, LOG_IN, ENABLE = "install", "use_program", "log_in", "enable"
 RESTART, ADD_FOLDER, WRITE_AGAIN, SWEEP = "restart", "add_folder", "write_again", "sweep"
 RUN_CLI = "run_cli"
 
-# The CLI's oldest version that finds the file and shows a token.
+# The CLI's oldest version that finds the file and sends a token.
 OLDEST = (0, 7)
 API_KEYS = "https://aistudio.google.com/apikey"
 NO_LOGIN = (
     f"Get an API key at {API_KEYS} and give it to the CLI when it asks, or use Vertex AI or Code"
     " Assist Standard or Enterprise. Logins with a personal Google account ended on 2026-06-18."
 )
-REMOTE_GUIDE = "docs/remote.md tells more."
+REMOTE_GUIDE = "See docs/remote.md."
 
 
 @dataclass(frozen=True)
 class Ok:
-    """The CLI gets past this; `found` is a phrase for the user."""
+    """The CLI passes this step; `found` is a phrase for the user."""
 
     found: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The CLI gets no further: `what` is wrong, and the `remedy`, as sentences. `action` is one of
-    those above, empty where nothing can be done with a click; `argument` goes with it."""
+    """The CLI stops at this step. `what` is wrong and the `remedy` are sentences. `action` is one
+    of those above, empty if no click can help; `argument` belongs to it."""
 
     what: str
     remedy: str
@@ -49,8 +49,8 @@ class Failed:
 
 @dataclass(frozen=True)
 class Check:
-    """`is_way` says that it is a step of a CLI on its way here: one that is connected has done it,
-    whatever can be seen of that now."""
+    """`is_way` marks a step of the CLI on its way here: a connected CLI has passed it, whatever the
+    facts say now."""
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class Check:
 
 
 def surroundings(facts: Facts) -> Ok | Failed | None:
-    """First, for a sandbox hides from the editor what the other steps look at."""
+    """The first check, because a sandbox hides from the editor what the other checks need."""
     for each in facts.surroundings:
         if each.problem:
             return Failed(each.problem, each.remedy)
@@ -83,7 +83,7 @@ def installed(facts: Facts) -> Ok | Failed | None:
         first = "Run" if program.node else f"Install Node.js {cli.node} or newer, and then run"
         return Failed(f"{cli.name} was not found.", f"{first}: {how}", INSTALL, how)
     is_old = lookup.version_of(program.node_version) < (cli.node,)
-    # One that runs may have another Node.js than the editor finds.
+    # A CLI that runs may use another Node.js than the one that the editor finds.
     if program.node_version and is_old and facts.process is None:
         return Failed(
             f"{cli.name} needs Node.js {cli.node} or newer; this is {program.node_version}.",
@@ -136,7 +136,7 @@ def served(facts: Facts) -> Ok | Failed | None:
     if facts.window.port:
         return Ok(f"127.0.0.1, port {facts.window.port}")
     if facts.window.problem:
-        # It says itself what is to be done first.
+        # The problem's sentence says itself what to do first.
         return Failed(facts.window.problem, "Fix that, and restart the companion.", RESTART)
     return Failed("This window has no server.", "Restart the companion.", RESTART)
 
@@ -164,7 +164,7 @@ def published(facts: Facts) -> Ok | Failed | None:
         return None
     unwritten = facts.window.unwritten
     if facts.discovery_folder in unwritten:
-        # That there is one elsewhere does not help this CLI.
+        # A file in another folder does not help this CLI.
         return Failed(
             unwritten[facts.discovery_folder],
             "Fix that, and write the file again.",
@@ -180,7 +180,7 @@ def published(facts: Facts) -> Ok | Failed | None:
 
 
 def in_its_folder(facts: Facts) -> Ok | Failed | None:
-    """Whether the window's file stands where the CLI looks."""
+    """Whether the window's file is in the folder that the CLI searches."""
     if facts.cli.discovery is None or _is_led_by_variables(facts):
         return None
     if any(file.points_to == facts.window.port for file in facts.files):
@@ -197,7 +197,7 @@ def in_its_folder(facts: Facts) -> Ok | Failed | None:
 
 
 def right_file(facts: Facts) -> Ok | Failed | None:
-    """Whether the CLI reads the window's file, of all that are there."""
+    """Whether the CLI reads the window's file, among all that are there."""
     if facts.cli.discovery is None or _is_led_by_variables(facts):
         return None
     ours = [file for file in facts.files if file.points_to == facts.window.port]
@@ -213,7 +213,7 @@ def right_file(facts: Facts) -> Ok | Failed | None:
     if file is None or file.points_to == facts.window.port:
         return Ok(file.path if file is not None else "none")
     if not lookup.holds(facts, file.workspace):
-        # Then none has its folder, and that is said below.
+        # Then no file has its folder, and `same_folder` reports that.
         return Ok("none for the CLI's folder")
     if not file.answers:
         return Failed(
@@ -226,8 +226,8 @@ def right_file(facts: Facts) -> Ok | Failed | None:
         return Failed(
             f"{file.path} leads the CLI to port {file.points_to}, where no editor answers: the"
             " editor of this file has ended, or hangs. The CLI reads this file first.",
-            f"End that editor if it runs, and remove the file; or use {_way_here(facts)}, which"
-            " leads to this window.",
+            f"If that editor still runs, end it, and remove the file; or use {_way_here(facts)},"
+            " which leads to this window.",
             RUN_CLI,
         )
     return Failed(
@@ -239,19 +239,19 @@ def right_file(facts: Facts) -> Ok | Failed | None:
 
 
 def detected(facts: Facts) -> Ok | Failed | None:
-    """A CLI looks for an editor once, when it starts (docs/protocol.md 5.49)."""
+    """A CLI searches for an editor only once, when it starts (docs/protocol.md 5.49)."""
     process, window = facts.process, facts.window
     if process is not None and not lookup.knows_terminal(facts.environment):
         editor = facts.processes.get(window.pid)
         begun = editor.started if editor is not None else 0.0
         since = window.since or begun
-        # It may have found the editor before this one, where its kind connected to that later.
+        # It may have found the previous editor, if a CLI of its kind connected to that later.
         found_before = process.started < window.connected_before.get(facts.cli.id, 0.0) < begun
         if process.started and process.started < since and not found_before:
             return Failed(
                 f"The CLI (process {process.pid}) was started at {_clock(process.started)}, before"
-                f" this window could be found ({_clock(since)}). A CLI looks for an"
-                " editor only when it starts.",
+                f" this window could be found ({_clock(since)}). A CLI looks for an editor only"
+                " when it starts.",
                 "Quit the CLI and start it again.",
                 RUN_CLI,
             )
@@ -286,8 +286,8 @@ def enabled(facts: Facts) -> Ok | Failed | None:
 
 
 def _enabling(facts: Facts, asks: bool) -> str:
-    """What to do about it. Answered with yes the CLI's question leads to an installer that there is
-    not, and is not asked again (docs/protocol.md 5.48)."""
+    """The remedy. To answer the CLI's question with yes leads to an installer that does not exist,
+    and the CLI does not ask again (docs/protocol.md 5.48)."""
     if facts.process is None:
         return (
             "Enable it here before you start the CLI. Otherwise it asks whether to connect, and"
@@ -330,7 +330,7 @@ def host(facts: Facts) -> Ok | Failed | None:
 
 
 def proxy(facts: Facts) -> Ok | Failed | None:
-    """CLIs go past proxies to 127.0.0.1, and not all of them to the host of their container
+    """CLIs bypass proxies for 127.0.0.1, but not all do for the host of their container
     (docs/protocol.md 5.51)."""
     names = ("http_proxy", "HTTP_PROXY")
     asked = next((facts.environment[it] for it in names if facts.environment.get(it)), "")
@@ -408,26 +408,26 @@ def by_id(id: str) -> Check:
 
 
 def _is_led_by_variables(facts: Facts) -> bool:
-    """Whether the environment leads the CLI here without any file."""
+    """Whether the environment leads the CLI here without a file."""
     has_port = facts.environment.get(facts.cli.variables.port) == str(facts.window.port)
     return has_port and lookup.knows_terminal(facts.environment) and lookup.chosen(facts) is None
 
 
 def _way_here(facts: Facts) -> str:
-    """The commands of the editor that lead the CLI to the window."""
+    """The editor's commands that lead the CLI to the window."""
     return f"Run {facts.name}" if facts.is_started else "Open Terminal or Copy Exports"
 
 
 def _temp_folder(facts: Facts) -> str:
-    """With which temp folder the CLI would find the window, and "or"; empty where that leads
-    nowhere."""
+    """The temp folder with which the CLI would find the window, followed by "or"; empty if there is
+    none."""
     form = facts.cli.discovery
     if form is None or form.in_home:
         return ""
     tail = facts.paths.join("", *form.folder)
     folders = map(facts.paths.dirname, facts.window.discovery_paths)
     roots = [it[: -len(tail) - 1] for it in folders if it.endswith(facts.paths.sep + tail)]
-    # The last one is that of the settings, for CLIs outside of the editor's sandbox.
+    # The last folder is that of the settings, for CLIs outside the editor's sandbox.
     name = "TEMP" if facts.platform == WINDOWS else "TMPDIR"
     return f"{name}={roots[-1]}, or with " if roots else ""
 
@@ -437,6 +437,6 @@ def _clock(seconds: float) -> str:
 
 
 def _without_login(address: str) -> str:
-    """The address of a proxy without name and password."""
+    """The address of a proxy, without name and password."""
     scheme, separator, rest = address.partition("://")
     return scheme + separator + rest.rpartition("@")[2] if separator else address.rpartition("@")[2]

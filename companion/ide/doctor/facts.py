@@ -1,4 +1,4 @@
-"""What a CLI meets on its way to an editor's window, as frozen values; asks no system."""
+"""What a CLI meets on its way to an editor's window, as frozen values. Asks no system."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LINUX, MACOS, WINDOWS = "linux", "osx", "windows"
 
 @dataclass(frozen=True)
 class Process:
-    """`name` is the first word of its command, without folders; `started` is in seconds since the
-    epoch, 0 where nobody says; `folder` and `environment` are None where they are not known."""
+    """`name` is the first word of its command, without folders. `started` is in seconds since the
+    epoch, 0 if it is not known. `folder` and `environment` are None if they are not known."""
 
     pid: int
     parent: int
@@ -31,12 +31,13 @@ class Process:
 
 @dataclass(frozen=True)
 class DiscoveryFile:
-    """A discovery file as the CLI would read it. `pid` and `port` are those in its name, 0 where
-    it has none; `points_to` is the port in its content. `workspace` is None where that member is
-    missing. `is_ours` says whether it belongs to the user, `makes_sense` whether its content is an
-    object, `names_editor` whether it has `ideInfo`, `answers` whether something listens there,
-    `is_editor` whether that speaks as a companion does, `has_token` whether its token is the one of
-    the window that is examined. `modified` is in seconds since the epoch."""
+    """A discovery file as the CLI reads it. `pid` and `port` are those in its name, 0 if it has
+    none. `points_to` is the port in its content. `workspace` is None if that member is missing.
+
+    `is_ours`: the file belongs to the user. `makes_sense`: its content is an object.
+    `names_editor`: it has `ideInfo`. `answers`: something listens on the port. `is_editor`: that
+    speaks like a companion. `has_token`: its token is that of the examined window. `modified` is in
+    seconds since the epoch."""
 
     path: str
     pid: int = 0
@@ -54,15 +55,16 @@ class DiscoveryFile:
 
 @dataclass(frozen=True)
 class Window:
-    """The editor's window that the CLI should reach. `pid` is the editor's process; `folders` are
-    the window's as CLIs know them, and `separator` stands between them in a list, empty for that of
-    the platform; `unmapped` are the editor's folders that no CLI could know; `port` 0 where there
-    is no server; `since` is from when on a CLI could find it, in seconds since the epoch, 0 for as
-    long as the editor runs; `discovery_paths` are its files, `unwritten` says why there is none, by
-    the folder; `problem` says why there is no server, empty where nobody knows; `peers` are the
-    ports at the other end of its `connected` streams; `connected_before` is when one of each
-    kind connected last to the server that this one takes over from, by the kind's id, in seconds
-    since the epoch."""
+    """The editor's window that the CLI should reach.
+
+    `pid` is the editor's process. `folders` are the window's as CLIs know them; `separator` stands
+    between them in a list, empty for that of the platform. `unmapped` are the editor's folders that
+    no CLI can know. `port` is 0 if there is no server; `problem` says why, empty if it is not
+    known. `since` is when a CLI could first find the window, in seconds since the epoch, 0 if that
+    was when the editor started. `discovery_paths` are its files; `unwritten` says for each folder
+    without a file why there is none. `peers` are the ports at the other end of its `connected`
+    streams. `connected_before` gives, by the id of the kind of CLI, when one last connected to the
+    server before this one, in seconds since the epoch."""
 
     pid: int
     port: int
@@ -80,8 +82,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Program:
-    """What starts the CLI: its path, empty where none was found; `is_on_path` where a shell would
-    find it; versions are empty where they are not known."""
+    """The program that starts the CLI: its path, empty if none was found. `is_on_path` says whether
+    a shell finds it. Versions are empty if they are not known."""
 
     path: str = ""
     is_on_path: bool = True
@@ -92,18 +94,20 @@ class Program:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that decides. `process` is the CLI that runs, None for one that would be started;
-    `environment` and `folder` (links resolved) are its own. `settings` are the user's,
-    `overriding` those that count more, the last one most. `discovery_folder` is where it looks,
-    `files` are what stands there. `real` has paths with their links resolved. `logins` say which
-    ways to log in were found, for users. `exists` has those of `CONTAINER_MARKS` that are there;
-    `reaches_host` says whether a container's name for its host leads to this window.
-    `has_own_network` says that the process runs in another network than the editor. `surroundings`
-    are what is special about where the editor lives. `is_connected` says whether the process holds
-    one of the window's streams, None where the system does not tell. `wrapper` is the program that
-    the user's settings start in place of the CLI's own, empty where they start that; `names_cli`
-    says whether their command names the CLI all the same, behind npx for example. `is_started`: the
-    CLI is the one of the settings."""
+    """All that the checks decide by.
+
+    `process` is the running CLI, None for one that would be started; `environment` and `folder`
+    (links resolved) are its own. `is_started`: the CLI is the one that the settings start.
+    `wrapper` is the program that the user's settings start instead of the CLI's own, empty if they
+    start that; `names_cli`: their command still names the CLI, for example behind npx.
+
+    `settings` are the user's; `overriding` are those that take precedence, the strongest last.
+    `discovery_folder` is where the CLI searches; `files` are the files there. `real` has paths with
+    their links resolved. `logins` are phrases for the user about the ways to log in. `exists` has
+    the `CONTAINER_MARKS` that exist. `reaches_host`: a container's name for its host leads to this
+    window. `has_own_network`: the process runs in another network than the editor. `surroundings`
+    are the special things about the place of the editor. `is_connected`: the process holds one of
+    the window's streams, None if the system does not tell."""
 
     cli: Cli
     platform: str
@@ -131,15 +135,15 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The CLI's name for the user."""
         return self.cli.name if self.names_cli else self.wrapper
 
     @property
     def separator(self) -> str:
-        """What stands between the folders of a list."""
+        """The separator between the folders in a list."""
         return self.window.separator or (";" if self.platform == WINDOWS else ":")
 
     @property
     def paths(self) -> ModuleType:
-        """How paths are written on that platform."""
+        """The functions for paths of that platform."""
         return ntpath if self.platform == WINDOWS else posixpath

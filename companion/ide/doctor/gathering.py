@@ -1,4 +1,4 @@
-"""The facts of this machine, gathered from files, processes and ports; may take seconds."""
+"""Gathers the facts of this machine from files, processes and ports. May take seconds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from . import logins, lookup, processes, report
 from .facts import LINUX, MACOS, WINDOWS, DiscoveryFile, Facts, Process, Program, Window
 from .report import Examination
 
-# CLIs that are examined at a time.
+# The most CLIs that are examined at a time.
 MAX_CLIS = 8
-# Discovery files that are read, and bytes of each and of other small files.
+# The most discovery files that are read, and the bytes of each and of other small files.
 MAX_FILES = 256
 MAX_BYTES = 1 << 16
-# Seconds for a port of this machine to answer, and for one of a container's host.
+# Seconds to wait for a port of this machine, and for one of a container's host.
 PROBE, FAR_PROBE = 0.2, 1.0
-# How companions answer a request without token and session.
+# How companions answer a request without a token and a session.
 REFUSALS = (b"400", b"401", b"403")
-# Where programs of npm may be though an editor that was started from a menu does not know it.
+# Where npm may install programs; an editor that was started from a menu may not know these.
 PLACES = (
     "~/.nvm/versions/node/*/bin",
     "~/.volta/bin",
@@ -57,10 +57,11 @@ SYSTEM_SETTINGS = {
 
 @dataclass(frozen=True)
 class Scope:
-    """Which CLI should reach which window. `command` has the words that start it, `environment` is
-    that of the editor, `token` the window's, `elsewhere` the folders of other windows, as CLIs know
-    them; `local_folders` are the window's as the editor does, `path_maps` how they differ, and
-    `extra_folder` is the one for discovery files of the settings."""
+    """Which CLI should reach which window. `command` has the words that start the CLI.
+    `environment` is the editor's. `token` is the window's. `elsewhere` are the folders of other
+    windows as CLIs know them; `local_folders` are the window's as the editor knows them, and
+    `path_maps` translate between the two. `extra_folder` is the folder for discovery files in the
+    settings."""
 
     cli: Cli
     window: Window
@@ -79,15 +80,15 @@ def platform() -> str:
 
 
 def examine(scope: Scope) -> tuple[Examination, ...]:
-    """The way of each CLI that `gather` finds."""
+    """The result for each CLI that `gather` finds."""
     return tuple(map(report.examine, gather(scope, processes.running())))
 
 
 def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
-    """Those of each CLI that runs in the window's folders, the newest first, those of the kind that
-    is asked for before others. Where none of that kind does, also those of CLIs that run in no
-    window's, and of one of that kind that would be started there. `known` are the processes of the
-    machine."""
+    """The facts of each CLI that runs in the window's folders, newest first, those of the wanted
+    kind before others. If none of that kind runs there, also the facts of CLIs that run in no
+    window's folders, and of one of that kind that would be started there. `known` are the processes
+    of the machine."""
     own_here, own_astray = _found(scope, known)
     examined: list[Process | None] = [*own_here] or [*own_astray, None]
     facts = [_facts(scope, known, each) for each in examined]
@@ -101,7 +102,7 @@ def gather(scope: Scope, known: Mapping[int, Process]) -> list[Facts]:
 
 
 def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], list[Process]]:
-    """Those that run in the window's folders, and those that run in no window's."""
+    """The CLIs that run in the window's folders, and those that run in no window's folders."""
     found = processes.clis(scope.cli, known)
     here = [each for each in found if _is_within(each, scope.window.folders)]
     astray = [each for each in found if not _is_within(each, scope.elsewhere)]
@@ -109,18 +110,18 @@ def _found(scope: Scope, known: Mapping[int, Process]) -> tuple[list[Process], l
 
 
 def _is_within(process: Process, folders: tuple[str, ...]) -> bool:
-    """Whether it runs in one of them; one of which nobody knows where it runs does not."""
+    """Whether the process runs in one of the folders; False if its folder is not known."""
     path = _real(process.folder or os.sep)
     real = map(_real, folders)
     return any(path == each or path.startswith(os.path.join(each, "")) for each in real)
 
 
 def from_files(scope: Scope, process: Process | None = None) -> Facts:
-    """What files tell of the CLI that runs, or of one that would be started in the window's folder;
-    asks no port."""
+    """The facts that files give about the running CLI, or about one that would be started in the
+    window's folder. Asks no port."""
     cli, window = scope.cli, scope.window
     environment = _environment(scope, process)
-    # Node's idea of it.
+    # The home folder as Node knows it.
     variable = "USERPROFILE" if platform() == WINDOWS else "HOME"
     home = (environment.get(variable) or scope.home) if process is not None else scope.home
     folder = process.folder if process is not None else None
@@ -137,7 +138,7 @@ def from_files(scope: Scope, process: Process | None = None) -> Facts:
         cli_settings.read(cli_settings.path_of(cli, environment, home)),
         _overriding(cli, environment, scope.path_maps.to_local(folder), home),
         _discovery_folder(cli, environment, home),
-        # One that runs is known by what it is.
+        # A CLI that runs is known by its own program.
         wrapper=_wrapper(scope.command) if process is None else "",
         names_cli=process is not None or by_command(scope.command) is not None,
     )
@@ -168,7 +169,7 @@ def _facts(scope: Scope, known: Mapping[int, Process], process: Process | None) 
 
 
 def _container_marks(process: Process | None) -> frozenset[str]:
-    """Those that the CLI sees: it may run in a container, and the editor not."""
+    """The marks that the CLI sees: it may run in a container while the editor does not."""
     root = processes.root_of(process)
     return frozenset(it for it in lookup.CONTAINER_MARKS if os.path.exists(root + it))
 
@@ -185,7 +186,7 @@ def _wrapper(command: tuple[str, ...]) -> str:
 
 
 def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
-    """That of the CLI; where nobody tells, the editor's, as terminals outside of it have it."""
+    """The CLI's environment; if it is not known, the editor's, as it is in external terminals."""
     if process is not None and process.environment is not None:
         return process.environment
     ours = scope.cli.environment(0, "", "", 0)
@@ -193,14 +194,14 @@ def _environment(scope: Scope, process: Process | None) -> Mapping[str, str]:
 
 
 def _running(cli: Cli, process: Process | None) -> str:
-    """The program that a process runs; empty where its command does not say."""
+    """The program that a process runs; empty if its command does not show it."""
     words = process.command.split()[: processes.PROGRAM_WORDS] if process is not None else []
     named = [word for word in words if processes.is_program(cli, word)]
     return next((word for word in named if os.path.isabs(word) and os.path.isfile(word)), "")
 
 
 def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:
-    """Where the CLI and Node.js are, and of which version."""
+    """The paths and versions of the CLI and of Node.js."""
     path = environment.get("PATH")
     found = shutil.which(command, path=path)
     is_on_path = found is not None
@@ -215,7 +216,7 @@ def program(cli: Cli, command: str, environment: Mapping[str, str]) -> Program:
 
 
 def _version(cli: Cli, path: str) -> str:
-    """As its npm package says it; empty where it is something else."""
+    """The version in its npm package; empty if it is not one."""
     real = os.path.realpath(path)
     beside = os.path.join(os.path.dirname(path), "node_modules", *cli.package.split("/"), "x")
     for place in (real, beside):
@@ -234,7 +235,7 @@ def _node_version(node: str | None) -> str:
 def _overriding(
     cli: Cli, environment: Mapping[str, str], folder: str, home: str
 ) -> tuple[cli_settings.SettingsFile, ...]:
-    """Settings that count more than the user's."""
+    """The settings that take precedence over the user's."""
     if cli != GEMINI_CLI:
         return ()
     system = environment.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or SYSTEM_SETTINGS[platform()]
@@ -263,7 +264,7 @@ def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
             match = pattern.fullmatch(entry.name)
             if match is not None and len(files) < MAX_FILES:
                 file = _discovery_file(entry, match.groupdict(), token)
-                # This window's own server need not be asked.
+                # This window's own server does not have to be asked.
                 is_own = file.points_to == facts.window.port
                 is_editor = file.answers and (is_own or _is_editor(file.points_to))
                 files.append(replace(file, is_editor=is_editor))
@@ -271,7 +272,7 @@ def _discovery_files(facts: Facts, token: str) -> tuple[DiscoveryFile, ...]:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """Names of that form; old editors leave the port out, with the dash before it."""
+    """The names of that form; old editors leave out the port and the dash before it."""
     numbers = {
         "{pid}": r"(?P<pid>\d+)",
         "-{port}": r"(?:-(?P<port>\d+))?",
@@ -314,7 +315,7 @@ def _port(value: Any) -> int:
 
 
 def _json(path: str) -> Mapping[str, Any]:
-    """The object in the file; an empty one where there is none."""
+    """The object in the file; an empty one if there is none."""
     with suppress(OSError, ValueError), open(path, "rb") as file:
         content = json.loads(file.read(MAX_BYTES).decode("utf-8"))
         return content if isinstance(content, dict) else {}
@@ -328,8 +329,8 @@ def _answers(host: str, port: int, seconds: float) -> bool:
 
 
 def _is_editor(port: int) -> bool:
-    """Whether what listens there answers one who shows no token, and no session, as a companion
-    does. What hangs, or is something else, does not."""
+    """Whether the listener answers a request without token and session as a companion does. A
+    listener that hangs, or is something else, does not."""
     address = ("127.0.0.1", port)
     try:
         with socket.create_connection(address, PROBE) as connection:
@@ -363,5 +364,5 @@ def _real_paths(facts: Facts) -> dict[str, str]:
 
 
 def _real(path: str) -> str:
-    """With its links resolved; as it is where only the CLI sees it."""
+    """The path with its links resolved; unchanged if only the CLI sees it."""
     return os.path.realpath(path) if os.path.exists(path) else path

@@ -1,4 +1,4 @@
-"""Which ways to log in a Gemini CLI would find; pure, and no secret comes out of it."""
+"""The ways to log in that a Gemini CLI would find. Pure; its results contain no secret."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Iterator, Mapping
 
 API_KEY, VERTEX, GOOGLE = "gemini-api-key", "vertex-ai", "oauth-personal"
 GATEWAY, COMPUTE = "gateway", ("cloud-shell", "compute-default-credentials")
-# Free and paid personal accounts are refused since then (IneligibleTierError).
+# Since then Google has refused free and paid personal accounts (IneligibleTierError).
 ENDED = "2026-06-18"
 GOOGLE_LOGIN = (
     f"login with Google (Code Assist Standard or Enterprise; personal accounts ended on {ENDED})"
@@ -15,7 +15,7 @@ SELECTED = ("security", "auth", "selectedType")
 
 
 def names_in(text: str) -> Iterator[str]:
-    """The variables that a .env file sets to something."""
+    """The variables that a .env file sets to a value."""
     for line in text.splitlines():
         name, separator, value = line.strip().partition("=")
         name = name[len("export ") :] if name.startswith("export ") else name
@@ -29,8 +29,8 @@ def found(
     selected: Any,
     has_google_login: bool,
 ) -> tuple[str, ...]:
-    """A phrase for each way. `env_files` are texts by path; `selected` is what the settings choose,
-    None where they choose nothing."""
+    """A phrase for each way to log in. `env_files` are texts by path. `selected` is the choice in
+    the settings, None if there is none."""
     places = {name: "the environment" for name, value in environment.items() if value}
     for path, text in env_files.items():
         for name in names_in(text):

@@ -1,4 +1,5 @@
-"""A CLI's own look-up, step by step, as its source has it (docs/protocol.md 5 and 7); pure."""
+"""A CLI's own search for an editor, step by step, as its source does it (docs/protocol.md 5 and 7).
+Pure."""
 
 from __future__ import annotations
 
@@ -9,29 +10,29 @@ from urllib.parse import unquote
 from .facts import MACOS, WINDOWS, DiscoveryFile, Facts, Process
 
 SHELLS = ("zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash")
-# How far up the CLI goes.
+# How many ancestors the CLI goes up.
 MAX_ANCESTORS = 32
-# Which of the ancestors it takes on Windows, counted from the root.
+# Which of the ancestors it uses on Windows, counted from the root.
 FROM_ROOT = 3
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 CONTAINER_HOST = "host.docker.internal"
-# Where every program of a Unix machine may write, and where a CLI looks that has no TMPDIR.
+# The folder that every program of a Unix machine may write to. A CLI without TMPDIR searches it.
 SHARED_TMPDIR = "/tmp"
 DEV_CONTAINER = ("VSCODE_REMOTE_CONTAINERS_SESSION", "REMOTE_CONTAINERS")
 TERMINALS = ("vscode", "sublime", "Zed")
-# The first version that takes any editor's file whose folders fit, and not only its target's.
+# The first version that uses any editor's file with a matching folder, not only its own target's.
 ANY_PID = (0, 31)
 NUMBERS = re.compile(r"(\d+)\.(\d+)")
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """Its first two numbers; empty where it has none."""
+    """The first two numbers; empty if there are none."""
     match = NUMBERS.search(text)
     return tuple(map(int, match.groups())) if match else ()
 
 
 def temp_folder(platform: str, environment: Mapping[str, str], shared: str = SHARED_TMPDIR) -> str:
-    """What Node's `os.tmpdir()` answers (docs/protocol.md 5.42)."""
+    """The result of Node's `os.tmpdir()` (docs/protocol.md 5.42)."""
     if platform == WINDOWS:
         root = environment.get("SystemRoot") or environment.get("windir") or ""
         path = environment.get("TEMP") or environment.get("TMP") or root + "\\temp"
@@ -42,8 +43,8 @@ def temp_folder(platform: str, environment: Mapping[str, str], shared: str = SHA
 
 
 def target_pid(facts: Facts) -> int:
-    """The process that the CLI takes for the editor (docs/protocol.md 5.43); 0 where the CLI does
-    not run yet."""
+    """The process that the CLI takes for the editor (docs/protocol.md 5.43); 0 if the CLI does not
+    run yet."""
     told = facts.environment.get(facts.cli.variables.pid, "")
     if told.isdigit() and int(told) > 0:
         return int(told)
@@ -60,7 +61,7 @@ def target_pid(facts: Facts) -> int:
 
 
 def _upwards(processes: Mapping[int, Process], start: Process) -> Iterator[Process]:
-    """The process and those above it, without the first of all."""
+    """The process and its ancestors, without the very first."""
     each: Process | None = start
     for _ in range(MAX_ANCESTORS):
         if each is None:
@@ -70,8 +71,8 @@ def _upwards(processes: Mapping[int, Process], start: Process) -> Iterator[Proce
 
 
 def chosen(facts: Facts) -> DiscoveryFile | None:
-    """The file that the CLI reads, None where it finds none. If that leads nowhere, it tries no
-    other (docs/protocol.md 5.39)."""
+    """The file that the CLI reads, None if it finds none. If that leads nowhere, it tries no other
+    (docs/protocol.md 5.39)."""
     form = facts.cli.discovery
     if form is None:
         return None
@@ -105,13 +106,14 @@ def _by_home(facts: Facts, readable: Sequence[DiscoveryFile]) -> DiscoveryFile |
     named = [file for file in readable if str(file.port) == port]
     newest = sorted(readable, key=lambda file: -file.modified)
     fitting = [file for file in newest if holds(facts, file.workspace)]
-    # It goes on to the next one where a file leads nowhere.
+    # If a file leads nowhere, it tries the next one.
     alive = [file for file in fitting if file.answers]
     return next(iter(named or alive or fitting or newest), None)
 
 
 def workspace(facts: Facts) -> str | None:
-    """The folders that the CLI is told: by the file, else by the environment; None by neither."""
+    """The folders that the CLI knows: from the file, else from the environment; None from
+    neither."""
     file = chosen(facts)
     if file is not None and file.workspace is not None:
         return file.workspace
@@ -119,7 +121,7 @@ def workspace(facts: Facts) -> str | None:
 
 
 def parts(facts: Facts, workspace: str) -> list[str]:
-    """The folders of a `workspacePath`, as the CLI takes it apart."""
+    """The folders of a `workspacePath`, split as the CLI splits it."""
     return [unquote(part) for part in workspace.split(facts.separator)]
 
 
@@ -142,13 +144,13 @@ def within(facts: Facts, path: str, folder: str) -> bool:
 
 
 def is_detected(facts: Facts) -> bool:
-    """Whether it knows of any editor (docs/protocol.md 5.45)."""
+    """Whether the CLI knows of any editor (docs/protocol.md 5.45)."""
     file = chosen(facts)
     return (file is not None and file.names_editor) or knows_terminal(facts.environment)
 
 
 def knows_terminal(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal alone tells of an editor."""
+    """Whether the terminal alone shows that there is an editor."""
     emulator = environment.get("TERMINAL_EMULATOR", "").lower()
     others = ("ZED_SESSION_ID", "XCODE_VERSION_ACTUAL")
     return (
@@ -159,7 +161,7 @@ def knows_terminal(environment: Mapping[str, str]) -> bool:
 
 
 def calls_container_host(facts: Facts) -> bool:
-    """Whether it calls `host.docker.internal` instead of 127.0.0.1 (docs/protocol.md 5.50)."""
+    """Whether the CLI calls `host.docker.internal` instead of 127.0.0.1 (docs/protocol.md 5.50)."""
     is_remote = facts.environment.get("SSH_CONNECTION") or any(
         facts.environment.get(name) for name in DEV_CONTAINER
     )
@@ -167,7 +169,7 @@ def calls_container_host(facts: Facts) -> bool:
 
 
 def port_called(facts: Facts) -> int:
-    """The port that it calls first, 0 where it knows none."""
+    """The port that the CLI calls first, 0 if it knows none."""
     file = chosen(facts)
     if file is not None and file.points_to:
         return file.points_to

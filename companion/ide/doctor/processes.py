@@ -1,4 +1,4 @@
-"""The processes of this machine as a CLI would list them, and the CLIs among them; asks the system.
+"""The processes of this machine as a CLI lists them, and the CLIs among them. Asks the system.
 
 Nothing here fails: what the system does not tell is missing.
 """
@@ -18,15 +18,16 @@ from ...base.child_processes import output, stat_of
 from ..clis import Cli
 from .facts import Process
 
-# Words of a command line among which the CLI's program is: an interpreter and its options first.
+# The words of a command line in which to search for the CLI's program, after an interpreter and its
+# options.
 PROGRAM_WORDS = 6
-# CLIs that another program drives, and no user.
+# Options of CLIs that another program drives, not a user.
 DRIVEN = ("--acp", "--experimental-acp")
-# Each with a word of its own: some systems take all after the first "=" for its title.
+# One option for each column: some systems take all after the first "=" as its title.
 PS_COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "etime=", "-o", "command=")
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
-# Without the first sentence it writes in the code page of the system's language, where a byte of a
-# Chinese or Japanese letter may be the backslash of JSON.
+# Without the first statement PowerShell writes in the code page of the system's language, where a
+# byte of a Chinese or Japanese character may be the backslash of JSON.
 WINDOWS_LIST = (
     "[Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false;"
     " Get-CimInstance Win32_Process | Select-Object ProcessId,ParentProcessId,Name,CommandLine,"
@@ -36,25 +37,25 @@ WINDOWS_LIST = (
 
 
 def running() -> dict[int, Process]:
-    """All processes by their number. May take seconds."""
+    """All processes by their id. May take seconds."""
     if os.path.isdir("/proc/self"):
         return {each.pid: each for each in _from_proc()}
     return _from_powershell() if sys.platform == "win32" else _from_ps()
 
 
 def clis(cli: Cli, processes: Mapping[int, Process]) -> list[Process]:
-    """Those that are this CLI in a terminal, with folder and environment as far as the system
-    tells, the one started last first."""
+    """The processes that are this CLI in a terminal, the newest first, with folder and environment
+    as far as the system tells."""
     found = [each for each in processes.values() if _is(cli, each)]
-    # It starts itself once more, with more memory: the last one of such a row is the CLI.
+    # The CLI restarts itself with more memory, so the last process of such a chain is the CLI.
     parents = {each.parent for each in found}
     last = [_with_details(each) for each in found if each.pid not in parents]
     return sorted(last, key=lambda each: -each.started)
 
 
 def is_program(cli: Cli, word: str) -> bool:
-    """Whether a word of a process' command line is the CLI's program; not its package's bare name,
-    for npx is no CLI."""
+    """Whether a word of a process's command line is the CLI's program. The bare name of its package
+    is not, because npx is not the CLI."""
     parts = re.split(r"[/\\]", word)
     names = (cli.command, f"{cli.command}.js", f"{cli.command}.cmd", f"{cli.command}.exe")
     package = f"/{cli.package}/" if cli.package else "\0"
@@ -78,15 +79,15 @@ def _from_proc() -> Iterator[Process]:
 
 
 def _boot_time() -> float:
-    """In seconds since the epoch; 0.0 where nobody tells. /proc/stat has it in whole seconds: by
-    that, processes would have been started up to a second before they were."""
+    """In seconds since the epoch; 0.0 if it is not known. /proc/stat gives whole seconds: with
+    those, processes would seem up to a second older than they are."""
     if sys.platform != "linux":
         return 0.0
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _of_proc(pid: int, booted: float) -> Process:
-    """Raises OSError, ValueError or IndexError where it is gone meanwhile."""
+    """Raises OSError, ValueError or IndexError if the process has ended meanwhile."""
     if sys.platform == "win32":
         raise FileNotFoundError("/proc")
     fields = stat_of(pid)
@@ -117,21 +118,23 @@ def _with_details(process: Process) -> Process:
 
 
 def has_own_network(pid: int) -> bool:
-    """Whether 127.0.0.1 is another machine for it, as in most containers and some sandboxes."""
+    """Whether 127.0.0.1 is another machine for the process, as in most containers and some
+    sandboxes."""
     with suppress(OSError):
         return os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
     return False
 
 
 def root_of(process: Process | None) -> str:
-    """What leads to the files as it sees them; empty where those are ours, or nobody tells."""
+    """The path that leads to the files as the process sees them; empty if those are ours, or if it
+    is not known."""
     root = f"/proc/{process.pid}/root" if process is not None else ""
     return root if os.path.isdir(root) else ""
 
 
 def ports_to(pid: int, port: int) -> frozenset[int] | None:
-    """The ports at the process's own end of its connections to a port of this machine; None where
-    the system does not tell."""
+    """The ports at the process's own end of its connections to a port of this machine; None if the
+    system does not tell."""
     if os.path.isdir("/proc/self"):
         with suppress(OSError):
             tables = [_read(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6")]
@@ -139,21 +142,21 @@ def ports_to(pid: int, port: int) -> frozenset[int] | None:
     elif sys.platform == "darwin":
         named = ("-a", "-p", str(pid), f"-iTCP:{port}", "-sTCP:ESTABLISHED")
         told = output("lsof", "-nP", *named, "-Fn")
-        # It prints nothing where it finds nothing, and where it fails.
+        # lsof prints nothing both if it finds nothing and if it fails.
         found = re.findall(rf":(\d+)->\S+:{port}$", told, re.M)
         return frozenset(map(int, found)) if told else None
     return None
 
 
 def _read(path: str) -> str:
-    """Nothing where it is not there. Raises OSError where it may not be read."""
+    """The text of the file; empty if there is none. Raises OSError if it may not be read."""
     with suppress(FileNotFoundError), open(path, encoding="ascii") as file:
         return file.read()
     return ""
 
 
 def _sockets(pid: int) -> set[str]:
-    """The numbers of its sockets. Raises OSError."""
+    """The numbers of the process's sockets. Raises OSError."""
     found = set()
     for name in os.listdir(f"/proc/{pid}/fd"):
         with suppress(FileNotFoundError):
@@ -163,8 +166,8 @@ def _sockets(pid: int) -> set[str]:
 
 
 def _connected_ports(table: str, port: int, sockets: set[str]) -> frozenset[int]:
-    """Of a table of the kernel's: local and other address in hexadecimal, state, the socket's
-    number."""
+    """Reads a table of the kernel: local and other address in hexadecimal, state, and the number of
+    the socket."""
     rows = [line.split() for line in table.splitlines()]
     return frozenset(
         int(row[1].rpartition(":")[2], 16)

@@ -1,4 +1,4 @@
-"""What the checks say, put together for the user; pure."""
+"""The results of the checks, put together for the user. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .facts import Facts
 
 @dataclass(frozen=True)
 class Row:
-    """One check; `result` is None where the CLI does not get as far as that."""
+    """One check; `result` is None if the CLI does not get that far."""
 
     check: Check
     result: Ok | Failed | None
@@ -19,7 +19,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Examination:
-    """One CLI's way, in its order, up to the first step that fails."""
+    """One CLI's way in its order, up to the first step that fails."""
 
     facts: Facts
     rows: tuple[Row, ...]
@@ -39,7 +39,7 @@ class Examination:
         return f"{name}, process {process.pid}, in {self.facts.folder}"
 
     def text(self) -> str:
-        """Lines for a report: no token, no text of a file."""
+        """Lines for a report; without tokens and texts of files."""
         lines = [self.subject + ":"]
         for row in self.rows:
             if isinstance(row.result, Ok):
@@ -53,7 +53,7 @@ class Examination:
 
 
 def examine(facts: Facts) -> Examination:
-    """Go the CLI's way up to the first step that fails. A step that does not concern it has no
+    """Follow the CLI's way up to the first step that fails. A step that does not concern it has no
     row."""
     rows: list[Row] = []
     has_failed = False
@@ -68,12 +68,12 @@ def examine(facts: Facts) -> Examination:
 
 
 def shortened(text: str, home: str) -> str:
-    """With ~ for the user's home folder, and no other whose name begins like that.
+    """The text with ~ for the user's home folder, but not for a folder whose name begins like it.
 
     >>> shortened("/home/al/a and /home/alice/b", "/home/al")
     '~/a and /home/alice/b'
     """
     if len(home) < 2:
         return text
-    # A dot may end a sentence, or be in a name.
+    # A dot may end a sentence or be part of a name.
     return re.sub(re.escape(home) + r"(?![\w-]|\.\w)", "~", text)
