@@ -17,11 +17,11 @@ from .acp.slash_commands import SlashCommand
 from .acp.tool_servers import ToolServer
 from .agents.supported import CLIS
 from .conversations import prompt
-from .conversations.checkpoints import FileChange
 from .conversations.conversation import Conversation, SessionInfo
 from .conversations.past_turns import on_disk
 from .conversations.registry import ENDING, Conversations, end_of
 from .conversations.transcripts import Transcripts
+from .conversations.turn_undo import FileChange
 from .events import turn_events as events
 from .events.event_feed import EventFeed
 from .processes.account import Account
@@ -279,7 +279,7 @@ class Agent:
         """What a turn made of files, and where that stands; None where there is no such turn. Code:
         SESSION_NOT_FOUND."""
         conversation = self.conversations.known(session_id)
-        files = await on_disk(partial(conversation.checkpoints.files, turn_id))
+        files = await on_disk(partial(conversation.edits.files, turn_id))
         return files if files or await conversation.past.since(turn_id) else None
 
     async def undo(self, session_id: str, turn_id: str) -> list[FileChange] | None:

@@ -17,12 +17,12 @@ from .handlers import (
     attachment_handlers,
     auth_handlers,
     chat_handlers,
-    checkpoint_handlers,
     file_handlers,
     openai_handlers,
     operation_handlers,
     page_handlers,
     session_handlers,
+    undo_handlers,
 )
 from .handlers.handler_types import Answer, Handler, Inputs, Services
 
@@ -110,10 +110,10 @@ API: tuple[Route[Handler], ...] = (
     Route("GET", "/sessions/{sessionId}/messages", session_handlers.messages,
           Form(schemas.MESSAGES), schemas.MESSAGES_TOLD, "Show the messages of a conversation.",
           (400, 404, 500), only_reads=True),
-    Route("GET", "/sessions/{sessionId}/turns/{turnId}/files", checkpoint_handlers.files,
+    Route("GET", "/sessions/{sessionId}/turns/{turnId}/files", undo_handlers.files,
           Form(schemas.THE_TURN), schemas.TURN_FILES, "List the files that a turn changed.",
           (400, 404, 500), only_reads=True),
-    Route("POST", "/sessions/{sessionId}/turns/{turnId}/undo", checkpoint_handlers.undo,
+    Route("POST", "/sessions/{sessionId}/turns/{turnId}/undo", undo_handlers.undo,
           Form(schemas.THE_TURN), schemas.TURN_FILES, "Undo the file changes of a turn.",
           (400, 404, 409, 500)),
     Route("GET", "/sessions/{sessionId}/events", session_handlers.session_events,

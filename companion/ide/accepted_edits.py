@@ -1,4 +1,4 @@
-"""The edits that the user accepted, and a folder that keeps them over a restart, one file for each.
+"""The edits that the user accepted, and the store that keeps them over a restart.
 
 Only edits that can be undone are saved, up to a size and an age. Files that are excluded are never
 saved.
@@ -6,27 +6,22 @@ saved.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
 import uuid
-from base64 import b64decode, b64encode
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Container, Iterable, Sequence
+from typing import Container, Iterable, Mapping, Sequence
 
-from ..base import private_files
-from ..base.large_json import encode_in_pieces
 from ..base.log import logger
+from ..base.private_files import NotPrivate
+from ..base.undo_store import MISSING, StoredEdit, UndoStore
 from ..base.write_behind import WriteBehind
 from .file_content import Original, of_bytes
 from .saved_state import is_within
 from .sharing import Sharing
 
-VERSION = 1
-ENDING = ".json"
-# The most bytes saved of one edit and of all edits; the days after which an edit is forgotten, and
+# The most bytes saved of one text and of all texts; the days after which an edit is forgotten, and
 # the days by which a clock may have been set back.
 MAX_SAVED, MAX_ALL_SAVED = 2 * 1024 * 1024, 16 * 1024 * 1024
 MAX_AGE, MAX_AHEAD = 7, 36525
@@ -59,8 +54,7 @@ class Edit:
     if not all of it is known. `client` names the CLI; `at` is in seconds since the epoch.
 
     `window_id` is the window whose CLI proposed the edit, 0 if that was in an earlier run of the
-    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved.
-    `target` is the file that the path led to when they were saved, empty if they were not."""
+    editor. `folders` are the folders of that window. `rules` say whether the texts may be saved."""
 
     window_id: int
     path: str
@@ -70,7 +64,6 @@ class Edit:
     at: float
     folders: tuple[str, ...] = ()
     rules: Sharing | None = None
-    target: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -104,69 +97,68 @@ class Edit:
 
 def load(folder: str) -> list[Edit]:
     """The saved edits, oldest first. Edits that cannot be read or are too old are left out, and the
-    next `save` removes their files. May take some time."""
-    private_files.sweep(folder)
-    found = []
-    for name in _names(folder):
+    next `save` removes them. May take some time."""
+    store, found = _store(folder), []
+    try:
+        stored = store.edits()
+    except OSError as error:
+        # The next `save` tells the user what is wrong with the folder.
+        logger.warning("accepted edits could not be read: %s", error.strerror)
+        return []
+    for each in stored:
         try:
-            with open(os.path.join(folder, name), "rb") as file:
-                found.append(_parsed(name[: -len(ENDING)], json.loads(file.read(MAX_SAVED + 1))))
-        except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
+            found += _restored(store, each)
+        except (OSError, ValueError, KeyError, TypeError, ArithmeticError) as error:
             logger.warning("an accepted edit could not be read: %s", type(error).__name__)
     return sorted((it for it in found if it.is_recent), key=lambda it: it.at)
 
 
 def save(folder: str, edits: Iterable[Edit]) -> str:
-    """Save these edits, newest first, as far as they may be saved and fit; remove all others. Gives
-    a sentence for the user if something went wrong. Calls have to come one after the other."""
+    """Save these edits, as far as they may be saved and fit; remove all others. Gives a sentence
+    for the user if something went wrong. Calls have to come one after the other."""
     try:
-        private_files.make_parents(os.path.dirname(folder))
-        private_files.make_folder(os.path.dirname(folder))
-        private_files.make_folder(folder)
-        return _save(folder, sorted(edits, key=lambda it: it.at, reverse=True))
+        return _save(_store(folder), sorted(edits, key=lambda it: it.at))
     except OSError as error:
         return NOT_SAVED.format(NOT_WRITTEN.format(folder, error.strerror))
-    except private_files.NotPrivate as error:
+    except NotPrivate as error:
         return NOT_SAVED.format(error)
 
 
-def _save(folder: str, newest: Iterable[Edit]) -> str:
-    """Gives a sentence for the user about the newest edit that is not saved. Raises OSError."""
-    there, room, problems = set(_names(folder)), MAX_ALL_SAVED, []
-    for edit in newest:
-        name, data, problem = edit.id + ENDING, b"", ""
-        if edit.problem or not edit.is_recent or _is_held_back(edit, edit.path, edit.target):
-            continue
-        if name in there:
-            size = os.path.getsize(os.path.join(folder, name))
-        else:
-            data, problem = _data(edit)
-            size = len(data)
-        if problem:
-            problems.append(problem)
-        elif size <= min(room, MAX_SAVED):
-            room -= size
-            there.discard(name)
-            if data:
-                private_files.write(os.path.join(folder, name), data, lasting=True)
-    for name in there:
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, name))
-    return problems[0] if problems else ""
+def _store(folder: str) -> UndoStore:
+    return UndoStore(folder, MAX_SAVED, MAX_ALL_SAVED)
 
 
-def _data(edit: Edit) -> tuple[bytes, str]:
-    """The bytes to write, or a sentence why none are written; both empty if none may be."""
+def _save(store: UndoStore, oldest: Iterable[Edit]) -> str:
+    """Gives a sentence for the user about the newest edit that is not saved. Raises OSError,
+    NotPrivate."""
+    wanted = {it.id: it for it in oldest if not it.problem and it.is_recent}
+    there = {it.group for it in store.edits()}
+    # First, for this makes room.
+    store.keep(lambda stored: _is_kept(stored, wanted))
+    problems = [_add(store, edit) for id, edit in wanted.items() if id not in there]
+    return next(filter(None, reversed(problems)), "")
+
+
+def _is_kept(stored: StoredEdit, wanted: Mapping[str, Edit]) -> bool:
+    edit = wanted.get(stored.group)
+    target = str(stored.details.get("target"))
+    return edit is not None and not _is_held_back(edit, stored.path, target)
+
+
+def _add(store: UndoStore, edit: Edit) -> str:
+    """Gives a sentence if the edit may be saved but is not. Raises OSError, NotPrivate."""
+    if _is_held_back(edit, edit.path):
+        return ""
+    before, after = edit.before.data, (edit.after or "").encode("utf-8", "surrogatepass")
+    if max(len(before or b""), len(after)) > MAX_SAVED:
+        return TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path))
     target = _target(edit.path)
     if not target:
-        return b"", NO_ANSWER.format(os.path.basename(edit.path))
-    if _is_held_back(edit, target):
-        return b"", ""
-    is_small = len(edit.before.data or b"") + len(edit.after or "") <= MAX_SAVED
-    data = encode_in_pieces(_members(edit, target)) if is_small else b""
-    if not 0 < len(data) <= MAX_SAVED:
-        return b"", TOO_LARGE_TO_SAVE.format(os.path.basename(edit.path))
-    return data, ""
+        return NO_ANSWER.format(os.path.basename(edit.path))
+    if not _is_held_back(edit, target):
+        told = {"target": target, "folders": edit.folders, "client": edit.client, "at": edit.at}
+        store.add(edit.id, edit.path, before if edit.before.exists else None, after, told)
+    return ""
 
 
 def _target(path: str) -> str:
@@ -184,45 +176,20 @@ def _target(path: str) -> str:
 def _is_held_back(edit: Edit, *paths: str) -> bool:
     """Whether the user's rules keep a file with one of these names from the CLIs."""
     rules = replace(edit.rules or Sharing(), paused=False, only_project_files=False)
-    return any(rules.reason(it, edit.folders) for it in paths if it)
+    return any(rules.reason(it, edit.folders) for it in paths)
 
 
-def _names(folder: str) -> list[str]:
-    """The names of our files."""
-    found = []
-    with suppress(OSError):
-        for entry in os.scandir(folder):
-            if entry.name.endswith(ENDING) and private_files.is_ours(entry):
-                found.append(entry.name)
-    return found
-
-
-def _members(edit: Edit, target: str) -> dict[str, Any]:
-    data = edit.before.data if edit.before.exists else None
-    return {
-        "version": VERSION,
-        "path": edit.path,
-        "target": target,
-        "folders": edit.folders,
-        "client": edit.client,
-        "at": edit.at,
-        "before": b64encode(data).decode("ascii") if data is not None else None,
-        "after": edit.after,
-    }
-
-
-def _parsed(id: str, members: Any) -> Edit:
-    """Raises ValueError, KeyError, TypeError."""
-    if members["version"] != VERSION:
-        raise ValueError("another version")
-    names = ("path", "target", "client", "after")
-    texts = [*(members[name] for name in names), *members["folders"]]
+def _restored(store: UndoStore, stored: StoredEdit) -> list[Edit]:
+    """Empty if one of its texts was removed to make room. Raises OSError, and ValueError, KeyError,
+    TypeError or ArithmeticError if something is damaged."""
+    details = stored.details
+    client, *folders = texts = [details["client"], *details["folders"]]
     if not all(isinstance(it, str) for it in texts):
         raise TypeError("expected texts")
-    data = members["before"]
-    before = Original("", exists=False)
-    if data is not None:
-        before = of_bytes(b64decode(data, validate=True))
-    path, target, client, after, *folders = texts
-    at = float(members["at"])
-    return Edit(0, path, before, after, client, at, tuple(folders), target=target, id=id)
+    old, new = store.text(stored.before), store.text(stored.after)
+    if new is None or (old is None and stored.before != MISSING):
+        return []
+    before = Original("", exists=False) if old is None else of_bytes(old)
+    after, at = new.decode("utf-8", "surrogatepass"), float(details["at"])
+    path, id = stored.path, stored.group
+    return [Edit(0, path, before, after, client, at, tuple(folders), id=id)]

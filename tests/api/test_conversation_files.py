@@ -1,4 +1,4 @@
-"""What belongs to a conversation beside its transcript: attachments, checkpoints; uploads that make
+"""What belongs to a conversation beside its transcript: attachments, edits; uploads that make
 no sense. No agent is needed for any of it."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from unittest import mock
 
 from GeminiCompanion.companion.agent.conversations import attachments, conversation
-from GeminiCompanion.companion.agent.conversations.checkpoints import Checkpoints
 from GeminiCompanion.companion.agent.conversations.transcripts import Transcripts
+from GeminiCompanion.companion.agent.conversations.turn_undo import TurnUndo
 from GeminiCompanion.companion.agent.events import turn_events as events
 from GeminiCompanion.companion.agent.events.turn_events import TurnEvent
 from GeminiCompanion.companion.agent.wording.failure import AgentError
@@ -295,7 +295,7 @@ class ToolServers(ConversationFiles):
 
 class Undoing(ConversationFiles):
     def test_a_turn_is_undone_and_what_somebody_changed_is_named(self) -> None:
-        made = Checkpoints(self.files)
+        made = TurnUndo(self.files)
         mine, theirs = self.write("mine.txt", "after"), self.write("theirs.txt", "after")
         for path in (mine, theirs):
             made.note(TURN, path, b"before", b"after")
@@ -355,9 +355,9 @@ class Leaving(ConversationFiles):
 class LeavingAnUndo(Leaving):
     def test_an_undo_comes_to_its_end_and_is_told_to_the_model(self) -> None:
         path = self.write("a.txt", "after")
-        Checkpoints(self.files).note(TURN, path, b"before", b"after")
+        TurnUndo(self.files).note(TURN, path, b"before", b"after")
         undo = f"/sessions/{ID}/turns/{TURN}/undo"
-        answers = self.left(Checkpoints, "undo", "POST", undo)
+        answers = self.left(TurnUndo, "undo", "POST", undo)
         self.assertTrue(self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
         answers.set()
         wait_for(lambda: not self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
@@ -380,7 +380,7 @@ class LeavingADeletion(Leaving):
 class Deleting(ConversationFiles):
     def test_all_of_it_goes_with_the_conversation(self) -> None:
         self.upload(form())
-        Checkpoints(self.files).note(TURN, self.path("x"), b"before", b"after")
+        TurnUndo(self.files).note(TURN, self.path("x"), b"before", b"after")
         self.assertEqual(self.ask("DELETE", f"/sessions/{ID}").status, 200)
         self.assertEqual(os.listdir(self.transcripts.folder), [])
         self.refused(self.upload(form()), 404, "SESSION_NOT_FOUND")

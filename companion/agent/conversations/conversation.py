@@ -33,13 +33,13 @@ from ..wording.failure import (
 )
 from ..wording.sentence import Words, sentence
 from .attachments import Attachments
-from .checkpoints import UNDONE, Checkpoints, FileChange
 from .conversation_state import ConversationState
 from .past_turns import PastTurns, on_disk
 from .prompt import Message
 from .reminder import as_resources
 from .session_opener import SessionOpener
 from .transcripts import Summary, Transcript, title_of
+from .turn_undo import UNDONE, FileChange, TurnUndo
 
 # Seconds for the choice of a model, which takes none.
 CHOOSING = 10.0
@@ -108,7 +108,7 @@ class Conversation:
         self.created, self.last_used = summary.created, summary.last_used
         self.past = PastTurns(transcript, summary)
         self.attachments = Attachments(transcript.folder)
-        self.checkpoints = Checkpoints(transcript.folder)
+        self.edits = TurnUndo(transcript.folder)
         self._transcript = transcript
         self.cli = cli
         self._told = told
@@ -257,7 +257,7 @@ class Conversation:
         if self.turn is not None:
             self._usage = sum_of([self._usage, self.turn.usage])
         log = self._log = EventLog(self.id, self._hear)
-        note = partial(self.checkpoints.note, log.turn_id)
+        note = partial(self.edits.note, log.turn_id)
         self._agent.recording.skip()
         turn = self.turn = Turn(log, self._agent, limits, asks, ended, note)
         self._turns += 1
@@ -324,7 +324,7 @@ class Conversation:
         self.reserve()
         try:
             # Without a limit: nobody else may work on the files before the thread is done.
-            files = await on_disk(partial(self.checkpoints.undo, turn), None)
+            files = await on_disk(partial(self.edits.undo, turn), None)
         finally:
             self.release()
         undone = [it.path for it in files if it.state == UNDONE]

@@ -14,7 +14,7 @@ from ...agent.agents.credentials import API_KEY, GOOGLE, OPENAI, VERTEX
 from ...agent.agents.credentials import KINDS as AUTH_TYPES
 from ...agent.agents.supported import CLIS
 from ...agent.conversations.attachments import MEDIA_TYPES
-from ...agent.conversations.checkpoints import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
+from ...agent.conversations.turn_undo import AS_LEFT, CHANGED, CREATED, NOT_STORED, OTHER, UNDONE
 from ...agent.turn.outcomes import OUTCOMES
 
 Schema = Mapping[str, Any]

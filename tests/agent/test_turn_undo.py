@@ -7,15 +7,15 @@ import tempfile
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.agent.conversations import checkpoints
-from GeminiCompanion.companion.agent.conversations.checkpoints import (
+from GeminiCompanion.companion.agent.conversations import turn_undo
+from GeminiCompanion.companion.agent.conversations.turn_undo import (
     AS_LEFT,
     CHANGED,
     CREATED,
     NOT_STORED,
     OTHER,
     UNDONE,
-    Checkpoints,
+    TurnUndo,
 )
 from GeminiCompanion.companion.agent.events.turn_events import Diff
 from GeminiCompanion.companion.agent.turn.file_writes import Seen, before_edit, write
@@ -28,7 +28,7 @@ class Undoing(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.root = temporary.name
-        self.checkpoints = Checkpoints(os.path.join(self.root, "state"))
+        self.edits = TurnUndo(os.path.join(self.root, "state"))
 
     def path(self, name: str) -> str:
         return os.path.join(self.root, name)
@@ -46,12 +46,12 @@ class Undoing(unittest.TestCase):
         """As the agent does through us."""
 
         def note(path: str, before: bytes | None, after: bytes) -> None:
-            self.checkpoints.note(turn, path, before, after)
+            self.edits.note(turn, path, before, after)
 
         write(self.path(name), text, None, note)
 
     def undone(self, turn: str = TURN) -> dict[str, tuple[str, str]]:
-        found = self.checkpoints.undo(turn)
+        found = self.edits.undo(turn)
         return {os.path.basename(it.path): (it.change, it.state) for it in found}
 
     def test_changed_and_created_files_are_as_they_were(self) -> None:
@@ -60,7 +60,7 @@ class Undoing(unittest.TestCase):
         self.writes("old.txt", "two")
         self.writes("old.txt", "three")
         self.writes("new.txt", "new")
-        told = {os.path.basename(it.path): it.state for it in self.checkpoints.files(TURN)}
+        told = {os.path.basename(it.path): it.state for it in self.edits.files(TURN)}
         self.assertEqual(told, {"old.txt": AS_LEFT, "new.txt": AS_LEFT})
         self.assertEqual(
             self.undone(),
@@ -109,43 +109,13 @@ class Undoing(unittest.TestCase):
         self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE)})
         self.assertEqual(self.read("a.txt"), b"zero")
 
-    def test_it_is_there_after_a_restart_and_after_half_a_line(self) -> None:
-        self.put("a.txt", b"zero")
-        self.writes("a.txt", "one")
-        with open(self.path("state/checkpoints/changes.jsonl"), "ab") as file:
-            file.write(b'{"turn": "tu')
-        self.checkpoints = Checkpoints(os.path.join(self.root, "state"))
-        self.writes("b.txt", "two")
-        self.assertEqual(self.undone(), {"a.txt": (CHANGED, UNDONE), "b.txt": (CREATED, UNDONE)})
-
-    def test_the_oldest_make_way_and_say_so(self) -> None:
-        with mock.patch.object(checkpoints, "MAX_ALL", 250):
-            for turn in ("1", "2", "3"):
-                self.put(turn, turn.encode() * 100)
-                os.utime(self.put(turn, turn.encode() * 100))
-                self.writes(turn, "changed", turn)
-        stored = os.listdir(self.path("state/checkpoints"))
-        self.assertEqual(len(stored), 3)
-        states = [self.undone(turn)[turn] for turn in ("1", "2", "3")]
-        self.assertEqual(states, [(CHANGED, NOT_STORED), (CHANGED, UNDONE), (CHANGED, UNDONE)])
-        self.assertEqual(self.read("1"), b"changed")
-
     def test_a_file_that_is_too_large_is_written_and_named(self) -> None:
         self.put("large.txt", b"x" * 100)
-        with mock.patch.object(checkpoints, "MAX_BYTES", 99):
-            self.writes("large.txt", "small")
+        with mock.patch.object(turn_undo, "MAX_BYTES", 99):
+            self.edits = TurnUndo(self.path("state"))
+        self.writes("large.txt", "small")
         self.assertEqual(self.undone(), {"large.txt": (CHANGED, NOT_STORED)})
         self.assertEqual(self.read("large.txt"), b"small")
-
-    def test_a_content_that_the_disk_has_spoiled_is_not_put_back(self) -> None:
-        self.put("a.txt", b"zero")
-        self.writes("a.txt", "one")
-        folder = self.path("state/checkpoints")
-        name = next(it for it in os.listdir(folder) if it != "changes.jsonl")
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(b"something else")
-        self.assertEqual(self.undone(), {"a.txt": (CHANGED, AS_LEFT)})
-        self.assertEqual(self.read("a.txt"), b"one")
 
     def test_the_agent_writes_where_nothing_can_be_stored(self) -> None:
         self.put("state", b"no folder")
@@ -153,20 +123,12 @@ class Undoing(unittest.TestCase):
             self.writes("a.txt", "one")
         self.assertEqual(self.read("a.txt"), b"one")
 
-    def test_stored_contents_are_for_this_user_alone(self) -> None:
-        self.put("a.txt", b"zero")
-        self.writes("a.txt", "one")
-        for folder, _folders, names in os.walk(self.path("state")):
-            self.assertEqual(os.stat(folder).st_mode & 0o077, 0)
-            for name in names:
-                self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o077, 0, name)
-
     def test_what_the_user_made_of_an_edit_counts_as_what_the_turn_left(self) -> None:
         path = self.put("a.txt", b"zero\r\n")
         seen = Seen(Diff(path, "zero\n", "one\n"), "mine\n")
 
         def note(path: str, before: bytes | None, after: bytes) -> None:
-            self.checkpoints.note(TURN, path, before, after)
+            self.edits.note(TURN, path, before, after)
 
         write(path, "one\r\n", seen, note)
         self.assertEqual(self.read("a.txt"), b"mine\r\n")

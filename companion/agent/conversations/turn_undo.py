@@ -1,0 +1,87 @@
+"""What the turns of a conversation did to files. A turn is undone in all files that are still as it
+left them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ...base.log import logger
+from ...base.private_files import NotPrivate
+from ...base.undo_store import MISSING, NetChange, UndoStore, digest_of
+from ..turn.file_writes import read_file, write_file
+
+# The most bytes of one text, and of all texts of one conversation.
+MAX_BYTES, MAX_ALL = 10 << 20, 64 << 20
+CREATED, CHANGED = "created", "changed"
+# Where a file stands: as the turn left it; as it was before; something else; or as the turn left
+# it, with what was before not stored.
+AS_LEFT, UNDONE, OTHER, NOT_STORED = "as_left", "undone", "changed_since", "not_stored"
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What a turn made of a file: CREATED or CHANGED, and where that stands now."""
+
+    path: str
+    change: str
+    state: str
+
+
+class TurnUndo:
+    """The edits of one conversation, in a folder inside the conversation's own. Callable from any
+    thread. All methods block."""
+
+    def __init__(self, folder: str) -> None:
+        self._store = UndoStore(os.path.join(folder, "edits"), MAX_BYTES, MAX_ALL)
+
+    def note(self, turn: str, path: str, before: bytes | None, after: bytes) -> None:
+        """A turn is about to change a file from `before`, None if it does not exist, to `after`. If
+        the disk refuses to store that, the turn goes on, and cannot be undone."""
+        if before == after:
+            return
+        try:
+            self._store.add(turn, path, before, after)
+        except (OSError, NotPrivate) as error:
+            logger.warning("a turn cannot be undone, for the disk does not take it: %s", error)
+
+    def files(self, turn: str) -> list[FileChange]:
+        """What the turn changed. Raises OSError."""
+        return [self._told(it) for it in self._store.changes(turn)]
+
+    def undo(self, turn: str) -> list[FileChange]:
+        """Restore the files that are still as the turn left them, and leave the others alone. Gives
+        all files of the turn with their states afterwards. Raises OSError if the store cannot be
+        read; a file that cannot be restored only keeps its state."""
+        changes = self._store.changes(turn)
+        for change in changes:
+            if self._state(change) == AS_LEFT:
+                try:
+                    self._put_back(change)
+                except OSError as error:
+                    logger.warning("a file cannot be put back: %s", error)
+        return [self._told(it) for it in changes]
+
+    def _told(self, change: NetChange) -> FileChange:
+        kind = CREATED if change.before == MISSING else CHANGED
+        return FileChange(change.path, kind, self._state(change))
+
+    def _state(self, change: NetChange) -> str:
+        try:
+            now = digest_of(read_file(change.path))
+        except OSError:
+            return OTHER
+        if now == change.before:
+            return UNDONE
+        if now != change.after or not change.is_theirs_alone:
+            return OTHER
+        is_stored = change.before == MISSING or self._store.text(change.before) is not None
+        return AS_LEFT if is_stored else NOT_STORED
+
+    def _put_back(self, change: NetChange) -> None:
+        """Raises OSError."""
+        text = self._store.text(change.before)
+        if text is not None:
+            write_file(change.path, text)
+        elif change.before == MISSING:
+            os.unlink(change.path)

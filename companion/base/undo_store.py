@@ -1,0 +1,185 @@
+"""What files held before and after edits, in a folder that keeps it over a restart. If both texts
+are there, an edit can be undone and done again. Knows neither who edits nor what is secret.
+
+The folder has one list, with a line of JSON for each edit, oldest first. Each text is a file of its
+own, named by its digest: the text after one edit is usually the text before the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+from . import private_files
+from .line_file import LineFile
+
+LIST = "edits.jsonl"
+# Stands for the digest of a file that does not exist.
+MISSING = ""
+
+
+@dataclass(frozen=True)
+class StoredEdit:
+    """The edits of one `group` are undone together: those of a turn, or of an accepted proposal.
+    `path` is absolute. `before` and `after` are the digests of the file's texts. `details` are
+    JSON values that the store gives back as they are."""
+
+    group: str
+    path: str
+    before: str
+    after: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NetChange:
+    """What all edits of a group did to a file, as digests. `is_theirs_alone` is False if somebody
+    else wrote the file between two of the edits."""
+
+    path: str
+    before: str
+    after: str
+    is_theirs_alone: bool = True
+
+    def then(self, edit: StoredEdit) -> NetChange:
+        """This change followed by a later edit of the group."""
+        is_theirs_alone = self.is_theirs_alone and edit.before == self.after
+        return NetChange(self.path, self.before, edit.after, is_theirs_alone)
+
+
+class UndoStore:
+    """The edits in one folder, which no other process may use. Callable from any thread. All
+    methods block, and raise OSError and NotPrivate.
+
+    `largest` is the most bytes of one text, `limit` of all texts. Beyond these only the digest is
+    kept: of a text that is too large, and of the texts of the oldest edits. The list itself is not
+    limited; it grows by some hundred bytes with each edit."""
+
+    def __init__(self, folder: str, largest: int, limit: int) -> None:
+        self._folder = folder
+        self._largest, self._limit = largest, limit
+        self._list = LineFile(os.path.join(folder, LIST))
+        self._working = threading.Lock()
+
+    def add(
+        self,
+        group: str,
+        path: str,
+        before: bytes | None,
+        after: bytes,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add an edit; `before` is None if the file did not exist. A power cut afterwards does not
+        lose it."""
+        edit = StoredEdit(group, path, digest_of(before), digest_of(after), details or {})
+        with self._working:
+            private_files.make_parents(os.path.dirname(self._folder))
+            for folder in (os.path.dirname(self._folder), self._folder):
+                private_files.make_folder(folder)
+            for digest, text in ((edit.before, before), (edit.after, after)):
+                if text is not None and len(text) <= self._largest and self._text(digest) is None:
+                    private_files.write(self._path(digest), text, lasting=True)
+            self._list.append(_line(edit), is_new=True, is_lasting=True)
+            if sum(self._sizes().values()) > self._limit:
+                self._make_room(self._edits())
+
+    def edits(self) -> list[StoredEdit]:
+        """All edits, oldest first. A damaged line is left out."""
+        with self._working:
+            return self._edits()
+
+    def changes(self, group: str) -> list[NetChange]:
+        """What the group did to each file. Files that it left as they were are left out."""
+        found: dict[str, NetChange] = {}
+        for edit in self.edits():
+            if edit.group == group:
+                known = found.get(edit.path)
+                first = NetChange(edit.path, edit.before, edit.after)
+                found[edit.path] = first if known is None else known.then(edit)
+        return [it for it in found.values() if it.before != it.after]
+
+    def text(self, digest: str) -> bytes | None:
+        """None for MISSING, and if the text is not kept or is damaged."""
+        with self._working:
+            return self._text(digest)
+
+    def keep(self, is_kept: Callable[[StoredEdit], bool]) -> None:
+        """Remove all other edits with their texts, for example those of files that are excluded by
+        now. Removes all unknown files in the folder, too."""
+        with self._working:
+            edits = [it for it in self._edits() if is_kept(it)]
+            lines = b"".join(map(_line, edits))
+            if lines != self._lines():
+                private_files.write(self._list.path, lines, lasting=True)
+            self._make_room(edits)
+
+    def _make_room(self, edits: Sequence[StoredEdit]) -> None:
+        """Keep the texts of these edits, newest first, up to the limit; remove all other files."""
+        sizes = self._sizes()
+        for name in set(sizes) - set(_newest(edits, sizes, self._limit)):
+            os.unlink(self._path(name))
+
+    def _sizes(self) -> dict[str, int]:
+        """The sizes of all files except the list, by name."""
+        with suppress(FileNotFoundError):
+            found = [it for it in os.scandir(self._folder) if it.name != LIST]
+            return {it.name: it.stat(follow_symlinks=False).st_size for it in found}
+        return {}
+
+    def _edits(self) -> list[StoredEdit]:
+        found = map(_edit, self._lines().splitlines())
+        return [it for it in found if it is not None]
+
+    def _lines(self) -> bytes:
+        with suppress(FileNotFoundError), open(self._list.path, "rb") as file:
+            return file.read()
+        return b""
+
+    def _text(self, digest: str) -> bytes | None:
+        if digest == MISSING:
+            return None
+        with suppress(FileNotFoundError), open(self._path(digest), "rb") as file:
+            text = file.read(self._largest + 1)
+            return text if digest_of(text) == digest else None
+        return None
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+
+def digest_of(text: bytes | None) -> str:
+    """MISSING for None."""
+    return MISSING if text is None else hashlib.sha256(text).hexdigest()
+
+
+def _newest(edits: Sequence[StoredEdit], sizes: Mapping[str, int], limit: int) -> Iterator[str]:
+    """The names of the texts of these edits, newest first, as many as the limit allows."""
+    seen = set()
+    for edit in reversed(edits):
+        for name in (edit.before, edit.after):
+            if name in sizes and name not in seen:
+                seen.add(name)
+                limit -= sizes[name]
+                if limit < 0:
+                    return
+                yield name
+
+
+def _line(edit: StoredEdit) -> bytes:
+    members = {"group": edit.group, "path": edit.path, "before": edit.before, "after": edit.after}
+    return json.dumps({**members, "details": edit.details}).encode("ascii") + b"\n"
+
+
+def _edit(line: bytes) -> StoredEdit | None:
+    """None if the line is damaged."""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        members = json.loads(line)
+        texts = [str(members[name]) for name in ("group", "path", "before", "after")]
+        group, path, before, after = texts
+        return StoredEdit(group, path, before, after, dict(members["details"]))
+    return None

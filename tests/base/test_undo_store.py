@@ -1,0 +1,110 @@
+"""Texts before and after edits: what is kept of them over restarts, and what makes way."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+import unittest
+
+from GeminiCompanion.companion.base import undo_store
+from GeminiCompanion.companion.base.undo_store import NetChange, UndoStore, digest_of
+
+ONE, TWO, THREE, FOUR = b"one\r\n\xff", b"", b"three" * 20, b"four"
+
+
+class Kept(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "state", "edits")
+
+    def store(self, largest: int = 1000, limit: int = 1000) -> UndoStore:
+        """As a program has it that starts."""
+        return UndoStore(self.folder, largest, limit)
+
+    def names(self) -> set[str]:
+        return set(os.listdir(self.folder)) - {undo_store.LIST}
+
+    def texts(self, group: str) -> list[tuple[bytes | None, bytes | None]]:
+        store = self.store()
+        edits = [it for it in store.edits() if it.group == group]
+        return [(store.text(it.before), store.text(it.after)) for it in edits]
+
+    def test_both_texts_and_what_was_said_of_an_edit_outlive_the_program(self) -> None:
+        store = self.store()
+        store.add("turn", "/ä\udcff", ONE, TWO, {"client": "Qwen", "folders": ["/"]})
+        store.add("turn", "/new", None, ONE)
+        self.assertEqual(self.texts("turn"), [(ONE, TWO), (None, ONE)])
+        first, second = self.store().edits()
+        self.assertEqual((first.path, first.details["client"]), ("/ä\udcff", "Qwen"))
+        self.assertEqual((second.before, second.details), (undo_store.MISSING, {}))
+        # Each text once.
+        self.assertEqual(len(self.names()), 2)
+
+    def test_the_edits_of_a_group_are_one_change_of_each_file(self) -> None:
+        store = self.store()
+        for path, before, after in (
+            ("/a", ONE, TWO), ("/b", ONE, TWO), ("/same", ONE, TWO),
+            ("/a", TWO, THREE), ("/b", FOUR, THREE), ("/same", TWO, ONE),
+        ):  # fmt: skip
+            store.add("turn", path, before, after)
+        store.add("later", "/a", THREE, FOUR)
+        one, three = digest_of(ONE), digest_of(THREE)
+        expected = [NetChange("/a", one, three), NetChange("/b", one, three, False)]
+        self.assertEqual(store.changes("turn"), expected)
+
+    def test_half_a_line_and_a_damaged_one_cost_themselves_only(self) -> None:
+        self.store().add("first", "/a", ONE, TWO)
+        damaged = b'[]\n{"group": "first", "path": "/b"}\n{"gro'
+        with open(os.path.join(self.folder, undo_store.LIST), "ab") as file:
+            file.write(damaged)
+        self.store().add("second", "/a", TWO, ONE)
+        self.assertEqual([it.group for it in self.store().edits()], ["first", "second"])
+
+    def test_a_text_that_the_disk_has_spoiled_is_none(self) -> None:
+        self.store().add("turn", "/a", ONE, TWO)
+        with open(os.path.join(self.folder, digest_of(ONE)), "wb") as file:
+            file.write(b"something else")
+        self.assertEqual(self.texts("turn"), [(None, TWO)])
+
+    def test_the_texts_of_the_oldest_edits_make_way(self) -> None:
+        store = self.store(limit=150)
+        for name, before, after in (("1", ONE, THREE), ("2", FOUR * 20, FOUR), ("3", ONE, TWO)):
+            store.add(name, "/a", before, after)
+        found = [self.texts(it)[0] for it in ("1", "2", "3")]
+        self.assertEqual(found, [(ONE, None), (FOUR * 20, FOUR), (ONE, TWO)])
+
+    def test_of_a_text_that_is_too_large_the_digest_is_known(self) -> None:
+        store = self.store(largest=99)
+        store.add("turn", "/a", THREE, ONE)
+        self.assertEqual(self.texts("turn"), [(None, ONE)])
+        self.assertEqual(store.edits()[0].before, digest_of(THREE))
+
+    def test_of_edits_that_are_not_to_be_kept_nothing_is_left(self) -> None:
+        store = self.store()
+        store.add("goes", "/secret", FOUR, ONE)
+        store.add("stays", "/a", ONE, TWO)
+        for name in (".unfinished-1-aa", "of another release.json"):
+            with open(os.path.join(self.folder, name), "wb"):
+                pass
+        store.keep(lambda edit: edit.path != "/secret")
+        self.assertEqual([it.group for it in self.store().edits()], ["stays"])
+        self.assertEqual(self.names(), {digest_of(ONE), digest_of(TWO)})
+        store.add("more", "/a", TWO, ONE)
+        self.assertEqual([it.group for it in self.store().edits()], ["stays", "more"])
+
+    @unittest.skipIf(sys.platform == "win32", "Windows has no modes")
+    def test_only_the_user_can_read_it(self) -> None:
+        store = self.store()
+        store.add("turn", "/a", ONE, TWO)
+        store.add("gone", "/a", TWO, ONE)
+        store.keep(lambda edit: edit.group == "turn")
+        for folder, _folders, names in os.walk(os.path.dirname(self.folder)):
+            for path in (folder, *(os.path.join(folder, it) for it in names)):
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
