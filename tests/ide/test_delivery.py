@@ -5,216 +5,120 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
-from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
 from GeminiCompanion.companion.ide.delivery import AWAY, AWAY_WITH_TEXT, SETTLED, Delivery
 from GeminiCompanion.companion.ide.saved_state import SavedSession
-from GeminiCompanion.companion.ide.sessions import (
-    ABSENT,
-    GRACE,
-    LEAP,
-    NOTICED,
-    READ,
-    Session,
-    Sessions,
-)
+from GeminiCompanion.companion.ide.sessions import LEAP, READ, Session, Sessions
 
 from ..support import Clock, InLoop
-from .test_workspace import DELIVERY, PATH, WINDOW, Reader, WithoutServer
+from ..tables import rows, word
+from .window import DELIVERY, PATH, VERSION, Reader, WithoutServer
 
 REJECTED = {"filePath": PATH}
-VERSION = "2025-06-18"
 
 
+@rows("""
+    a decision waits for a CLI of the kind that proposed
+        given c connects; c proposes; c is lost; other connects as qwen
+        when  c is accepted as mine; GRACE s pass
+        then  the book holds decided mine
+        when  d connects; SETTLED + 1 s pass
+        then  d heard accepted mine; other heard nothing
+    a CLI has a number where another of its kind is connected
+        given c connects
+        then  c is called Gemini CLI
+        when  other connects as qwen
+        then  c is called Gemini CLI; other is called Qwen Code
+        when  d connects
+        then  c is called Gemini CLI 1; d is called Gemini CLI 3; other is called Qwen Code
+    who comes back to a session without an id is told what was lost time and again
+        given c connects; c proposes; c is rejected; a moment passes
+        when  c leaves; ABSENT - 1 s pass; c returns; a moment passes
+        then  c heard rejected and rejected
+        when  c leaves; ABSENT - 1 s pass; c returns
+        then  c heard rejected and rejected and rejected
+    a text that a broken stream may not have brought outlives a kill as undelivered
+        given c connects; c proposes; c is accepted as mine; a moment passes
+        then  the book holds told mine
+        when  c leaves
+        then  the book holds decided mine; it waits as the last event of c
+        when  c returns with 0 events unread; c leaves
+        then  the book holds told mine
+    a rejection that a broken stream may not have brought outlives a kill as undelivered
+        given c connects; c proposes; c is rejected; a moment passes
+        then  the book holds nothing
+        when  c leaves
+        then  the book holds decided no text; it waits as the last event of c
+        when  c returns with 0 events unread; c leaves
+        then  the book holds nothing
+    a CLI that was back before its loss was noticed is told
+        given c connects; c proposes; NOTICED s pass; d connects; NOTICED / 2 s pass
+        when  c leaves; c is rejected; ABSENT + 1 s pass
+        then  d heard rejected
+    nothing is passed on while a proposal for the path is open elsewhere
+        given c connects; another window asks for the file; c proposes; c is lost
+        when  c is accepted as mine; d connects; SETTLED + 1 s pass
+        then  d heard nothing
+        when  the other window asks no more; all are looked after
+        then  d heard accepted mine
+    what another asked for is not told while a newer proposal waits
+        given c connects; c proposes; c is lost; d opens a session; d reads nothing yet
+        when  c is rejected; e connects; e proposes
+        then  d reads on and hears nothing; e heard nothing
+        and   the book holds decided no text, open theirs
+    where another decision waits the diff of one that is gone stays open
+        given c connects; d connects; c proposes; d proposes; c leaves; d is lost
+        when  c is accepted as mine; e connects; e closes its diff and gets no text
+        then  the diffs are theirs of c, theirs of d
+    a CLI that does not know yet of a decision closes no other diff
+        given c connects; c proposes; d connects; d proposes; c is lost
+        when  d is rejected; SETTLED / 2 s pass; d closes its diff and gets no text
+        then  the diff of c is open
+    nor does it through another of its sessions
+        given c connects; c proposes; d connects; d proposes; c is lost; again connects
+        when  d is rejected; SETTLED / 2 s pass; again closes its diff and gets no text
+        then  the diff of c is open
+    a passed on rejection that was lost goes to no earlier session
+        given b connects; c connects; c proposes; c is lost; d connects
+        when  c is rejected; a moment passes; d leaves; GRACE + 1 s pass; e connects
+        and   SETTLED s pass
+        then  e heard rejected; b heard nothing
+    a text withdrawn that may be unread is told as a rejection
+        given c connects; c proposes; c is accepted as mine; a moment passes; c leaves
+        when  told texts are due at once; mine is withdrawn; GRACE + 1 s pass
+        and   d connects; SETTLED + 1 s pass
+        then  d heard rejected
+""")
 class InAWindow(WithoutServer):
-    async def propose(self, session: Session, text: str = "theirs\n") -> None:
-        await self.workspace.diffs.open_diff(session, PATH, text)
+    @word(r"(\w+) is called (.+)")
+    def is_called(self, name: str, label: str) -> None:
+        self.assertEqual(self.workspace.sessions.label(self.by_name[name]), label)
 
-    async def lose(self, session: Session) -> None:
-        """Its CLI goes away, and does not come back to it."""
-        self.leave(session)
-        await self.clock.advance(ABSENT + 1)
+    @word("it waits as the last event of c")
+    def waits_last(self) -> None:
+        (entry,) = self.workspace.saved(0.0).proposals
+        self.assertEqual(entry.event_id, self.by_name["c"].saved().last_id)
 
-    async def test_a_decision_waits_for_a_cli_of_the_kind_that_proposed(self) -> None:
-        gone, _ = self.connect()
-        await self.propose(gone)
-        await self.lose(gone)
-        other = self.read(self.workspace.sessions.open(VERSION, cli=QWEN_CODE))
-        self.workspace.diffs.accept(gone.id, PATH, "mine\n")
-        await self.clock.advance(GRACE)
-        self.assertEqual(len(self.workspace.book.of(DECIDED)), 1)
-        _, reader = self.connect()
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(
-            reader.received("ide/diffAccepted"), [{"filePath": PATH, "content": "mine\n"}]
-        )
-        self.assertEqual(other.received("ide/diffAccepted"), [])
+    @word("(another|the other) window asks (for the file|no more)")
+    def asking_elsewhere(self, window: str, what: str) -> None:
+        asking = {self.id_of("c") if what == "no more" else "another"}
+        self.workspace.delivery._asking = lambda path: asking
 
-    async def test_a_cli_has_a_number_where_another_of_its_kind_is_connected(self) -> None:
-        sessions = self.workspace.sessions
-        one, _ = self.connect()
-        self.assertEqual(sessions.label(one), "Gemini CLI")
-        other = sessions.open(VERSION, cli=QWEN_CODE)
-        self.read(other)
-        self.assertEqual(sessions.label(one), "Gemini CLI")
-        self.assertEqual(sessions.label(other), "Qwen Code")
-        two, _ = self.connect()
-        self.assertEqual(
-            [sessions.label(one), sessions.label(two)], ["Gemini CLI 1", "Gemini CLI 3"]
-        )
-        self.assertEqual(sessions.label(other), "Qwen Code")
+    @word("d reads nothing yet")
+    def reads_nothing(self) -> None:
+        self.stream = self.by_name["d"].attach(None)
+        self.workspace._stream_began(self.by_name["d"])
 
-    async def test_who_comes_back_to_a_session_without_an_id_is_told_what_was_lost(self) -> None:
-        session, reader = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.reject(session.id, PATH)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
-        for _ in range(2):
-            # It breaks off before the CLI has read anything, time and again.
-            self.leave(session)
-            await self.clock.advance(ABSENT - 1)
-            reader = self.read(session)
-            await self.clock.advance(0)
-            self.assertEqual(reader.received("ide/diffRejected"), [REJECTED])
-
-    async def test_what_a_broken_stream_may_not_have_brought_outlives_a_kill_as_undelivered(
-        self,
-    ) -> None:
-        for text in ("mine\n", None):
-            with self.subTest(text=text):
-                await self.begin()
-                session, _ = self.connect()
-                await self.propose(session)
-                self.workspace.diffs._decide(session.id, PATH, text)
-                await self.clock.advance(0)
-                told = [it.state for it in self.workspace.saved(0.0).proposals]
-                self.assertEqual(told, [TOLD] if text else [])
-                self.leave(session)
-                (entry,) = self.workspace.saved(0.0).proposals
-                self.assertEqual((entry.state, entry.text), (DECIDED, text))
-                self.assertEqual(entry.event_id, session.saved().last_id)
-                # A CLI that has it says so, and then all is as before.
-                self.read(session, entry.event_id)
-                # And it stays so where this stream breaks off, too.
-                self.leave(session)
-                told = [it.state for it in self.workspace.saved(0.0).proposals]
-                self.assertEqual(told, [TOLD] if text else [])
-
-    async def test_a_cli_that_was_back_before_its_loss_was_noticed_is_told(self) -> None:
-        gone, _ = self.connect()
-        await self.propose(gone)
-        await self.clock.advance(NOTICED)
-        _, back = self.connect()
-        await self.clock.advance(NOTICED / 2)
-        self.leave(gone)
-        self.workspace.diffs.reject(gone.id, PATH)
-        await self.clock.advance(ABSENT + 1)
-        self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
-
-    async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open_elsewhere(
-        self,
-    ) -> None:
-        is_open = True
-        gone, _ = self.connect()
-        self.workspace.delivery._asking = lambda path: {"another"} if is_open else {gone.id}
-        await self.propose(gone)
-        await self.lose(gone)
-        self.workspace.diffs.accept(gone.id, PATH, "mine\n")
-        _, back = self.connect()
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(back.received("ide/diffAccepted"), [])
-        is_open = False
-        await self.workspace.look_after()
-        await self.clock.advance(0)
-        self.assertEqual(len(back.received("ide/diffAccepted")), 1)
-
-    async def test_what_another_asked_for_is_not_told_while_a_newer_proposal_waits(self) -> None:
-        gone, _ = self.connect()
-        await self.propose(gone)
-        await self.lose(gone)
-        back = self.workspace.sessions.open("2025-06-18")
-        # Its stream holds on: nothing of it is read yet.
-        stream = back.attach(None)
-        self.workspace._stream_began(back)
-        self.workspace.diffs.reject(gone.id, PATH)
-        again, reader = self.connect()
-        await self.propose(again)
-        told = await stream.next(0)
+    @word("d reads on and hears nothing")
+    async def reads_on(self) -> None:
+        told = await self.stream.next(0)
         while told is not None:
             self.assertNotEqual(told.value.notification()[0], "ide/diffRejected")
-            told = await stream.next(0)
-        self.assertEqual(reader.received("ide/diffRejected"), [])
-        self.assertEqual(len(self.workspace.book.of(DECIDED)), 1)
+            told = await self.stream.next(0)
 
-    async def test_where_another_decision_waits_the_diff_of_one_that_is_gone_stays_open(
-        self,
-    ) -> None:
-        one, _ = self.connect()
-        two, _ = self.connect()
-        await self.propose(one)
-        await self.propose(two)
-        self.leave(one)
-        await self.lose(two)
-        self.workspace.diffs.accept(one.id, PATH, "mine\n")
-        back, _ = self.connect()
-        self.assertIsNone(await self.workspace.diffs.close_diff(back, PATH))
-        self.assertEqual(list(self.editor.diffs), [(WINDOW, one.id, PATH), (WINDOW, two.id, PATH)])
-
-    async def test_a_cli_that_does_not_know_yet_of_a_decision_closes_no_other_diff(self) -> None:
-        gone, _ = self.connect()
-        await self.propose(gone)
-        session, _ = self.connect()
-        await self.propose(session)
-        await self.lose(gone)
-        self.workspace.diffs.reject(session.id, PATH)
-        await self.clock.advance(SETTLED / 2)
-        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
-        self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
-
-    async def test_nor_does_it_through_another_of_its_sessions(self) -> None:
-        gone, _ = self.connect()
-        await self.propose(gone)
-        session, _ = self.connect()
-        await self.propose(session)
-        await self.lose(gone)
-        # As `/ide enable` makes it; the first one lives on.
-        another, _ = self.connect()
-        self.workspace.diffs.reject(session.id, PATH)
-        await self.clock.advance(SETTLED / 2)
-        self.assertIsNone(await self.workspace.diffs.close_diff(another, PATH))
-        self.assertIn((WINDOW, gone.id, PATH), self.editor.diffs)
-
-    async def test_a_passed_on_rejection_that_was_lost_goes_to_no_earlier_session(self) -> None:
-        _, earlier = self.connect()
-        gone, _ = self.connect()
-        await self.propose(gone)
-        await self.lose(gone)
-        back, _ = self.connect()
-        self.workspace.diffs.reject(gone.id, PATH)
-        await self.clock.advance(0)
-        self.leave(back)
-        await self.clock.advance(GRACE + 1)
-        _, again = self.connect()
-        await self.clock.advance(SETTLED)
-        self.assertEqual(again.received("ide/diffRejected"), [REJECTED])
-        self.assertEqual(earlier.received("ide/diffRejected"), [])
-
-    async def test_a_text_withdrawn_that_may_be_unread_is_told_as_a_rejection(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(0)
-        self.leave(session)
-        with mock.patch(DELIVERY + ".PATIENCE", 0.0):
-            self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
-        await self.clock.advance(GRACE + 1)
-        _, back = self.connect()
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(back.received("ide/diffRejected"), [REJECTED])
-        self.assertEqual(back.received("ide/diffAccepted"), [])
+    @word("the diff of c is open")
+    def diff_is_open(self) -> None:
+        self.assertIn(self.id_of("c"), [id for _, id, _ in self.editor.diffs])
 
 
 class Alone(InLoop):

@@ -24,7 +24,7 @@ from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.surroundings import Place, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 
-from .test_workspace import Reader, WithoutServer
+from .window import Reader, WithoutServer
 
 UBUNTU = "\\\\wsl.localhost\\Ubuntu"
 WSL = PathMaps((PathMap(UBUNTU, "/"), PathMap("C:\\", "/mnt/c/"), PathMap("D:/src", "/src")))

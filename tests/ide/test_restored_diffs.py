@@ -2,186 +2,137 @@
 
 from __future__ import annotations
 
-import time
 import unittest
-from unittest import mock
 
-from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN
-from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.disk_check import LOOKS
-from GeminiCompanion.companion.ide.sessions import ABSENT, GRACE
-from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import until
-from .test_workspace import ACCEPTED, DELIVERY, PATH, WINDOW, WithoutServer
+from ..tables import rows, word
+from .window import PATH, WithoutServer
 
 
+@rows("""
+    a diff of which nobody knows is in the book from then on
+        given the editor has tabs of unknown
+        when  the editor comes back with unknown
+        then  nothing had been saved of it; the book holds open tabs
+        when  unknown is edited to mine
+        then  the book holds open mine; it counts as edited
+    a diff that was decided before the restart is closed and not rejected
+        given c connects; c leaves; c proposes; c is accepted as mine
+        when  the companion restarts; the editor comes back with c
+        then  the diffs are none; the book holds decided mine
+    a diff that is shown again says whether its CLI is there
+        given c connects; c proposes; the companion restarts; c returns
+        when  the editor has lost its diffs; the editor comes back with nothing
+        then  the diffs are theirs of c; c is said to be here
+        when  the companion restarts
+        and   the editor has lost its diffs; the editor comes back with nothing
+        then  the diffs are theirs of c; c is said to be away
+        when  the companion restarts; c ends; the marks are wiped off
+        and   the editor has lost its diffs; the editor comes back with nothing
+        then  the diffs are theirs of c; c is said to be away
+    what was typed into a diff that cannot be shown again comes back
+        given c connects; c proposes; c is edited to mine; the companion restarts
+        when  the editor cannot show it
+        then  mine comes back; the book holds decided no text
+    a text that a broken stream may not have brought waits after a restart
+        given c connects; a moment passes; c proposes; c is accepted as mine; a moment passes
+        when  c leaves; the companion restarts; c returns with 1 events unread
+        then  c heard accepted mine and accepted mine
+    a text that was read before the restart is not told again
+        given c connects; a moment passes; c proposes; c is accepted as mine; a moment passes
+        when  c leaves; the companion restarts; c returns with 0 events unread
+        then  c heard accepted mine
+    a rejection that a broken stream may not have brought waits after a restart
+        given c connects; a moment passes; c proposes; c is rejected; a moment passes
+        when  c leaves; the companion restarts; c returns with 1 events unread
+        then  c heard rejected and rejected
+    a rejection that was read before the restart is not told again
+        given c connects; a moment passes; c proposes; c is rejected; a moment passes
+        when  c leaves; the companion restarts; c returns with 0 events unread
+        then  c heard rejected
+    a text that went out in order goes to no other session
+        given a text went out in order just before the end
+        when  GRACE + 1 s pass; d connects; SETTLED + 1 s pass; told texts are due at once
+        then  d heard nothing; unwritten are mine; the user heard 0 sentences
+    a text that may be read can be withdrawn after a restart
+        given a text went out in order just before the end; told texts are due at once
+        when  mine is withdrawn; c returns as if it had not read it
+        then  c heard rejected; the book holds nothing
+    a text that was read can be withdrawn after a restart
+        given a text went out in order just before the end; told texts are due at once
+        when  mine is withdrawn; c returns as if it had read it
+        then  c heard nothing; the book holds nothing
+    a text that may be read is not told after the next proposal
+        given a text went out in order just before the end
+        when  c proposes newer
+        then  no decision is in a queue
+        when  c returns as if it had not read it
+        then  c heard nothing
+    a text that may be read waits over two restarts
+        given a text went out in order just before the end; the companion restarts
+        when  c returns as if it had not read it
+        then  c heard accepted mine
+    who came back before a restart is told after it
+        given c connects; c proposes; c leaves; ABSENT + 1 s pass; d connects
+        when  the companion restarts; d returns; c is accepted as mine; SETTLED + 1 s pass
+        then  c is unknown; d heard accepted mine
+""")
 class RestoredDiffs(WithoutServer):
-    def restart(self) -> None:
-        saved = self.workspace.saved(time.time())
-        self.workspace.close(reject=False)
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-
-    async def test_a_diff_of_which_nobody_knows_is_in_the_book_from_then_on(self) -> None:
-        self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
-        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
-        await self.clock.advance(0)
-        # So the editor reports what is typed, and it outlives the next restart.
+    @word("nothing had been saved of it")
+    def nothing_saved(self) -> None:
         self.assertEqual(self.editor.saved, {PATH: None})
-        self.workspace.diffs.edited("unknown", PATH, "mine\n")
-        (entry,) = self.workspace.saved(time.time()).proposals
-        self.assertEqual((entry.state, entry.text, entry.is_edited), (OPEN, "mine\n", True))
 
-    async def test_what_its_tab_has_of_an_unknown_diff_outlives_the_next_restart(self) -> None:
-        self.editor.diffs[WINDOW, "unknown", PATH] = "of its tab\n"
-        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
-        await self.clock.advance(0)
-        (entry,) = self.workspace.saved(time.time()).proposals
-        self.assertEqual((entry.state, entry.text), (OPEN, "of its tab\n"))
+    @word("it counts as edited")
+    def is_edited(self) -> None:
+        self.assertEqual([it.is_edited for it in self.workspace.book.entries()], [True])
 
-    async def test_a_diff_that_was_decided_before_the_restart_is_closed_and_not_rejected(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        self.leave(session)
-        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        self.restart()
-        self.workspace.restored_diffs.reconcile([(session.id, PATH)])
-        await self.clock.advance(0)
-        self.assertEqual(self.editor.diffs, {})
-        (entry,) = self.workspace.book.entries()
-        self.assertEqual((entry.state, entry.text), (DECIDED, "mine\n"))
+    @word("the marks are wiped off")
+    def nobody_away(self) -> None:
+        self.editor.orphaned.clear()
 
-    async def test_a_diff_that_is_shown_again_says_whether_its_cli_is_there(self) -> None:
-        session, _ = self.connect()
-        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-        for is_back, has_session in ((True, True), (False, True), (False, False)):
-            self.restart()
-            found = self.workspace.sessions.find(session.id)
-            assert found is not None
-            if is_back:
-                self.read(found)
-            if not has_session:
-                self.workspace.sessions.end(session.id)
-            self.editor.diffs.clear()
-            self.editor.orphaned.clear()
-            self.workspace.restored_diffs.reconcile([])
-            await self.clock.advance(0)
-            self.assertIn((WINDOW, session.id, PATH), self.editor.diffs)
-            gone = self.editor.orphaned.get((WINDOW, session.id), False)
-            self.assertEqual(gone, not is_back)
-
-    async def test_what_was_typed_into_a_diff_that_cannot_be_shown_again_comes_back(self) -> None:
-        session, _ = self.connect()
-        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-        self.workspace.diffs.edited(session.id, PATH, "mine\n")
-        self.restart()
+    @word("the editor cannot show it")
+    async def cannot_show(self) -> None:
         self.editor.refusal = f"{PATH} is a folder"
         with self.assertLogs("GeminiCompanion", "WARNING") as logs:
-            self.workspace.restored_diffs.reconcile([])
-            await self.clock.advance(0)
+            await self.reconcile("nothing")
         self.assertNotIn(PATH, "".join(logs.output))
+
+    @word("mine comes back")
+    async def comes_back(self) -> None:
         await self.clock.advance(LOOKS[-1] + 1)
         await until(lambda: self.editor.returned)
-        self.assertEqual(self.editor.returned, [(WINDOW, PATH, "mine\n")])
-        (entry,) = self.workspace.book.entries()
-        self.assertEqual((entry.state, entry.text), (DECIDED, None))
+        self.gave_back("mine")
 
-    async def test_what_a_broken_stream_may_not_have_brought_waits_after_a_restart(self) -> None:
-        for text, method in (("mine\n", "ide/diffAccepted"), (None, "ide/diffRejected")):
-            with self.subTest(text=text):
-                await self.begin()
-                session, reader = self.connect()
-                await self.clock.advance(0)
-                await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-                self.workspace.diffs._decide(session.id, PATH, text)
-                await self.clock.advance(0)
-                self.assertEqual(len(reader.received(method)), 1)
-                seen = session.saved().last_id - 1
-                self.leave(session)
-                self.workspace.close(reject=False)
-                self.workspace.delivery.hand_on()
-                saved = self.workspace.saved(time.time())
-                for last_event_id, again in ((seen, 1), (seen + 1, 0)):
-                    self.workspace = Workspace(WINDOW, (), self.editor)
-                    self.workspace.restore(saved)
-                    (restored,) = self.workspace.sessions
-                    reader = self.read(restored, last_event_id)
-                    await self.clock.advance(0)
-                    self.assertEqual(len(reader.received(method)), again)
-
-    async def accept_and_restart(self) -> int:
-        """The text goes out just before the end, where the stream ends in good order; gives the id
-        of its event."""
-        await self.begin()
-        session, _ = self.connect()
+    @word("a text went out in order just before the end")
+    async def accept_and_restart(self) -> None:
+        """The stream ends in good order; `self.event_id` is that of the text."""
+        self.connects("c")
         await self.clock.advance(0)
-        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
+        await self.proposes("c")
+        self.accept("c", "mine")
         await self.clock.advance(0)
         self.workspace.close(reject=False)
+        session = self.by_name["c"]
         session.lose_stream(in_order=True)
         self.workspace.delivery.hand_on()
-        saved = self.workspace.saved(time.time())
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-        return session.saved().last_id
+        self.event_id = session.saved().last_id
+        self.begin_anew()
+        self.readers.clear()
 
-    async def test_a_text_that_went_out_in_order_goes_to_no_other_session(self) -> None:
-        await self.accept_and_restart()
-        await self.clock.advance(GRACE + 1)
-        _, another = self.connect()
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(another.received("ide/diffAccepted"), [])
-        with mock.patch(DELIVERY + ".PATIENCE", 0.0):
-            self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
-        self.assertEqual(self.editor.told, [])
+    @word("c returns as if it had( not)? read it")
+    def returns_then(self, not_read: str | None) -> None:
+        last = self.event_id - bool(not_read)
+        self.readers["c"] = [self.read(self.by_name["c"], last)]
 
-    async def test_a_text_that_may_be_read_can_be_withdrawn_after_a_restart(self) -> None:
-        for was_read, again in ((False, [{"filePath": PATH}]), (True, [])):
-            with self.subTest(was_read=was_read):
-                event_id = await self.accept_and_restart()
-                with mock.patch(DELIVERY + ".PATIENCE", 0.0):
-                    self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
-                (back,) = self.workspace.sessions
-                reader = self.read(back, event_id if was_read else event_id - 1)
-                await self.clock.advance(0)
-                self.assertEqual(reader.received("ide/diffRejected"), again)
-                self.assertEqual(reader.received("ide/diffAccepted"), [])
-                self.assertEqual(self.workspace.book.entries(), ())
-
-    async def test_a_text_that_may_be_read_is_not_told_after_the_next_proposal(self) -> None:
-        event_id = await self.accept_and_restart()
-        (back,) = self.workspace.sessions
-        await self.workspace.diffs.open_diff(back, PATH, "newer\n")
+    @word("no decision is in a queue")
+    def no_queue(self) -> None:
         self.assertEqual([it.event_id for it in self.workspace.book.entries()], [0, 0])
-        reader = self.read(back, event_id - 1)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
 
-    async def test_a_text_that_may_be_read_waits_over_two_restarts(self) -> None:
-        event_id = await self.accept_and_restart()
-        self.restart()
-        (back,) = self.workspace.sessions
-        reader = self.read(back, event_id - 1)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-
-    async def test_who_came_back_before_a_restart_is_told_after_it(self) -> None:
-        session, _ = self.connect()
-        await self.workspace.diffs.open_diff(session, PATH, "theirs\n")
-        self.leave(session)
-        await self.clock.advance(ABSENT + 1)
-        self.connect()
-        self.assertIsNone(self.workspace.sessions.find(session.id))
-        self.restart()
-        (back,) = self.workspace.sessions
-        reader = self.read(back)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
+    @word("c is unknown")
+    def is_unknown(self) -> None:
+        self.assertIsNone(self.workspace.sessions.find(self.id_of("c")))
 
 
 if __name__ == "__main__":

@@ -14,164 +14,126 @@ from unittest import mock
 
 from GeminiCompanion.companion.base.large_json import TruncatedString
 from GeminiCompanion.companion.ide.clis import CLIS
-from GeminiCompanion.companion.ide.context import OpenFile
-from GeminiCompanion.companion.ide.context_updates import DEBOUNCE, LONGEST_WAIT
+from GeminiCompanion.companion.ide.context_updates import LONGEST_WAIT
 from GeminiCompanion.companion.ide.decisions import OPEN, TOLD
-from GeminiCompanion.companion.ide.delivery import SETTLED
 from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WINDOW_DIFFS
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
-from GeminiCompanion.companion.ide.sessions import (
-    ABSENT,
-    GRACE,
-    NOTICED,
-    READ,
-    Session,
-    StreamEnded,
-)
+from GeminiCompanion.companion.ide.sessions import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
-from ..support import (
-    PATIENCE,
-    Background,
-    Client,
-    Clock,
-    FakeEditor,
-    InLoop,
-    discovery_files,
-    temp_folder,
-    until,
-    untold,
-)
+from ..support import PATIENCE, Background, Client, FakeEditor, discovery_files, until, untold
+from ..tables import rows, word
+from .window import DELIVERY, PATH, VERSION, WINDOW, FilesTestCase, WithoutServer
 
-DELIVERY = "GeminiCompanion.companion.ide.delivery"
-WINDOW = 7
 PID = 2**30
-VERSION = "2025-06-18"
-PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 
 
-class Reader:
-    """A CLI that reads its stream: `messages` are those that came, `ended` whether it ended."""
+@rows("""
+    a new stream is told of the open files at once
+        given file a has the focus
+        when  c connects
+        then  c was shown a
+    without files it is told of an empty list
+        when  c connects
+        then  c was shown -
+    every stream of a session begins with the context
+        given c connects; a moment passes
+        when  c returns
+        then  c was shown -, -
+    an update follows fifty milliseconds after the last change
+        given c connects; file a has the focus; 0.04 s pass; file b has the focus; 0.04 s pass
+        then  c was shown -
+        when  0.011 s pass
+        then  c was shown -, b+a
+    a burst of changes is one update
+        given c connects
+        when  files a to z have the focus; 1 s pass
+        then  c was shown -, z
+    what changes nothing sends nothing
+        given file a has the focus; c connects
+        when  something changed; 1 s pass; something changed; 1 s pass
+        then  c was shown a
+    a change that is undone in time sends nothing
+        given c connects; file a has the focus; DEBOUNCE / 2 s pass
+        when  file a is closed; 1 s pass
+        then  c was shown -
+    when the last file closes the list is empty
+        given file a has the focus; c connects
+        when  file a is closed; 1 s pass
+        then  c was shown a, -
+    a change that still waits is told to a new stream and to the others once
+        given c connects; a moment passes
+        when  file a has the focus; d connects; 1 s pass
+        then  c was shown -, a; d was shown a
+    what may be told no more is taken back without waiting for other changes
+        given c connects; file a has the focus; 1 s pass; file b has the focus
+        when  the user pauses the sharing
+        then  c was shown -, a, -
+        when  1 s pass
+        then  c was shown -, a, -
+    trust is left out unless somebody says it
+        given c connects
+        when  the window is trusted; the window is not trusted; nobody says whether it is trusted
+        then  c heard of the trust None, True, False, None
+    the state of the window changes with a CLI that comes and one that stays away
+        given changes are looked at
+        when  c connects
+        then  the last clients seen were Gemini CLI
+        when  c leaves; ABSENT + 1 s pass
+        then  the last clients seen were none
+""")
+class Context(WithoutServer):
+    IDS = {name: number for number, name in enumerate("ab", 1)}
 
-    def __init__(self, session: Session, last_event_id: int | None = None) -> None:
-        self.messages: list[Any] = []
-        self.ended = False
-        self._stream = session.attach(last_event_id)
-        self._task = asyncio.ensure_future(self._read())
+    @word("file ([ab]) has the focus")
+    def focus_named(self, name: str) -> None:
+        self.focus(self.IDS[name], name)
 
-    def contexts(self) -> list[list[str]]:
-        """The names of the open files in each context that came."""
-        return [
-            [os.path.basename(file["path"]) for file in params["workspaceState"]["openFiles"]]
-            for params in self.received("ide/contextUpdate")
-        ]
+    @word("files a to z have the focus")
+    def focus_all(self) -> None:
+        for number in range(26):
+            self.focus(1, chr(ord("a") + number))
 
-    def received(self, method: str) -> list[Any]:
-        return [it["params"] for it in self.messages if it["method"] == method]
-
-    async def _read(self) -> None:
-        try:
-            while True:
-                event = await self._stream.next(3600)
-                if event is not None:
-                    method, params = event.value.notification()
-                    self.messages.append({"method": method, "params": params})
-        except StreamEnded:
-            self.ended = True
-
-
-class FilesTestCase(InLoop):
-    """`self.temp` is the temp folder; `self.file` makes a file there."""
-
-    def setUp(self) -> None:
-        self.temp = temp_folder(self)
-        self.editor = FakeEditor()
-
-    def file(self, view_id: int, name: str, **more: Any) -> OpenFile:
-        path = os.path.join(self.temp, name)
-        open(path, "w").close()
-        return OpenFile(view_id, path, **more)
-
-
-class WithoutServer(FilesTestCase):
-    """The workspace alone, in the test's own loop and time. `begin` comes first."""
-
-    async def begin(self) -> None:
-        self.clock = Clock()
-        self.workspace = Workspace(WINDOW, (), self.editor)
-
-    def connect(self) -> tuple[Session, Reader]:
-        """What the transport does when a CLI connects and opens its stream."""
-        session = self.workspace.sessions.open(VERSION)
-        return session, self.read(session)
-
-    def read(self, session: Session, last_event_id: int | None = None) -> Reader:
-        reader = Reader(session, last_event_id)
-        self.workspace._stream_began(session)
-        return reader
-
-    def leave(self, session: Session) -> None:
-        if session.stream is not None:
-            self.workspace.sessions.detach(session, session.stream)
-
-    def focus(self, view_id: int, name: str) -> None:
-        self.workspace.context.focus(self.file(view_id, name))
+    @word("file ([ab]) is closed")
+    def close_file(self, name: str) -> None:
+        self.workspace.context.close(self.IDS[name])
         self.workspace.updates.changed()
 
+    @word("something changed")
+    def changed(self) -> None:
+        self.workspace.updates.changed()
 
-class Connections(WithoutServer):
-    async def test_a_cli_that_comes_and_one_that_stays_away_change_the_state(self) -> None:
-        seen: list[tuple[str, ...]] = []
-        self.workspace._on_change = lambda: seen.append(self.workspace.status().clients)
-        session, _ = self.connect()
-        self.assertEqual(seen[-1], ("Gemini CLI",))
-        self.leave(session)
-        await self.clock.advance(ABSENT + 1)
-        self.assertEqual(seen[-1], ())
+    @word("the user pauses the sharing")
+    def pause(self) -> None:
+        change = WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True)))
+        change.apply_to(self.workspace)
 
-
-class Context(WithoutServer):
-    async def test_a_new_stream_is_told_of_the_open_files_at_once(self) -> None:
-        self.workspace.context.focus(self.file(1, "a"))
-        _, reader = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(reader.contexts(), [["a"]])
-
-    async def test_without_files_it_is_told_of_an_empty_list(self) -> None:
-        _, reader = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(
-            reader.received("ide/contextUpdate"), [{"workspaceState": {"openFiles": []}}]
-        )
-
-    async def test_every_stream_of_a_session_begins_with_the_context(self) -> None:
-        session, first = self.connect()
-        await self.clock.advance(0)
-        second = self.read(session)
-        await self.clock.advance(0)
-        self.assertEqual((first.contexts(), second.contexts()), ([[]], [[]]))
-
-    async def test_an_update_follows_fifty_milliseconds_after_the_last_change(self) -> None:
-        _, reader = self.connect()
-        self.focus(1, "a")
-        await self.clock.advance(0.04)
-        self.focus(2, "b")
-        await self.clock.advance(0.04)
-        self.assertEqual(reader.contexts(), [[]])
-        await self.clock.advance(0.011)
-        self.assertEqual(reader.contexts(), [[], ["b", "a"]])
-
-    async def test_a_burst_of_changes_is_one_update(self) -> None:
-        _, reader = self.connect()
-        for number in range(100):
-            self.focus(1, str(number))
+    @word("(the window is|the window is not|nobody says whether it is) trusted")
+    async def trust(self, how: str) -> None:
+        self.workspace.updates.trust({"the window is": True, "the window is not": False}.get(how))
         await self.clock.advance(1)
-        self.assertEqual(reader.contexts(), [[], ["99"]])
+
+    @word("c heard of the trust (.+)")
+    def heard_of_trust(self, expected: str) -> None:
+        (reader,) = self.readers["c"]
+        states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
+        self.assertEqual(", ".join(str(it.get("isTrusted")) for it in states), expected)
+        self.assertEqual([it.pop("isTrusted", None) for it in states].count(None), 2)
+        self.assertEqual(states, [{"openFiles": []}] * 4)
+
+    @word("changes are looked at")
+    def look_at_changes(self) -> None:
+        self.seen: list[tuple[str, ...]] = []
+        self.workspace._on_change = lambda: self.seen.append(self.workspace.status().clients)
+
+    @word("the last clients seen were (.+)")
+    def last_clients(self, expected: str) -> None:
+        self.assertEqual(", ".join(self.seen[-1]) or "none", expected)
 
     async def test_changes_without_a_pause_hold_an_update_up_for_a_quarter_of_a_second(
         self,
@@ -182,185 +144,272 @@ class Context(WithoutServer):
             self.focus(1, str(number))
             await self.clock.advance(0.01)
         sent = len(reader.contexts()) - 1
-        self.assertGreaterEqual(sent, int(0.6 / LONGEST_WAIT))
-        self.assertLessEqual(sent, int(0.6 / LONGEST_WAIT) + 1)
-
-    async def test_what_changes_nothing_sends_nothing(self) -> None:
-        self.focus(1, "a")
-        _, reader = self.connect()
-        for _ in range(3):
-            self.workspace.updates.changed()
-            await self.clock.advance(1)
-        self.assertEqual(reader.contexts(), [["a"]])
-
-    async def test_a_change_that_is_undone_in_time_sends_nothing(self) -> None:
-        _, reader = self.connect()
-        self.focus(1, "a")
-        await self.clock.advance(DEBOUNCE / 2)
-        self.workspace.context.close(1)
-        self.workspace.updates.changed()
-        await self.clock.advance(1)
-        self.assertEqual(reader.contexts(), [[]])
-
-    async def test_when_the_last_file_closes_the_list_is_empty(self) -> None:
-        self.focus(1, "a")
-        _, reader = self.connect()
-        self.workspace.context.close(1)
-        self.workspace.updates.changed()
-        await self.clock.advance(1)
-        self.assertEqual(reader.contexts(), [["a"], []])
-
-    async def test_a_change_that_still_waits_is_told_to_a_new_stream_and_to_the_others_once(
-        self,
-    ) -> None:
-        _, first = self.connect()
-        await self.clock.advance(0)
-        self.focus(1, "a")
-        _, second = self.connect()
-        await self.clock.advance(1)
-        self.assertEqual((first.contexts(), second.contexts()), ([[], ["a"]], [["a"]]))
-
-    async def test_what_may_be_told_no_more_is_taken_back_without_waiting_for_other_changes(
-        self,
-    ) -> None:
-        _, reader = self.connect()
-        self.focus(1, "a")
-        await self.clock.advance(1)
-        self.focus(2, "b")
-        change = WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True)))
-        change.apply_to(self.workspace)
-        await self.clock.advance(0)
-        self.assertEqual(reader.contexts(), [[], ["a"], []])
-        await self.clock.advance(1)
-        self.assertEqual(reader.contexts(), [[], ["a"], []])
-
-    async def test_trust_is_left_out_unless_somebody_says_it(self) -> None:
-        _, reader = self.connect()
-        for trust in (True, False, None):
-            self.workspace.updates.trust(trust)
-            await self.clock.advance(1)
-        states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
-        self.assertEqual(
-            states,
-            [
-                {"openFiles": []},
-                {"openFiles": [], "isTrusted": True},
-                {"openFiles": [], "isTrusted": False},
-                {"openFiles": []},
-            ],
-        )
+        self.assertIn(sent - int(0.6 / LONGEST_WAIT), (0, 1))
 
 
+@rows("""
+    an accepted diff is told with path and text to the one who asked
+        given c connects; d connects; c proposes; d proposes
+        when  c is accepted as mine
+        then  c heard accepted mine; d heard nothing
+    a rejected diff is told with its path alone
+        given c connects; c proposes
+        when  c is rejected
+        then  c heard rejected
+    closing gives the text and no notification
+        given c connects; c proposes
+        when  c closes its diff and gets theirs; c closes its diff and gets no text; 1 s pass
+        then  c heard nothing; 0 proposals wait
+    closing touches no diff of another session
+        given c connects; d connects; c proposes
+        when  d closes its diff and gets no text
+        then  the diffs are theirs of c
+    the editor is told whether the user has decided in the client
+        given c connects; c proposes
+        when  c closes its diff and gets theirs
+        then  0 diffs were left undecided
+        given c proposes
+        when  c closes its diff undecided and gets theirs
+        then  1 diffs were left undecided
+    what the editor cannot show is not waited for
+        given c connects; the editor refuses: It is a folder
+        when  c is refused, for It is a folder
+        then  0 proposals wait
+    one CLI cannot open diffs without end
+        given c connects; c proposes as often as it may
+        when  c is refused, for 64 open diffs; c proposes again for 0; d connects; d proposes
+        then  the diff of c for 0 is again
+        when  c is rejected for 1; c proposes
+        then  64 diffs of c are open
+    many CLIs one after another cannot either
+        given CLIs that leave propose as often as they may; c connects
+        when  c is refused one.more, for open
+        then  256 proposals wait
+    a diff whose session ended outlives a restart with its text
+        given c connects; c proposes; c leaves; GRACE + 1 s pass; c is edited to mine
+        when  the companion crashes; the editor comes back with nothing
+        then  the diffs are mine of c
+    of a diff that came back the text that the editor gives is kept
+        given c connects; c proposes; c is edited to mine; the editor has tabs of c
+        when  the companion crashes; the editor comes back with c
+        then  the editor was given mine; the book holds open tabs
+    a decision waits for a CLI whose stream comes back
+        given c connects; c proposes; c leaves
+        when  c is accepted as mine; c returns
+        then  c heard accepted mine; the user heard 1 sentence
+    a decision for a CLI that is gone is kept for the next and the user is told
+        given c connects; c proposes; c leaves; GRACE + 1 s pass
+        when  c is accepted as mine
+        then  the user heard 1 sentence of Show Unwritten Edits
+        when  d connects; e connects
+        then  d heard accepted mine; e heard nothing
+    the user is told where a stream breaks off right after it took a text
+        given c connects; c proposes; c is rejected; a moment passes
+        when  c leaves
+        then  the user heard 0 sentences; 0 texts count as unwritten
+        given d connects; d proposes; d is accepted as mine; a moment passes
+        then  0 texts count as unwritten
+        when  d leaves
+        then  the user heard 1 sentence of Show Unwritten Edits; 1 text counts as unwritten
+    a decision that no stream took outlives its session
+        given c connects; c proposes; c leaves; c is accepted as mine
+        when  GRACE + 1 s pass
+        then  no sessions are left
+        when  d connects
+        then  d heard accepted mine
+    it goes to the CLI that is there where the one that asked is gone
+        given c connects; c proposes; c is gone; d connects; e connects
+        when  c is accepted as mine
+        then  e heard accepted mine; d heard nothing; the user heard 0 sentences
+    a rejection goes to each that may be the one that asked
+        given b connects; c connects; c proposes; c is gone; d connects; e connects
+        when  c is rejected
+        then  d heard rejected; e heard rejected; b heard nothing; the book holds nothing
+    nothing is passed on while a proposal for the path is open
+        given c connects; c proposes; c is gone; d connects; d proposes
+        when  tab is accepted as mine; SETTLED + 1 s pass
+        then  d heard nothing
+        when  d closes its diff and gets theirs; SETTLED / 2 s pass
+        then  d heard nothing
+    decisions that differ are passed on to nobody
+        given x is accepted as one; y is accepted as two
+        when  c connects; 1 s pass
+        then  c heard nothing; unwritten are one, two
+    a session that ends with its stream open passes nothing on
+        given c connects; d connects; c proposes; c is accepted as mine
+        when  c ends
+        then  the stream of c has ended
+        when  c leaves
+        then  c heard accepted mine; d heard nothing
+    a text that its CLI did not write outlives a restart
+        given c connects; c is accepted as mine; told texts are due at once
+        when  the companion crashes
+        then  unwritten are mine
+    a diff whose CLI is gone is shown as an orphan until the CLI is back
+        given c connects; c proposes; c leaves
+        when  ABSENT - 1 s pass
+        then  c is not said to be away
+        when  2 s pass
+        then  c is said to be away
+        when  c returns
+        then  c is said to be here
+    a diff of which nobody knows is an orphan
+        when  the editor comes back with unknown
+        then  unknown is said to be away
+    a CLI without diffs leaves no orphans
+        given c connects; c leaves
+        when  GRACE + 1 s pass
+        then  c is not said to be away
+    a kept text that is withdrawn becomes a rejection
+        given c connects; c proposes; c leaves; c is accepted as mine; 1 s pass
+        then  unwritten are mine
+        when  mine is withdrawn
+        then  unwritten are none
+        when  d connects; GRACE + 1 s pass
+        then  d heard rejected
+    a kept text of one that is gone is withdrawn, too
+        given c connects; c proposes; c leaves; c is accepted as mine; GRACE + 1 s pass
+        then  unwritten are mine
+        when  mine is withdrawn
+        then  unwritten are none
+        when  d connects; GRACE + 1 s pass
+        then  d heard rejected
+    a text withdrawn is withdrawn from all and takes no other with it
+        given c connects; c proposes; c leaves; c is accepted as one
+        and   d connects; d proposes; d leaves; d is accepted as two
+        and   e connects; e proposes; e leaves; e is accepted as one
+        then  unwritten are one, two
+        when  one is withdrawn
+        then  unwritten are two; the texts of the book are two
+    one that comes back at once as another session is told in seconds
+        given c connects; c proposes; c leaves; c is accepted as mine
+        when  d connects
+        then  d heard nothing
+        when  ABSENT + 1 s pass
+        then  d heard accepted mine
+    a CLI that was there all along is not told of what another asked
+        given c connects; d connects; c proposes; NOTICED s pass; c leaves; GRACE + 1 s pass
+        when  c is accepted as mine; e connects
+        then  d heard nothing; e heard accepted mine
+    what was never told decides on no later proposal
+        given c connects; c proposes; c leaves; c is accepted as mine
+        when  c proposes; c returns
+        then  c heard nothing; the book holds told mine, open theirs
+    a CLI that closes what was accepted is given the text
+        given c connects; c proposes; c leaves; c is accepted as mine
+        when  c closes its diff and gets mine; c returns
+        then  c heard nothing
+    a CLI that is back as another session closes its diff
+        given c connects; c proposes; d connects
+        when  d closes its diff and gets no text; c leaves; GRACE + 1 s pass
+        and   d closes its diff and gets theirs
+        then  the diffs are none
+    two that are away do not pile up rejections
+        given c opens a session; d opens a session; ABSENT + 1 s pass
+        when  c and d propose by turns
+        then  at most 2 decisions wait for c and d
+    a CLI between two streams keeps its diff
+        given c connects; c proposes; c leaves
+        when  d connects; d proposes
+        then  the diffs are theirs of c, theirs of d; at most 0 decisions wait for c and d
+    what went out as the stream broke is told to the CLI that is back
+        given c connects; c proposes; c is rejected; a moment passes; READ / 2 s pass
+        when  c leaves; GRACE + 1 s pass; d connects
+        then  c heard rejected; d heard rejected
+    what went out some time before the stream broke is told to no other
+        given c connects; c proposes; c is rejected; a moment passes; READ * 2 s pass
+        when  c leaves; GRACE + 1 s pass; d connects
+        then  c heard rejected; d heard nothing
+    an acceptance without a text that went out then is told again too
+        given c connects; c proposes; c is accepted as nothing; a moment passes
+        when  c leaves; GRACE + 1 s pass; d connects
+        then  d heard accepted nothing
+    an editor that lost a diff costs none of its text
+        given c connects; c proposes; c is edited to mine; the editor has lost its diffs
+        when  c closes its diff and gets mine
+        then  the book holds told mine that comes back
+    a diff that was decided before the editor came back is closed
+        given c connects; the editor has theirs of c; the editor has theirs of unknown
+        when  the editor comes back with c, unknown
+        then  the diffs are theirs of unknown; c heard rejected
+    of a rejection that waits no kept text is promised
+        given c connects; c proposes; c leaves
+        when  c is rejected
+        then  the user heard 1 sentence of your decision waits; Show Unwritten is not promised
+    a text that was delivered cannot be withdrawn
+        given c connects; c proposes; c is accepted as mine; a moment passes
+        then  mine is not withdrawn
+""")
 class Decisions(WithoutServer):
     async def propose(self, session: Session, path: str = PATH, text: str = "theirs\n") -> None:
         await self.workspace.diffs.open_diff(session, path, text)
 
-    async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
-        session, _ = self.connect()
-        path = PATH + "/../ü//b."
-        await self.propose(session, path)
-        self.assertEqual(self.editor.diffs, {(WINDOW, session.id, path): "theirs\n"})
+    @word(r"(\d+) diffs were left undecided")
+    def left_undecided(self, count: str) -> None:
+        self.assertEqual(self.editor.left, [PATH] * int(count))
 
-    async def test_an_accepted_diff_is_told_with_path_and_text_to_the_one_who_asked(self) -> None:
-        session, reader = self.connect()
-        other, bystander = self.connect()
-        await self.propose(session)
-        await self.propose(other)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-        self.assertEqual(bystander.received("ide/diffAccepted"), [])
-
-    async def test_a_rejected_diff_is_told_with_its_path_alone(self) -> None:
-        session, reader = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.reject(session.id, PATH)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
-
-    async def test_closing_gives_the_text_and_no_notification(self) -> None:
-        session, reader = self.connect()
-        await self.propose(session)
-        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "theirs\n")
-        self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
-        await self.clock.advance(1)
-        self.assertEqual(len(reader.messages), 1)
-        self.assertEqual(self.workspace.status().waiting, 0)
-
-    async def test_the_editor_is_told_whether_the_user_has_decided_in_the_client(self) -> None:
-        session, _ = self.connect()
-        for decided in (True, False):
-            await self.propose(session)
-            await self.workspace.diffs.close_diff(session, PATH, decided)
-            self.assertEqual(self.editor.left, [] if decided else [PATH])
-
-    async def test_closing_touches_no_diff_of_another_session(self) -> None:
-        session, _ = self.connect()
-        other, _ = self.connect()
-        await self.propose(session)
-        self.assertIsNone(await self.workspace.diffs.close_diff(other, PATH))
-        self.assertEqual(len(self.editor.diffs), 1)
-
-    async def test_what_the_editor_cannot_show_is_not_waited_for(self) -> None:
-        session, _ = self.connect()
-        self.editor.refusal = "It is a folder."
-        with self.assertRaisesRegex(EditorError, "It is a folder."):
-            await self.propose(session)
-        self.assertEqual(self.workspace.status().waiting, 0)
-
-    async def test_one_cli_cannot_open_diffs_without_end(self) -> None:
-        session, _ = self.connect()
+    @word("(c) proposes as often as it may")
+    async def propose_often(self, name: str) -> None:
+        self.assertEqual(MAX_OPEN_DIFFS, 64)
         for number in range(MAX_OPEN_DIFFS):
-            await self.propose(session, f"{PATH}{number}")
-        with self.assertRaisesRegex(EditorError, f"{MAX_OPEN_DIFFS} open diffs"):
-            await self.propose(session)
-        await self.propose(session, f"{PATH}0", "again")
-        other, _ = self.connect()
-        await self.propose(other)
-        self.workspace.diffs.reject(session.id, f"{PATH}1")
-        await self.propose(session)
-        self.assertEqual(self.editor.diffs[WINDOW, session.id, f"{PATH}0"], "again")
+            await self.proposes(name, None, str(number))
 
-    async def test_many_clis_one_after_another_cannot_either(self) -> None:
+    @word(r"the diff of (c) for (\d) is (\w+)")
+    def diff_is(self, name: str, file: str, text: str) -> None:
+        path = os.path.join(os.path.dirname(PATH), file)
+        self.assertEqual(self.editor.diffs[WINDOW, self.id_of(name), path], text)
+
+    @word(r"(\d+) diffs of c are open")
+    def open_diffs(self, count: str) -> None:
+        self.assertEqual(len(self.workspace.book.of(OPEN, self.id_of("c"))), int(count))
+
+    @word("CLIs that leave propose as often as they may")
+    async def many_propose(self) -> None:
+        self.assertEqual(MAX_WINDOW_DIFFS, 256)
         for number in range(MAX_WINDOW_DIFFS // MAX_OPEN_DIFFS):
             session, _ = self.connect()
             for each in range(MAX_OPEN_DIFFS):
                 await self.propose(session, f"/{number}/{each}")
             self.leave(session)
             self.workspace.sessions.end(session.id)
-        session, _ = self.connect()
-        with self.assertRaises(EditorError):
-            await self.propose(session, "/one/more")
-        self.assertEqual(self.workspace.status().waiting, MAX_WINDOW_DIFFS)
 
-    async def test_a_diff_whose_session_ended_outlives_a_restart_with_its_text(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        self.workspace.diffs.edited(session.id, PATH, "mine\n")
-        saved = self.workspace.saved(time.time())
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-        self.workspace.restored_diffs.reconcile([])
-        await self.clock.advance(0)
-        self.assertEqual(self.editor.diffs[WINDOW, session.id, PATH], "mine\n")
+    @word(r"the editor was given (\w+)")
+    def editor_was_given(self, text: str) -> None:
+        self.assertEqual(self.editor.saved, {PATH: text})
 
-    async def test_of_a_diff_that_came_back_the_text_that_the_editor_gives_is_kept(self) -> None:
+    @word("no sessions are left")
+    def no_sessions(self) -> None:
+        self.assertEqual(len(self.workspace.sessions), 0)
+
+    @word(r"the stream of (\w) has ended")
+    def stream_ended(self, name: str) -> None:
+        self.assertTrue(self.readers[name][-1].ended)
+
+    @word(r"the texts of the book are (\w+)")
+    def texts_of_book(self, text: str) -> None:
+        found = [entry.text for entry in self.workspace.saved(0.0).proposals]
+        self.assertEqual([it for it in found if it], [text])
+
+    @word("c and d propose by turns")
+    async def propose_by_turns(self) -> None:
+        for _ in range(20):
+            await self.proposes("c")
+            await self.proposes("d")
+
+    @word(r"at most (\d) decisions wait for c and d")
+    def at_most(self, count: str) -> None:
+        found = sum(len(untold(self.by_name[name])) for name in "cd")
+        self.assertLessEqual(found, int(count))
+
+    @word("Show Unwritten is not promised")
+    def not_promised(self) -> None:
+        self.assertNotIn("Show Unwritten", "".join(self.editor.told))
+
+    async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
         session, _ = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.edited(session.id, PATH, "mine\n")
-        saved = self.workspace.saved(time.time())
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-        self.editor.diffs[WINDOW, session.id, PATH] = "of its tab\n"
-        self.workspace.restored_diffs.reconcile([(session.id, PATH)])
-        # What is typed before the answer comes is not what was kept.
-        self.workspace.diffs.edited(session.id, PATH, "typed just now\n")
-        await self.clock.advance(0)
-        self.assertEqual(self.editor.saved, {PATH: "mine\n"})
-        (entry,) = self.workspace.saved(time.time()).proposals
-        self.assertEqual((entry.path, entry.text), (PATH, "of its tab\n"))
+        path = PATH + "/../ü//b."
+        await self.propose(session, path)
+        self.assertEqual(self.editor.diffs, {(WINDOW, session.id, path): "theirs\n"})
 
     async def test_a_cli_that_leaves_while_the_editor_opens_leaves_no_half_diff(self) -> None:
         class SlowEditor(FakeEditor):
@@ -385,123 +434,6 @@ class Decisions(WithoutServer):
         await self.clock.advance(0)
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
 
-    async def test_a_decision_waits_for_a_cli_whose_stream_comes_back(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        reader = self.read(session)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-        self.assertEqual(len(self.editor.told), 1)
-
-    async def test_a_decision_for_a_cli_that_is_gone_is_kept_for_the_next_and_the_user_is_told(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        self.assertEqual(len(self.editor.told), 1)
-        self.assertIn("Show Unwritten Edits", self.editor.told[0])
-        _, reader = self.connect()
-        _, later = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-        self.assertEqual(later.received("ide/diffAccepted"), [])
-
-    async def test_the_user_is_told_where_a_stream_breaks_off_right_after_it_took_a_text(
-        self,
-    ) -> None:
-        for text, told in ((None, 0), ("mine\n", 1)):
-            session, _ = self.connect()
-            await self.propose(session)
-            if text is None:
-                self.workspace.diffs.reject(session.id, PATH)
-            else:
-                self.workspace.diffs.accept(session.id, PATH, text)
-            await self.clock.advance(0)
-            self.assertEqual(self.workspace.status().unwritten, 0)
-            self.leave(session)
-            self.assertEqual(len(self.editor.told), told)
-            self.assertEqual(self.workspace.status().unwritten, told)
-        self.assertIn("Show Unwritten Edits", self.editor.told[0])
-
-    async def test_a_decision_that_no_stream_took_outlives_its_session(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(GRACE + 1)
-        self.assertEqual(len(self.workspace.sessions), 0)
-        _, reader = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-
-    async def test_it_goes_to_the_cli_that_is_there_where_the_one_that_asked_is_gone(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.sessions.end(session.id)
-        _, older = self.connect()
-        _, newer = self.connect()
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(0)
-        self.assertEqual(newer.received("ide/diffAccepted"), [ACCEPTED])
-        self.assertEqual(older.received("ide/diffAccepted"), [])
-        self.assertEqual(self.editor.told, [])
-
-    async def test_a_rejection_goes_to_each_that_may_be_the_one_that_asked(self) -> None:
-        _, bystander = self.connect()
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.sessions.end(session.id)
-        readers = [self.connect()[1] for _ in range(2)]
-        self.workspace.diffs.reject(session.id, PATH)
-        await self.clock.advance(0)
-        for reader in readers:
-            self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
-        self.assertEqual(bystander.received("ide/diffRejected"), [])
-        self.assertEqual(self.workspace.book.entries(), ())
-
-    async def test_nothing_is_passed_on_while_a_proposal_for_the_path_is_open(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.sessions.end(session.id)
-        other, reader = self.connect()
-        await self.propose(other)
-        # That of the one that is gone made way; this is a tab that the editor brought back.
-        self.workspace.diffs.accept("gone", PATH, "mine\n")
-        await self.clock.advance(SETTLED + 1)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
-        await self.workspace.diffs.close_diff(other, PATH)
-        await self.clock.advance(SETTLED / 2)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
-
-    async def test_decisions_that_differ_are_passed_on_to_nobody(self) -> None:
-        for text in ("one\n", "two\n"):
-            self.workspace.diffs.accept("of " + text, PATH, text)
-        _, reader = self.connect()
-        await self.clock.advance(1)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
-        self.assertEqual(len(self.workspace.delivery.unwritten()), 2)
-
-    async def test_a_session_that_ends_with_its_stream_open_passes_nothing_on(self) -> None:
-        session, reader = self.connect()
-        _, bystander = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        self.workspace.sessions.end(session.id)
-        await self.clock.advance(0)
-        self.assertTrue(reader.ended)
-        self.leave(session)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
-        self.assertEqual(bystander.received("ide/diffAccepted"), [])
-
     async def test_a_text_that_its_cli_did_not_write_is_given_back(self) -> None:
         path = self.file(1, "a.py").path
         session, reader = self.connect()
@@ -519,140 +451,6 @@ class Decisions(WithoutServer):
                 file.write("mine\n")
             await self.workspace.look_after()
             self.assertEqual(self.workspace.delivery.unwritten(), ())
-
-    async def test_a_text_that_its_cli_did_not_write_outlives_a_restart(self) -> None:
-        session, _ = self.connect()
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        saved = self.workspace.saved(time.time())
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-        with mock.patch(DELIVERY + ".PATIENCE", -1):
-            self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
-
-    async def test_a_diff_whose_cli_is_gone_is_shown_as_an_orphan_until_the_cli_is_back(
-        self,
-    ) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        await self.clock.advance(ABSENT - 1)
-        self.assertEqual(self.editor.orphaned, {})
-        await self.clock.advance(2)
-        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): True})
-        self.read(session)
-        self.assertEqual(self.editor.orphaned, {(WINDOW, session.id): False})
-
-    async def test_a_diff_of_which_nobody_knows_is_an_orphan(self) -> None:
-        self.workspace.restored_diffs.reconcile([("unknown", PATH)])
-        self.assertEqual(self.editor.orphaned, {(WINDOW, "unknown"): True})
-
-    async def test_a_cli_without_diffs_leaves_no_orphans(self) -> None:
-        session, _ = self.connect()
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        self.assertEqual(self.editor.orphaned, {})
-
-    async def test_a_kept_text_that_is_withdrawn_becomes_a_rejection(self) -> None:
-        for gone in (False, True):
-            with self.subTest(gone=gone):
-                await self.begin()
-                session, _ = self.connect()
-                await self.propose(session)
-                self.leave(session)
-                self.workspace.diffs.accept(session.id, PATH, "mine\n")
-                await self.clock.advance(GRACE + 1 if gone else 1)
-                self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "mine\n"),))
-                self.assertTrue(self.workspace.delivery.withdraw(PATH, "mine\n"))
-                self.assertEqual(self.workspace.delivery.unwritten(), ())
-                _, reader = self.connect()
-                await self.clock.advance(GRACE + 1)
-                self.assertEqual(reader.received("ide/diffAccepted"), [])
-                self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
-
-    async def test_a_text_withdrawn_is_withdrawn_from_all_and_takes_no_other_with_it(self) -> None:
-        for text in ("one\n", "two\n", "one\n"):
-            session, _ = self.connect()
-            await self.propose(session)
-            self.leave(session)
-            self.workspace.diffs.accept(session.id, PATH, text)
-        self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "one\n"), (PATH, "two\n")))
-        self.assertTrue(self.workspace.delivery.withdraw(PATH, "one\n"))
-        self.assertEqual(self.workspace.delivery.unwritten(), ((PATH, "two\n"),))
-        texts = [entry.text for entry in self.workspace.saved(0.0).proposals]
-        self.assertEqual([text for text in texts if text], ["two\n"])
-
-    async def test_one_that_comes_back_at_once_as_another_session_is_told_in_seconds(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        _, back = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(back.received("ide/diffAccepted"), [])
-        await self.clock.advance(ABSENT + 1)
-        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
-
-    async def test_a_cli_that_was_there_all_along_is_not_told_of_what_another_asked(self) -> None:
-        session, _ = self.connect()
-        _, other = self.connect()
-        await self.propose(session)
-        await self.clock.advance(NOTICED)
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        _, back = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(other.received("ide/diffAccepted"), [])
-        self.assertEqual(back.received("ide/diffAccepted"), [ACCEPTED])
-
-    async def test_what_was_never_told_decides_on_no_later_proposal(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.propose(session)
-        reader = self.read(session)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
-        entries = [it for it in self.workspace.saved(0.0).proposals if it.state != OPEN]
-        self.assertEqual([it.text for it in entries], ["mine\n"])
-
-    async def test_a_cli_that_closes_what_was_accepted_is_given_the_text(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "mine\n")
-        reader = self.read(session)
-        await self.clock.advance(0)
-        self.assertEqual(reader.received("ide/diffAccepted"), [])
-
-    async def test_a_cli_that_is_back_as_another_session_closes_its_diff(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        again, _ = self.connect()
-        self.assertIsNone(await self.workspace.diffs.close_diff(again, PATH))
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        self.assertEqual(await self.workspace.diffs.close_diff(again, PATH), "theirs\n")
-        self.assertEqual(self.editor.diffs, {})
-
-    async def test_two_that_are_away_do_not_pile_up_rejections(self) -> None:
-        one, two = (self.workspace.sessions.open(VERSION) for _ in range(2))
-        await self.clock.advance(ABSENT + 1)
-        for _ in range(20):
-            await self.propose(one)
-            await self.propose(two)
-        self.assertLessEqual(sum(len(untold(each)) for each in (one, two)), 2)
-
-    async def test_a_cli_between_two_streams_keeps_its_diff(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        other, _ = self.connect()
-        await self.propose(other)
-        self.assertEqual(untold(session), [])
-        self.assertEqual(len(self.editor.diffs), 2)
 
     async def test_a_diff_that_fails_after_its_cli_left_waits_for_nobody(self) -> None:
         session, _ = self.connect()
@@ -681,33 +479,6 @@ class Decisions(WithoutServer):
         self.assertEqual(reader.received("ide/diffAccepted"), [ACCEPTED])
         self.assertIsNone(await self.workspace.diffs.close_diff(session, PATH))
 
-    async def test_what_went_out_as_the_stream_broke_is_told_to_the_cli_that_is_back(self) -> None:
-        for seconds, again in ((READ / 2, True), (READ * 2, False)):
-            with self.subTest(seconds=seconds):
-                await self.begin()
-                session, reader = self.connect()
-                await self.propose(session)
-                self.workspace.diffs.reject(session.id, PATH)
-                await self.clock.advance(0)
-                self.assertEqual(len(reader.received("ide/diffRejected")), 1)
-                await self.clock.advance(seconds)
-                self.leave(session)
-                await self.clock.advance(GRACE + 1)
-                _, back = self.connect()
-                await self.clock.advance(0)
-                self.assertEqual(len(back.received("ide/diffRejected")), again)
-
-    async def test_an_acceptance_without_a_text_that_went_out_then_is_told_again_too(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.accept(session.id, PATH, "")
-        await self.clock.advance(0)
-        self.leave(session)
-        await self.clock.advance(GRACE + 1)
-        _, back = self.connect()
-        await self.clock.advance(0)
-        self.assertEqual(back.received("ide/diffAccepted"), [{"filePath": PATH, "content": ""}])
-
     async def test_a_decision_on_a_proposal_that_is_just_replaced_closes_the_newer_one(
         self,
     ) -> None:
@@ -735,24 +506,6 @@ class Decisions(WithoutServer):
         self.workspace.diffs.accept(session.id, path, "two\n")
         await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
 
-    async def test_an_editor_that_lost_a_diff_costs_none_of_its_text(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.edited(session.id, PATH, "mine\n")
-        self.editor.diffs.clear()
-        self.assertEqual(await self.workspace.diffs.close_diff(session, PATH), "mine\n")
-        (entry,) = self.workspace.book.entries()
-        self.assertEqual((entry.text, entry.comes_back), ("mine\n", True))
-
-    async def test_a_diff_that_was_decided_before_the_editor_came_back_is_closed(self) -> None:
-        session, reader = self.connect()
-        self.editor.diffs[WINDOW, session.id, PATH] = "theirs\n"
-        self.editor.diffs[WINDOW, "unknown", PATH] = "theirs\n"
-        self.workspace.restored_diffs.reconcile([(session.id, PATH), ("unknown", PATH)])
-        await self.clock.advance(0)
-        self.assertEqual(list(self.editor.diffs), [(WINDOW, "unknown", PATH)])
-        self.assertEqual(reader.received("ide/diffRejected"), [{"filePath": PATH}])
-
     async def test_each_proposal_has_its_moment_and_the_name_of_its_cli(self) -> None:
         session = self.workspace.sessions.open(VERSION, "a CLI 1.0")
         before = time.time()
@@ -765,22 +518,6 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         with self.assertRaisesRegex(EditorError, "at most"):
             await self.propose(session, "/" + "x" * MAX_PATH)
-
-    async def test_of_a_rejection_that_waits_no_kept_text_is_promised(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.leave(session)
-        self.workspace.diffs.reject(session.id, PATH)
-        (sentence,) = self.editor.told
-        self.assertIn("your decision waits", sentence)
-        self.assertNotIn("Show Unwritten", sentence)
-
-    async def test_a_text_that_was_delivered_cannot_be_withdrawn(self) -> None:
-        session, _ = self.connect()
-        await self.propose(session)
-        self.workspace.diffs.accept(session.id, PATH, "mine\n")
-        await self.clock.advance(0)
-        self.assertFalse(self.workspace.delivery.withdraw(PATH, "mine\n"))
 
     async def test_a_proposal_that_is_not_whole_is_said_to_be_so_and_not_kept(self) -> None:
         session, _ = self.connect()
@@ -797,20 +534,77 @@ class Decisions(WithoutServer):
         self.assertIsNone(entry.text)
 
 
+@rows("""
+    it comes back where the CLI does not write it
+        given the user types mine; the CLI closes the diff
+        then  it is not due; mine comes back; nothing is kept
+    it does not where the CLI writes it
+        given the user types mine; the CLI closes the diff
+        when  the CLI writes mine; the looks are over
+        then  nothing came back; nothing is kept
+    where nothing was typed nothing comes back
+        when  the CLI closes the diff
+        then  nothing is kept
+    where nothing was typed and the tab stays nothing comes back
+        when  the CLI closes the diff undecided
+        then  nothing is kept
+    where the tab stays nothing comes back
+        given the user types mine
+        when  the CLI closes the diff undecided
+        then  nothing is kept
+    it comes back after a restart in the same seconds
+        given the user types mine; the CLI closes the diff
+        when  the companion restarts
+        then  mine comes back
+    a CLI that leaves before the answer loses none of it
+        given the user types mine
+        when  the CLI closes the diff and leaves
+        then  mine comes back
+    an older text of the path stays while a newer proposal is open
+        given the user types mine; the CLI closes the diff
+        when  the CLI proposes newer
+        then  mine and newer are kept; mine comes back; 1 proposal waits
+""")
 class HandedOver(WithoutServer):
-    """What closeDiff gave to the CLI, of a diff that the user has typed into."""
+    """What closeDiff gave to the CLI, of a diff that the user has typed into or not."""
 
-    async def close(self, is_edited: bool = True, decided: bool = True) -> str:
-        await self.begin()
-        path = self.file(1, "a.py").path
-        session, _ = self.connect()
-        await self.workspace.diffs.open_diff(session, path, "theirs\n")
-        if is_edited:
-            self.editor.diffs[WINDOW, session.id, path] = "mine\n"
-            self.editor.edited.add((WINDOW, path))
-        await self.workspace.diffs.close_diff(session, path, decided)
-        return path
+    async def begin(self) -> None:
+        await super().begin()
+        self.path = self.file(1, "a.py").path
+        self.session, _ = self.connect()
+        await self.propose("theirs")
 
+    @word(r"the CLI proposes (\w+)")
+    async def propose(self, text: str) -> None:
+        await self.workspace.diffs.open_diff(self.session, self.path, text)
+
+    @word("the user types mine")
+    def type_into(self) -> None:
+        self.editor.diffs[WINDOW, self.session.id, self.path] = "mine"
+        self.editor.edited.add((WINDOW, self.path))
+
+    @word("the CLI closes the diff( undecided)?")
+    async def close(self, undecided: str | None = None) -> None:
+        await self.workspace.diffs.close_diff(self.session, self.path, not undecided)
+
+    @word("the CLI closes the diff and leaves")
+    async def close_and_leave(self) -> None:
+        asking = asyncio.shield(self.close())
+        await asyncio.sleep(0)
+        asking.cancel()
+        await self.wait()
+        self.assertTrue(asking.cancelled())
+
+    @word("the CLI writes mine")
+    def write(self) -> None:
+        with open(self.path, "w") as file:
+            file.write("mine")
+
+    @word("it is not due")
+    def not_due(self) -> None:
+        self.assertEqual(self.workspace.delivery.unwritten(), ())
+
+    @word("the looks are over")
     async def wait(self) -> None:
         """Let the looks at the disk pass."""
         for seconds in (0.0, *LOOKS):
@@ -818,59 +612,20 @@ class HandedOver(WithoutServer):
             await until(lambda: not any(it.name.endswith(" work") for it in threading.enumerate()))
             await self.clock.advance(0)
 
-    async def test_it_comes_back_where_the_cli_does_not_write_it(self) -> None:
-        path = await self.close()
-        self.assertEqual(self.workspace.delivery.unwritten(), ())
+    @word("mine comes back")
+    async def comes_back(self) -> None:
         await self.wait()
         await until(lambda: self.editor.returned)
-        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
-        self.assertEqual(self.workspace.book.entries(), ())
+        self.assertEqual(self.editor.returned, [(WINDOW, self.path, "mine")])
 
-    async def test_it_does_not_where_the_cli_writes_it(self) -> None:
-        path = await self.close()
-        with open(path, "w") as file:
-            file.write("mine\n")
-        await self.wait()
-        self.assertEqual((self.editor.returned, self.workspace.book.entries()), ([], ()))
+    @word("nothing came back")
+    def nothing_back(self) -> None:
+        self.assertEqual(self.editor.returned, [])
 
-    async def test_where_nothing_was_typed_or_the_tab_stays_nothing_comes_back(self) -> None:
-        for is_edited, decided in ((False, True), (False, False), (True, False)):
-            with self.subTest(is_edited=is_edited, decided=decided):
-                await self.close(is_edited, decided)
-                self.assertEqual(self.workspace.book.entries(), ())
-
-    async def test_it_comes_back_after_a_restart_in_the_same_seconds(self) -> None:
-        path = await self.close()
-        saved = self.workspace.saved(time.time())
-        self.workspace.close(reject=False)
-        self.workspace = Workspace(WINDOW, (), self.editor)
-        self.workspace.restore(saved)
-        await self.wait()
-        await until(lambda: self.editor.returned)
-        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
-
-    async def test_a_cli_that_leaves_before_the_answer_loses_none_of_it(self) -> None:
-        path = self.file(1, "a.py").path
-        session, _ = self.connect()
-        await self.workspace.diffs.open_diff(session, path, "theirs\n")
-        asking = asyncio.shield(self.workspace.diffs.close_diff(session, path))
-        self.editor.edited.add((WINDOW, path))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await self.wait()
-        await until(lambda: self.editor.returned)
-        self.assertTrue(asking.cancelled())
-
-    async def test_an_older_text_of_the_path_stays_while_a_newer_proposal_is_open(self) -> None:
-        path = await self.close()
-        (session,) = self.workspace.sessions
-        await self.workspace.diffs.open_diff(session, path, "newer\n")
-        texts = [entry.text for entry in self.workspace.book.entries()]
-        self.assertEqual(texts, ["mine\n", "newer\n"])
-        await self.wait()
-        await until(lambda: self.editor.returned)
-        self.assertEqual(self.editor.returned, [(WINDOW, path, "mine\n")])
-        self.assertEqual(self.workspace.status().waiting, 1)
+    @word("(nothing|mine and newer) (?:is|are) kept")
+    def kept(self, texts: str) -> None:
+        found = [entry.text or "" for entry in self.workspace.book.entries()]
+        self.assertEqual(" and ".join(found) or "nothing", texts)
 
 
 class Served(FilesTestCase):

@@ -1,0 +1,323 @@
+"""A window without a server as tests play with it: CLIs by their names, in the test's own time.
+
+What is decided is on `PATH`, unless another file is named, and a text is a word. In the steps of a
+table `accepted mine` and `rejected` are what a CLI heard, several joined by `and`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from typing import Any
+from unittest import mock
+
+from GeminiCompanion.companion.ide import delivery, sessions
+from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
+from GeminiCompanion.companion.ide.context import OpenFile
+from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
+from GeminiCompanion.companion.ide.decisions import OPEN, Entry
+from GeminiCompanion.companion.ide.editor import EditorError
+from GeminiCompanion.companion.ide.sessions import Session, StreamEnded
+from GeminiCompanion.companion.ide.workspace import Workspace
+
+from ..support import Clock, FakeEditor, InLoop, temp_folder
+from ..tables import word
+
+DELIVERY = "GeminiCompanion.companion.ide.delivery"
+WINDOW = 7
+VERSION = "2025-06-18"
+PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
+# In seconds, by the names that tables have for them.
+SPANS = {name: getattr(sessions, name) for name in ("ABSENT", "GRACE", "NOTICED", "READ")}
+SPANS.update(SETTLED=delivery.SETTLED, DEBOUNCE=DEBOUNCE)
+
+
+class Reader:
+    """A CLI that reads its stream: `messages` are those that came, `last_id` is the id of the last,
+    `ended` whether the stream ended."""
+
+    def __init__(self, session: Session, last_event_id: int | None = None) -> None:
+        self.messages: list[Any] = []
+        self.ended, self.last_id = False, 0
+        self._stream = session.attach(last_event_id)
+        self._task = asyncio.ensure_future(self._read())
+
+    def contexts(self) -> list[list[str]]:
+        """The names of the open files in each context that came."""
+        return [
+            [os.path.basename(file["path"]) for file in params["workspaceState"]["openFiles"]]
+            for params in self.received("ide/contextUpdate")
+        ]
+
+    def received(self, method: str) -> list[Any]:
+        return [it["params"] for it in self.messages if it["method"] == method]
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                event = await self._stream.next(3600)
+                if event is not None:
+                    self.last_id = event.id
+                    method, params = event.value.notification()
+                    self.messages.append({"method": method, "params": params})
+        except StreamEnded:
+            self.ended = True
+
+
+def decisions(messages: list[Any]) -> str:
+    """What was heard, in the words of the tables."""
+    found = []
+    for it in messages:
+        if it["method"] in ("ide/diffAccepted", "ide/diffRejected"):
+            params = dict(it["params"])
+            path, text = params.pop("filePath"), params.pop("content", None)
+            heard = ["rejected" if text is None else f"accepted {text or 'nothing'}"]
+            heard += [] if path == PATH else [f"for {os.path.basename(path)}"]
+            is_as_told = not params and (text is None) == (it["method"] == "ide/diffRejected")
+            found.append(" ".join(heard) if is_as_told else repr(it))
+    return " and ".join(found) or "nothing"
+
+
+def path_of(name: str | None) -> str:
+    return PATH if name is None else os.path.join(os.path.dirname(PATH), name)
+
+
+def text_of(word: str | None) -> str:
+    return "" if word == "nothing" else word or "theirs"
+
+
+class FilesTestCase(InLoop):
+    """`self.temp` is the temp folder; `self.file` makes a file there."""
+
+    def setUp(self) -> None:
+        self.temp = temp_folder(self)
+        self.editor = FakeEditor()
+
+    def file(self, view_id: int, name: str, **more: Any) -> OpenFile:
+        path = os.path.join(self.temp, name)
+        open(path, "w").close()
+        return OpenFile(view_id, path, **more)
+
+
+class WithoutServer(FilesTestCase):
+    """The workspace alone, in the test's own loop and time. `begin` comes first."""
+
+    async def begin(self) -> None:
+        self.clock = Clock()
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.by_name: dict[str, Session] = {}
+        self.readers: dict[str, list[Reader]] = {}
+
+    async def begins(self, part: str) -> None:
+        """What is due has happened before anything is looked at."""
+        if part == "then":
+            await self.clock.advance(0)
+
+    def connect(self) -> tuple[Session, Reader]:
+        """What the transport does when a CLI connects and opens its stream."""
+        session = self.workspace.sessions.open(VERSION)
+        return session, self.read(session)
+
+    def read(self, session: Session, last_event_id: int | None = None) -> Reader:
+        reader = Reader(session, last_event_id)
+        self.workspace._stream_began(session)
+        return reader
+
+    def leave(self, session: Session) -> None:
+        if session.stream is not None:
+            self.workspace.sessions.detach(session, session.stream)
+
+    def focus(self, view_id: int, name: str) -> None:
+        self.workspace.context.focus(self.file(view_id, name))
+        self.workspace.updates.changed()
+
+    def begin_anew(self) -> None:
+        """Another companion takes over what this one has saved."""
+        saved = self.workspace.saved(time.time())
+        self.workspace = Workspace(WINDOW, (), self.editor)
+        self.workspace.restore(saved)
+        for name, session in self.by_name.items():
+            self.by_name[name] = self.workspace.sessions.find(session.id) or session
+
+    def id_of(self, name: str) -> str:
+        """That of a session; of one that nobody knows it is the name itself."""
+        return self.by_name[name].id if name in self.by_name else name
+
+    # The CLIs.
+
+    @word(r"(\w+) connects(?: as (\w+))?")
+    def connects(self, name: str, kind: str | None = None) -> None:
+        self.opens(name, kind)
+        self.returns(name)
+
+    @word(r"(\w+) opens a session(?: as (\w+))?")
+    def opens(self, name: str, kind: str | None = None) -> None:
+        cli = next((it for it in CLIS if it.id == kind), GEMINI_CLI)
+        self.by_name[name] = self.workspace.sessions.open(VERSION, cli=cli)
+
+    @word(r"(\w+) returns(?: with (-?\d+) events unread)?")
+    def returns(self, name: str, unread: str | None = None) -> None:
+        """It says what it has read; or nothing."""
+        session = self.by_name[name]
+        known = self.readers.setdefault(name, [])
+        last = None if unread is None else max(it.last_id for it in known) - int(unread)
+        known.append(self.read(session, last))
+
+    @word(r"(\w+) leaves")
+    def leaves(self, name: str) -> None:
+        self.leave(self.by_name[name])
+
+    @word(r"(\w+) ends")
+    def ends(self, name: str) -> None:
+        self.workspace.sessions.end(self.by_name[name].id)
+
+    @word(r"(\w+) is gone")
+    def is_gone(self, name: str) -> None:
+        self.leaves(name)
+        self.ends(name)
+
+    @word(r"(\w+) is lost")
+    async def is_lost(self, name: str) -> None:
+        """It goes away, and does not come back to its session."""
+        self.leaves(name)
+        await self.pass_by("ABSENT + 1")
+
+    @word(r"(\w+) proposes(?: (\w+))?(?: for (\S+))?")
+    async def proposes(self, name: str, text: str | None = None, file: str | None = None) -> None:
+        await self.workspace.diffs.open_diff(self.by_name[name], path_of(file), text_of(text))
+
+    @word(r"(\w+) is refused(?: (\S+))?, for (.+)")
+    async def is_refused(self, name: str, file: str | None, reason: str) -> None:
+        with self.assertRaisesRegex(EditorError, reason):
+            await self.proposes(name, None, file)
+
+    @word(r"(\w+) closes its diff( undecided)? and gets (no text|\w+)")
+    async def closes(self, name: str, undecided: str | None, text: str) -> None:
+        given = self.workspace.diffs.close_diff(self.by_name[name], PATH, not undecided)
+        self.assertEqual(await given, None if text == "no text" else text)
+
+    # The user, the editor and the time.
+
+    @word(r"(\w+) is accepted as (\w+)(?: for (\S+))?")
+    def accept(self, name: str, text: str, file: str | None = None) -> None:
+        self.workspace.diffs.accept(self.id_of(name), path_of(file), text_of(text))
+
+    @word(r"(\w+) is rejected(?: for (\S+))?")
+    def reject(self, name: str, file: str | None = None) -> None:
+        self.workspace.diffs.reject(self.id_of(name), path_of(file))
+
+    @word(r"(\w+) is edited to (\w+)")
+    def edit(self, name: str, text: str) -> None:
+        self.workspace.diffs.edited(self.id_of(name), PATH, text)
+
+    @word(r"(\w+) is( not)? withdrawn")
+    def withdraw(self, text: str, isnt: str | None) -> None:
+        self.assertEqual(self.workspace.delivery.withdraw(PATH, text), not isnt)
+
+    @word(r"the editor has (\w+) of (\w+)")
+    def has_diff(self, text: str, name: str) -> None:
+        self.editor.diffs[WINDOW, self.id_of(name), PATH] = text
+
+    @word("the editor has lost its diffs")
+    def lost_diffs(self) -> None:
+        self.editor.diffs.clear()
+
+    @word(r"the editor refuses: (.+)")
+    def refuse(self, reason: str) -> None:
+        self.editor.refusal = reason
+
+    @word(r"the editor comes back with (.+)")
+    async def reconcile(self, names: str) -> None:
+        shown = [] if names == "nothing" else names.split(", ")
+        self.workspace.restored_diffs.reconcile([(self.id_of(name), PATH) for name in shown])
+        await self.clock.advance(0)
+
+    @word("the companion (restarts|crashes)")
+    def restart(self, how: str) -> None:
+        if how == "restarts":
+            self.workspace.close(reject=False)
+            self.workspace.delivery.hand_on()
+        self.begin_anew()
+
+    @word("all are looked after")
+    async def look_after(self) -> None:
+        await self.workspace.look_after()
+
+    @word("told texts are due at once")
+    def be_impatient(self) -> None:
+        patch = mock.patch(DELIVERY + ".PATIENCE", -1)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    @word(r"([A-Z0-9. +/*-]+) s pass", "(a moment) passes")
+    async def pass_by(self, span: str) -> None:
+        span = "0" if span == "a moment" else span
+        await self.clock.advance(eval(span, dict(SPANS)))
+
+    # What is seen then.
+
+    @word(r"(\w+) heard (nothing|(?:accepted|rejected).*)")
+    def heard(self, name: str, expected: str) -> None:
+        found = [it for reader in self.readers[name] for it in reader.messages]
+        self.assertEqual(decisions(found), expected)
+
+    @word(r"(\w+) was shown (.+)")
+    def was_shown(self, name: str, expected: str) -> None:
+        """The open files of each context, several with a +; `-` for none."""
+        found = [it for reader in self.readers[name] for it in reader.contexts()]
+        self.assertEqual(["+".join(it) or "-" for it in found], expected.split(", "))
+
+    @word(r"the user heard (\d+) sentences?(?: of (.+))?")
+    def user_heard(self, count: str, part: str | None = None) -> None:
+        self.assertEqual(len(self.editor.told), int(count), self.editor.told)
+        for sentence in self.editor.told if part else ():
+            self.assertIn(part, sentence)
+
+    @word(r"the book holds (.+)")
+    def book_holds(self, expected: str) -> None:
+        found = map(entry_words, self.workspace.book.entries())
+        self.assertEqual(", ".join(found) or "nothing", expected)
+
+    @word(r"unwritten are (.+)")
+    def unwritten(self, expected: str) -> None:
+        found = self.workspace.delivery.unwritten()
+        self.assertEqual({path for path, _ in found} - {PATH}, set())
+        self.assertEqual(", ".join(text for _, text in found) or "none", expected)
+
+    @word(r"(\d+) texts? counts? as unwritten")
+    def count_unwritten(self, count: str) -> None:
+        self.assertEqual(self.workspace.status().unwritten, int(count))
+
+    @word(r"the diffs are (.+)")
+    def diffs_are(self, expected: str) -> None:
+        """Each as text of CLI, in the order in which they came."""
+        names = {session.id: name for name, session in self.by_name.items()}
+        found = [
+            f"{text} of {names.get(id, id)}" + ("" if path == PATH else f" for {path}")
+            for (_, id, path), text in self.editor.diffs.items()
+        ]
+        self.assertEqual(", ".join(found) or "none", expected)
+
+    @word(r"(\d+) proposals? waits?")
+    def waiting(self, count: str) -> None:
+        self.assertEqual(self.workspace.status().waiting, int(count))
+        self.assertEqual(len(self.workspace.book.of(OPEN)), int(count))
+
+    @word(r"(\w+) is (said to be (?:here|away)|not said to be away)")
+    def is_orphan(self, name: str, said: str) -> None:
+        words = {None: "not said to be away", True: "said to be away", False: "said to be here"}
+        self.assertEqual(words[self.editor.orphaned.get((WINDOW, self.id_of(name)))], said)
+
+    @word(r"the editor gave back (\w+)")
+    def gave_back(self, text: str) -> None:
+        expected = [] if text == "nothing" else [(WINDOW, PATH, text)]
+        self.assertEqual(self.editor.returned, expected)
+
+
+def entry_words(entry: Entry) -> str:
+    """`told mine`, and what else is special of it."""
+    text = {None: "no text", "": "nothing"}.get(entry.text, entry.text)
+    more = re.sub(r"^(?!$)", " for ", "" if entry.path == PATH else os.path.basename(entry.path))
+    return f"{entry.state} {text}{' that comes back' if entry.comes_back else ''}{more}"
