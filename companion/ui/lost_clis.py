@@ -12,10 +12,9 @@ import sublime
 
 from ..base.private_files import is_running
 from ..ide.doctor.checks import Failed
-from ..ide.doctor.report import Examination
 from ..ide.service import Companion
 from ..ide.status import Status
-from .pages import checkups
+from .examinations import Examinations, Examiner
 from .stories import Stories
 
 # Looks (one a second) between examinations where a CLI is away and none was found to be lost: it
@@ -34,15 +33,13 @@ class LostClis:
         tell: Callable[[str], None],
         changed: Callable[[], None],
     ) -> None:
-        self._companion = companion
-        self._stories = stories
+        self._examiner = Examiner(companion, stories, self._found)
         self._tell = tell
         self._changed = changed
         # By the window's id: names by the number of the process; what was connected and away when
-        # that was told last; whether an examination that is under way is to be made once more.
+        # that was told last.
         self._lost: dict[int, dict[int, str]] = {}
         self._seen: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._asked: dict[int, bool] = {}
         self._looks = 0
 
     def names(self, window: sublime.Window) -> tuple[str, ...]:
@@ -57,7 +54,7 @@ class LostClis:
             self._seen[id] = now
             window = sublime.Window(id)
             if now != before and (status.away or self._lost.get(id)) and window.is_valid():
-                self._look_for(window)
+                self._examiner.ask(window)
 
     def look(self) -> None:
         """Forget those that have ended, and look again for those that are away; to be called about
@@ -68,21 +65,9 @@ class LostClis:
         for id, (_, away) in list(self._seen.items() if self._looks % LOOKS == 0 else ()):
             window = sublime.Window(id)
             if away and not self._lost.get(id) and window.is_valid():
-                self._look_for(window)
+                self._examiner.ask(window)
 
-    def _look_for(self, window: sublime.Window) -> None:
-        is_asked = window.id() in self._asked
-        self._asked[window.id()] = is_asked
-        if not is_asked:
-            self._stories.begin(self._examine(window), window)
-
-    async def _examine(self, window: sublime.Window) -> None:
-        try:
-            found = await checkups.examine(self._companion, window)
-        finally:
-            is_asked_again = self._asked.pop(window.id(), False)
-        if is_asked_again:
-            self._look_for(window)
+    def _found(self, window: sublime.Window, found: Examinations) -> None:
         # Without any, the examination failed.
         lost = _lost(found) if found else self._lost.get(window.id(), {})
         for pid in set(lost) - set(self._lost.get(window.id(), {})):
@@ -95,7 +80,7 @@ class LostClis:
             self._changed()
 
 
-def _lost(found: tuple[Examination, ...]) -> dict[int, str]:
+def _lost(found: Examinations) -> dict[int, str]:
     """Those in whose way there is nothing, and which are not connected all the same: names by the
     number of the process."""
     lost = {}

@@ -111,7 +111,7 @@ class WhatIsExcluded(SharingTestCase):
         yield saved_state().encode()
         yield from (each.text().encode() for each in self.statuses)
         sheets = plugin._host.running.shared_sheets
-        yield from (page.encode() for page in sheets._contents.values())
+        yield from (page.encode() for page in sheets._sheets._contents.values())
 
     def found(self, word: str) -> list[bytes]:
         return [data for data in self.bytes_that_left() if word.encode() in data]
@@ -214,7 +214,7 @@ class Changing(SharingTestCase):
 
 class TheSheet(SharingTestCase):
     def contents(self) -> str:
-        found = list(plugin._host.running.shared_sheets._contents.values())
+        found = list(plugin._host.running.shared_sheets._sheets._contents.values())
         return found[-1] if found else ""
 
     def payload(self) -> Any:

@@ -17,7 +17,7 @@ from GeminiCompanion.companion.ide.cli_settings import parsed
 from GeminiCompanion.companion.ide.doctor import report
 from GeminiCompanion.companion.ide.questions import TextWithdrawal
 from GeminiCompanion.companion.ide.status import Status
-from GeminiCompanion.companion.ui import lost_clis, notices, settings
+from GeminiCompanion.companion.ui import examinations, lost_clis, notices, settings
 from GeminiCompanion.companion.ui.lost_clis import LostClis
 from GeminiCompanion.companion.ui.status_bar import KEY, StatusBar
 
@@ -49,7 +49,7 @@ class Lost(unittest.TestCase):
         )
         # Each examination as it was asked for.
         self.asked: list[Answer[Any]] = []
-        patch = mock.patch.object(lost_clis.checkups, "examine", self.examine)
+        patch = mock.patch.object(examinations, "examine", self.examine)
         patch.start()
         self.addCleanup(patch.stop)
 

@@ -61,7 +61,7 @@ class Pages(AdapterTestCase):
 
     def page(self, pages: Any) -> str:
         """What the window's sheet shows."""
-        return str(pages._contents.get(self.window.id(), ""))
+        return str(pages._sheets._contents.get(self.window.id(), ""))
 
     def links(self, pages: Any) -> dict[str, tuple[str, Any]]:
         found = LINK.findall(self.page(pages))
@@ -220,7 +220,7 @@ class Welcome(Pages):
         for sheet in self.window.sheets():
             if sheet.view() is None:
                 sheet.close()
-        with mock.patch.object(self.running.welcome, "_ask") as ask:
+        with mock.patch.object(self.running.welcome._examiner, "ask") as ask:
             for _ in range(10):
                 self.running.welcome.look()
         self.assertFalse(ask.called)
@@ -228,11 +228,11 @@ class Welcome(Pages):
     def test_it_is_shown_once_where_the_package_was_installed(self) -> None:
         cache = os.path.join(self.folder, "cache")
         state = os.path.join(cache, "state.json")
-        here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(welcome.__file__))))
+        packages = os.path.dirname(os.path.dirname(os.path.abspath(plugin.__file__)))
         self.assertFalse(
             welcome.is_first_start(cache, state) and "Packages" not in welcome.__file__
         )
-        with mock.patch.object(sublime, "packages_path", lambda: os.path.dirname(here)):
+        with mock.patch.object(sublime, "packages_path", lambda: packages):
             self.assertTrue(welcome.is_first_start(cache, state))
             welcome.remember(cache)
             self.assertFalse(welcome.is_first_start(cache, state))

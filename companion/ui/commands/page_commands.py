@@ -38,9 +38,10 @@ class GeminiCompanionDoctorCommand(sublime_plugin.WindowCommand):
         host.running.stories.begin(self._copy(host.running.companion), self.window)
 
     async def _copy(self, companion: Companion) -> None:
+        from ..examinations import examine
         from ..pages import checkups, doctor
 
-        found = await checkups.examine(companion, self.window)
+        found = await examine(companion, self.window)
         if not found:
             host.tell(checkups.FAILED)
             return

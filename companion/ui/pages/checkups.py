@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
-from functools import partial
 from html import escape
-from typing import Any, Callable, Mapping, Tuple
+from typing import Any, Callable, Mapping
 
 import sublime
 
 from ...base.shown_text import spelled
-from ...ide import questions
-from ...ide.clis import GEMINI_CLI, by_command
-from ...ide.doctor import checks, gathering
+from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed
-from ...ide.doctor.facts import Facts, Window
-from ...ide.doctor.gathering import Scope
-from ...ide.doctor.report import Examination, shortened
-from ...ide.questions import Unanswered
+from ...ide.doctor.facts import Facts
+from ...ide.doctor.report import shortened
 from ...ide.service import Companion
-from .. import settings, sharing_settings
-from ..stories import Stories, computed
+from ..examinations import Examinations, Examiner
+from ..stories import Stories
 from . import page
+from .sheets import Sheets
 
 # Looks of the windows (one a second) between examinations of a sheet that is in sight.
 LOOKS = 3
@@ -43,8 +38,6 @@ LABELS = {
 RUN_ANOTHER = "Run another {}"
 FAILED = 'Looking failed; "Gemini Companion: Show Log" tells more.'
 
-Examinations = Tuple[Examination, ...]
-
 
 class Checkups:
     """One sheet for each window at most. `look` is to be called about once a second; `draw` makes
@@ -57,26 +50,15 @@ class Checkups:
         name: str,
         draw: Callable[[Examinations], str],
     ) -> None:
-        self._companion = companion
-        self._stories = stories
-        self._name = name
+        self._sheets = Sheets(name)
+        self._examiner = Examiner(companion, stories, self._show)
         self._draw = draw
-        self._sheets: dict[int, sublime.HtmlSheet] = {}
-        self._contents: dict[int, str] = {}
-        # The windows that are being examined, and whether they are to be once more.
-        self._asked: dict[int, bool] = {}
         self._looks = 0
 
     def show(self, window: sublime.Window) -> None:
         """Open the window's sheet, or bring it to the front."""
-        sheet = self._sheets.get(window.id())
-        if sheet is None or sheet.window() is None:
-            contents = page.html("<p>Looking...</p>")
-            self._sheets[window.id()] = page.new_sheet(window, self._name, contents)
-            self._contents[window.id()] = contents
-        else:
-            window.focus_sheet(sheet)
-        self._ask(window)
+        self._sheets.show(window, page.html("<p>Looking...</p>"))
+        self._examiner.ask(window)
 
     def look(self) -> None:
         """Examine anew the windows whose sheet is in sight, now and then."""
@@ -86,88 +68,20 @@ class Checkups:
 
     def changed(self) -> None:
         """Something happened that a sheet may show."""
-        for window_id, sheet in list(self._sheets.items()):
-            window = sheet.window()
-            if window is None:
-                self._sheets.pop(window_id, None)
-            elif sheet in window.selected_sheets():
-                self._ask(window)
+        for window in self._sheets.windows_in_sight():
+            self._examiner.ask(window)
 
     def is_in_front(self, window: sublime.Window) -> bool:
         """Whether the window's sheet has the keyboard."""
-        sheet = self._sheets.get(window.id())
-        return sheet is not None and window.active_sheet() == sheet
+        return self._sheets.is_in_front(window)
 
     def stop(self) -> None:
         """Close them: nobody looks any more."""
-        # One that has closed may be taken from the list while the others close.
-        sheets, self._sheets = self._sheets, {}
-        for sheet in sheets.values():
-            if sheet.window() is not None:
-                sheet.close()
+        self._sheets.stop()
 
-    def _ask(self, window: sublime.Window) -> None:
-        """Not before the last answer has come, but then: a machine may be slow."""
-        is_asked = window.id() in self._asked
-        self._asked[window.id()] = is_asked
-        if not is_asked:
-            self._stories.begin(self._examine(window), window)
-
-    async def _examine(self, window: sublime.Window) -> None:
-        try:
-            found = await examine(self._companion, window)
-        finally:
-            is_asked_again = self._asked.pop(window.id(), False)
-        sheet = self._sheets.get(window.id())
-        if sheet is None:
-            return
-        if is_asked_again:
-            self._ask(window)
-        contents = page.html(self._draw(found) if found else f"<p>{escape(FAILED)}</p>")
-        # Drawn anew it would lose its place.
-        if self._contents.get(window.id()) != contents:
-            self._contents[window.id()] = contents
-            sheet.set_contents(contents)
-
-
-async def examine(companion: Companion, window: sublime.Window) -> Examinations:
-    """The ways of the CLIs to the window; none where the examination failed."""
-    command = settings.of(window).cli_command
-    # A command that names no CLI is taken for one that starts Gemini CLI.
-    cli = by_command(command) or GEMINI_CLI
-    environment, home = dict(os.environ), os.path.expanduser("~")
-    asked = questions.Examinations(window.id(), cli, command, environment, home)
-    try:
-        return await companion.ask(asked)
-    except Unanswered:
-        if not companion.problem:
-            return ()
-    # The companion has ended: what can be seen without it.
-    ended = _ended(window, companion.problem)
-    scope = _with_paths(Scope(cli, ended, command, environment, home), window)
-    return await computed(partial(gathering.examine, scope)) or ()
-
-
-def _ended(window: sublime.Window, problem: str) -> Window:
-    """The window without a server."""
-    folders, maps = window.folders(), sharing_settings.path_maps(window)
-    return Window(
-        os.getppid(),
-        0,
-        maps.remote_folders(folders),
-        problem=problem,
-        separator=maps.separator,
-        unmapped=maps.unmapped(folders),
-    )
-
-
-def _with_paths(scope: Scope, window: sublime.Window) -> Scope:
-    return replace(
-        scope,
-        local_folders=tuple(window.folders()),
-        path_maps=sharing_settings.path_maps(window),
-        extra_folder=settings.of(window).extra_discovery_folder,
-    )
+    def _show(self, window: sublime.Window, found: Examinations) -> None:
+        contents = self._draw(found) if found else f"<p>{escape(FAILED)}</p>"
+        self._sheets.put(window, page.html(contents))
 
 
 def button(failed: Failed, facts: Facts) -> str:

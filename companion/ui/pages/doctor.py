@@ -11,13 +11,14 @@ import sublime
 from ... import __version__
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.report import Examination, shortened
+from ..examinations import Examinations
 from . import checkups
 
 NAME = "Gemini Companion: Doctor"
 FINE = "Nothing is in the way."
 
 
-def html(found: tuple[Examination, ...]) -> str:
+def html(found: Examinations) -> str:
     """The page: of each CLI the first step that fails and what to do, and all its steps."""
     connected = found[0].facts.window.connected
     clis = {0: "No CLI is", 1: "One CLI is"}.get(connected, f"{connected} CLIs are")
@@ -61,7 +62,7 @@ def _rows(examination: Examination) -> list[str]:
     return [*rows, f'<div class="row later">\u2013 {names}</div>'] if later else rows
 
 
-def report(found: tuple[Examination, ...]) -> str:
+def report(found: Examinations) -> str:
     """The same as text, for the report of a bug: no token, no text of a file, ~ for the home."""
     lines = [
         f"Gemini Companion {__version__}",

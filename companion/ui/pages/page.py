@@ -1,12 +1,6 @@
-"""What all sheets of ours look like, and where they open; UI thread only."""
+"""What all sheets of ours look like; pure."""
 
 from __future__ import annotations
-
-from typing import cast
-
-import sublime
-
-from ..review import open_diffs
 
 # Nothing is left to the editor's own style sheet, whose sizes nobody tells (docs/sublime.md 7.8).
 STYLE = """<style>
@@ -33,15 +27,6 @@ STYLE = """<style>
         color: var(--foreground); background-color: color(var(--foreground) alpha(0.15)); }
     .next a { background-color: color(var(--bluish) alpha(0.5)); }
 </style>"""
-
-
-def new_sheet(window: sublime.Window, name: str, contents: str) -> sublime.HtmlSheet:
-    """Open a sheet, and go to it. It covers no diff: what one cannot see, the commands do not
-    mean."""
-    group = open_diffs.group_without_diff(window)
-    sheet = window.new_html_sheet(name, contents, group=group)
-    window.focus_sheet(sheet)
-    return cast(sublime.HtmlSheet, sheet)
 
 
 def html(content: str) -> str:

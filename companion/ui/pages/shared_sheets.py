@@ -16,6 +16,7 @@ from ...ide.sharing import EXCLUDED, OUTSIDE, PAUSED
 from .. import settings
 from ..stories import Stories
 from . import page
+from .sheets import Sheets
 
 NAME = "Shared Context"
 REASONS = {
@@ -33,35 +34,21 @@ class SharedSheets:
     def __init__(self, companion: Companion, stories: Stories) -> None:
         self._companion = companion
         self._stories = stories
-        self._sheets: dict[int, sublime.HtmlSheet] = {}
-        self._contents: dict[int, str] = {}
+        self._sheets = Sheets(NAME)
 
     def show(self, window: sublime.Window) -> None:
         """Open the window's sheet, or bring it to the front."""
-        sheet = self._sheets.get(window.id())
-        if sheet is None or sheet.window() is None:
-            self._contents.pop(window.id(), None)
-            self._sheets[window.id()] = page.new_sheet(window, NAME, "")
-        else:
-            window.focus_sheet(sheet)
+        self._sheets.show(window, "")
         self._stories.begin(self._draw(window), window)
 
     def look(self) -> None:
         """Show what is other now."""
-        for window_id, sheet in list(self._sheets.items()):
-            window = sheet.window()
-            if window is None:
-                self._sheets.pop(window_id, None)
-            else:
-                self._stories.begin(self._draw(window), window)
+        for window in self._sheets.windows():
+            self._stories.begin(self._draw(window), window)
 
     def stop(self) -> None:
         """Close them: they would show what was true once."""
-        # One that has closed may be taken from the list while the others close.
-        sheets, self._sheets = self._sheets, {}
-        for sheet in sheets.values():
-            if sheet.window() is not None:
-                sheet.close()
+        self._sheets.stop()
 
     async def _draw(self, window: sublime.Window) -> None:
         try:
@@ -69,14 +56,8 @@ class SharedSheets:
         except Unanswered:
             # The next look asks again.
             return
-        sheet = self._sheets.get(window.id())
-        if sheet is None or shared is None:
-            return
-        contents = html(shared, settings.read(window)[1])
-        # Drawn anew it would lose its place.
-        if self._contents.get(window.id()) != contents:
-            self._contents[window.id()] = contents
-            sheet.set_contents(contents)
+        if shared is not None:
+            self._sheets.put(window, html(shared, settings.read(window)[1]))
 
 
 def html(shared: SharedContext, problems: Iterable[str]) -> str:

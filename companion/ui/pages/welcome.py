@@ -11,6 +11,7 @@ from ...ide.doctor import checks
 from ...ide.doctor.checks import Failed, Ok
 from ...ide.doctor.facts import Facts
 from ...ide.doctor.report import Examination
+from ..examinations import Examinations
 from . import checkups
 
 NAME = "Welcome to Gemini Companion"
@@ -32,7 +33,7 @@ TO_DO = "Two minutes to the first edit. This page follows what you do."
 MARK = "welcomed"
 
 
-def html(found: tuple[Examination, ...]) -> str:
+def html(found: Examinations) -> str:
     """The page, of a CLI in the window's folders, or of one that would be started there."""
     examination = _meant(found)
     facts, results = examination.facts, _results(examination)
@@ -47,7 +48,7 @@ def html(found: tuple[Examination, ...]) -> str:
     return "".join(parts)
 
 
-def _meant(found: tuple[Examination, ...]) -> Examination:
+def _meant(found: Examinations) -> Examination:
     """The one that is connected; else the newest that runs, or the one that would be started."""
     of_kind = [each for each in found if each.facts.cli == found[0].facts.cli]
     connected = (each for each in of_kind if each.facts.is_connected)

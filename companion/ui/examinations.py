@@ -1,0 +1,97 @@
+"""How a window's CLIs fare on their way to it: asked of the companion, or found out without it; UI
+thread only."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial
+from typing import Callable, Tuple
+
+import sublime
+
+from ..ide import questions
+from ..ide.clis import GEMINI_CLI, by_command
+from ..ide.doctor import gathering
+from ..ide.doctor.facts import Window
+from ..ide.doctor.gathering import Scope
+from ..ide.doctor.report import Examination
+from ..ide.questions import Unanswered
+from ..ide.service import Companion
+from . import settings, sharing_settings
+from .stories import Stories, computed
+
+Examinations = Tuple[Examination, ...]
+
+
+class Examiner:
+    """Examines windows for one who wants to know. `tell` gets what was found; nothing where the
+    examination failed."""
+
+    def __init__(
+        self,
+        companion: Companion,
+        stories: Stories,
+        tell: Callable[[sublime.Window, Examinations], None],
+    ) -> None:
+        self._companion = companion
+        self._stories = stories
+        self._tell = tell
+        # The windows that are being examined, and whether they are to be once more.
+        self._asked: dict[int, bool] = {}
+
+    def ask(self, window: sublime.Window) -> None:
+        """Not before the last answer has come, but then: a machine may be slow."""
+        is_asked = window.id() in self._asked
+        self._asked[window.id()] = is_asked
+        if not is_asked:
+            self._stories.begin(self._examine(window), window)
+
+    async def _examine(self, window: sublime.Window) -> None:
+        try:
+            found = await examine(self._companion, window)
+        finally:
+            is_asked_again = self._asked.pop(window.id(), False)
+        if is_asked_again:
+            self.ask(window)
+        self._tell(window, found)
+
+
+async def examine(companion: Companion, window: sublime.Window) -> Examinations:
+    """The ways of the CLIs to the window; none where the examination failed."""
+    command = settings.of(window).cli_command
+    # A command that names no CLI is taken for one that starts Gemini CLI.
+    cli = by_command(command) or GEMINI_CLI
+    environment, home = dict(os.environ), os.path.expanduser("~")
+    asked = questions.Examinations(window.id(), cli, command, environment, home)
+    try:
+        return await companion.ask(asked)
+    except Unanswered:
+        if not companion.problem:
+            return ()
+    # The companion has ended: what can be seen without it.
+    ended = _ended(window, companion.problem)
+    scope = _with_paths(Scope(cli, ended, command, environment, home), window)
+    return await computed(partial(gathering.examine, scope)) or ()
+
+
+def _ended(window: sublime.Window, problem: str) -> Window:
+    """The window without a server."""
+    folders, maps = window.folders(), sharing_settings.path_maps(window)
+    return Window(
+        os.getppid(),
+        0,
+        maps.remote_folders(folders),
+        problem=problem,
+        separator=maps.separator,
+        unmapped=maps.unmapped(folders),
+    )
+
+
+def _with_paths(scope: Scope, window: sublime.Window) -> Scope:
+    return replace(
+        scope,
+        local_folders=tuple(window.folders()),
+        path_maps=sharing_settings.path_maps(window),
+        extra_folder=settings.of(window).extra_discovery_folder,
+    )

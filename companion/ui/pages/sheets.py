@@ -1,0 +1,70 @@
+"""Sheets of one name, one for each window at most; UI thread only."""
+
+from __future__ import annotations
+
+from typing import Iterator, cast
+
+import sublime
+
+from ..review import open_diffs
+
+
+class Sheets:
+    """Those that show one kind of page, until they are told to `stop`. A sheet belongs to the
+    window that it was opened in."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        # By the window's id.
+        self._sheets: dict[int, sublime.HtmlSheet] = {}
+        self._contents: dict[int, str] = {}
+
+    def show(self, window: sublime.Window, contents: str) -> None:
+        """Bring the window's sheet to the front, or open one with these contents. It covers no
+        diff: what one cannot see, the commands do not mean."""
+        sheet = self._sheets.get(window.id())
+        if sheet is None or sheet.window() is None:
+            group = open_diffs.group_without_diff(window)
+            made = window.new_html_sheet(self._name, contents, group=group)
+            sheet = self._sheets[window.id()] = cast(sublime.HtmlSheet, made)
+            self._contents[window.id()] = contents
+        window.focus_sheet(sheet)
+
+    def put(self, window: sublime.Window, contents: str) -> None:
+        """Show them in the window's sheet, if it has one."""
+        sheet = self._sheets.get(window.id())
+        # Drawn anew it would lose its place.
+        if sheet is not None and self._contents.get(window.id()) != contents:
+            self._contents[window.id()] = contents
+            sheet.set_contents(contents)
+
+    def windows(self) -> list[sublime.Window]:
+        """Those that have one."""
+        return [sublime.Window(id) for id, _sheet, _place in self._open()]
+
+    def windows_in_sight(self) -> list[sublime.Window]:
+        """Those that have one which is shown now."""
+        shown = [id for id, sheet, place in self._open() if sheet in place.selected_sheets()]
+        return [sublime.Window(id) for id in shown]
+
+    def is_in_front(self, window: sublime.Window) -> bool:
+        """Whether the window's sheet has the keyboard."""
+        sheet = self._sheets.get(window.id())
+        return sheet is not None and window.active_sheet() == sheet
+
+    def stop(self) -> None:
+        """Close them: nobody draws them any more."""
+        # One that has closed may be taken from the list while the others close.
+        sheets, self._sheets = self._sheets, {}
+        for sheet in sheets.values():
+            if sheet.window() is not None:
+                sheet.close()
+
+    def _open(self) -> Iterator[tuple[int, sublime.HtmlSheet, sublime.Window]]:
+        """The sheets that were not closed, each with its window's id and the window it is in."""
+        for id, sheet in list(self._sheets.items()):
+            place = sheet.window()
+            if place is None:
+                self._sheets.pop(id, None)
+            else:
+                yield id, sheet, place
