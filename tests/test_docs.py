@@ -183,7 +183,9 @@ class ThreatModel(unittest.TestCase):
                     if path:
                         code = read("tests", path + ".py")
                     elif sentence:
-                        self.assertIn(f"def test_{sentence.replace(' ', '_')}(", code)
+                        # A method, or a row of a table.
+                        name = sentence.replace(" ", "_")
+                        self.assertRegex(code, rf"def test_{name}\(|(?im:^ +{sentence}$)")
                     else:
                         self.assertIn(f"class {name}(", code)
 
