@@ -1,1 +1,1 @@
-"""What everything stands on; knows neither Gemini CLI nor Sublime Text."""
+"""What all other rooms use. Knows neither Gemini CLI nor Sublime Text."""

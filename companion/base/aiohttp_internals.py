@@ -1,12 +1,12 @@
-"""What reaches into aiohttp's internals to be faster, all of it; and whether they are those that it
-knows. Where they are not, the server goes aiohttp's own way, slower.
+"""All code that uses aiohttp's internals to be faster, and a check whether this release has the
+internals that the code expects. If it does not, the server uses aiohttp's own way, which is slower.
 
-- Heads of requests that came before are not parsed again, and not examined again.
-- The one task of a connection runs its requests.
+- A head that a request had before is not parsed again, and not examined again.
+- The single task of a connection runs its requests.
 - Small answers are written at once.
-- Few requests of a connection are parsed ahead, without waiting for rounds of the loop.
+- Only a few requests of a connection are parsed ahead, without waiting for rounds of the loop.
 
-Clients send the same head with each request, but for the length of the body. Source: RFC 9112,
+Clients send the same head with each request, except for the length of the body. Source: RFC 9112,
 section 6; aiohttp 3.10.11 to 3.14.5.
 """
 
@@ -35,13 +35,13 @@ from .connection import SERVER, Connection
 
 T = TypeVar("T")
 
-# Releases whose internals were read, the first and the last.
+# The first and the last release whose internals were read.
 KNOWN = ((3, 10), (3, 14))
-# What the library calls a connection's parser: before release 3.14, and from then on.
+# The library's name for a connection's parser: before release 3.14, and from then on.
 PARSERS = ("_request_parser", "_parser")
 ATTRIBUTES = ("_messages", "_message_tail", "_loop")
-# The parameters of what is called, replaced, or called by the library's way from one request to the
-# next.
+# The parameters of the methods that are called, replaced, or used by the library between two
+# requests.
 PARAMETERS = {
     "handler": {
         "start": "self",
@@ -57,7 +57,7 @@ PARAMETERS = {
     },
     "response": {"prepare": "self request", "write_eof": "self data"},
 }  # fmt: skip
-# What else is asked of objects of these.
+# Other names that objects of these kinds must have.
 NAMES = {
     "handler": "resume_reading pause_reading close force_close",
     "parser": "feed_data set_upgraded",
@@ -65,19 +65,19 @@ NAMES = {
     "reader": "feed_data total_bytes",
     "request": "writer protocol transport keep_alive version headers",
 }
-# Requests that wait for their turn on one connection, from which on nothing more of it is read. The
-# library's newer releases have this limit, too, and ask for data before they read on.
+# When so many requests of one connection wait for their turn, nothing more of it is read. The
+# library's newer releases have this limit as well, and then ask for data before they read on.
 MAX_WAITING = 32
 END = b"\r\n\r\n"
-# Heads that are remembered for a connection, and bytes of the longest one.
+# The most heads that are kept for a connection, and the bytes of the longest one.
 MAX_HEADS = 8
 MAX_HEAD = 4096
-# Bytes of a body from which the library pauses reading: more than the server parses at a time.
+# From this many bytes of a body the library pauses reading: more than the server parses at a time.
 LIMIT = 64 * 1024
 
 
 class Library(NamedTuple):
-    """What of aiohttp is looked at."""
+    """The parts of aiohttp that are checked."""
 
     version: str
     handler: type
@@ -101,7 +101,7 @@ def installed() -> Library:
 
 
 def difference(library: Library) -> str:
-    """In what the internals are not those that are known; "" where they are."""
+    """How the internals differ from the known ones; empty if they do not."""
     found = re.match(r"(\d+)\.(\d+)", library.version)
     if found is None or not KNOWN[0] <= (int(found[1]), int(found[2])) <= KNOWN[1]:
         return f"release {library.version}"
@@ -126,21 +126,21 @@ def _parameters(kind: type, name: str) -> list[str]:
 
 
 class _LoopOfOneTask:
-    """Stands for the running loop in one connection of the library. That makes a task for the
-    connection, then one for each request, which it awaits at once. Here the connection's task is
-    the only one, and runs the requests itself: a task for each would begin and end in other rounds
-    of the loop, for a tenth of what a small request costs."""
+    """Replaces the running loop in one connection of the library. The library makes a task for the
+    connection and one for each request, which it awaits at once. Here the connection's task is the
+    only one and runs the requests itself: a task for each begins and ends in other rounds of the
+    loop, which costs a tenth of a small request."""
 
     def __init__(self) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._has_task = False
-        # What each request needs, without the way by `__getattr__`.
+        # Each request needs these; as attributes they bypass `__getattr__`.
         self.create_future, self.time, self.call_at = loop.create_future, loop.time, loop.call_at
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
 
-    # For `asyncio.current_task(loop)`, which looks the loop up in a dictionary.
+    # For `asyncio.current_task(loop)`, which finds the loop in a dictionary.
     def __hash__(self) -> int:
         return hash(self._loop)
 
@@ -155,8 +155,7 @@ class _LoopOfOneTask:
 
 
 def _loop_of_connection(in_tasks: bool) -> Any:
-    # From Python 3.12 on, tasks can begin at once, and the library has them do so without asking
-    # the loop.
+    # From Python 3.12 on tasks can begin at once. The library uses that without asking the loop.
     if in_tasks or sys.version_info >= (3, 12):
         return asyncio.get_running_loop()
     return _LoopOfOneTask()
@@ -164,14 +163,14 @@ def _loop_of_connection(in_tasks: bool) -> Any:
 
 @dataclass(frozen=True)
 class _Examined:
-    """The headers of a request, held for as long as this is, and what was found in its head."""
+    """The headers of a request, which this keeps alive, and the result of examining its head."""
 
     headers: Mapping[str, str]
     found: object
 
 
 class FastConnection(Connection):
-    """`in_tasks` is that of HttpServer."""
+    """`in_tasks` is as in HttpServer."""
 
     def __init__(self, server: Server, not_http: tuple[bytes, str], in_tasks: bool) -> None:
         super().__init__(server, not_http, _loop_of_connection(in_tasks))
@@ -179,13 +178,13 @@ class FastConnection(Connection):
             parser = getattr(self, name, None)
             if parser is not None:
                 setattr(self, name, RepeatedHeads(parser, self, self._loop))
-        # Whether the library's parser may keep requests that it has not told of.
+        # Whether the library's parser may hold requests that it has not passed on.
         self._may_keep = False
-        # Of the last heads, the newest first.
+        # The results for the last heads, newest first.
         self._examined: tuple[_Examined, ...] = ()
 
     def begin(self, request: BaseRequest) -> None:
-        # Where it is the last of those that were parsed, more are.
+        # If this is the last of the parsed requests, more are parsed.
         if self._messages:
             return
         if self._may_keep:
@@ -202,8 +201,8 @@ class FastConnection(Connection):
         return bool(self._messages)
 
     def examined(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
-        """Most heads of a connection are alike: then their headers are the same object, and they
-        are examined once."""
+        """Most heads of a connection are the same: then their headers are the same object, and they
+        are examined only once."""
         headers = request.headers
         for known in self._examined:
             if known.headers is headers:
@@ -213,8 +212,8 @@ class FastConnection(Connection):
         return found
 
     def resume_reading(self, *args: Any, **options: Any) -> None:
-        """Only where reading was paused: else the library, which calls this for each body, would
-        feed its parser with nothing, at a tenth of what a request costs."""
+        """Does nothing unless reading was paused. The library calls this for each body and would
+        feed its parser with nothing, which costs a tenth of a request."""
         if self._must_resume:
             super().resume_reading(*args, **options)
 
@@ -224,8 +223,8 @@ class FastConnection(Connection):
     def _feed(self, data: bytes) -> None:
         self._feed_library(data)
         if self._message_tail:
-            # It follows a request for another protocol, which is declined: the library's older
-            # releases keep all of it, and then lose it.
+            # The data follows a request for another protocol, which is refused: the library's older
+            # releases keep all of it and then lose it.
             self.close()
         # Newer releases stop near this number, and count one too many after a body that came late.
         if len(self._messages) >= MAX_WAITING - 1:
@@ -233,26 +232,26 @@ class FastConnection(Connection):
 
 
 class _Head(NamedTuple):
-    """A head as the parser understood it, and the bytes of the body that it announces."""
+    """A parsed head, and the number of bytes of the body that it announces."""
 
     message: RawRequestMessage
     length: int
 
 
 class RepeatedHeads:
-    """Stands for the `parser` of the connection `protocol`, and asks it for all but a request that
-    comes alone and whole, with a head that it has read before. Requests with one head have one
-    message: their headers are the same object.
+    """Stands in front of the `parser` of the connection `protocol`. If a request comes alone and
+    whole, with a head that was parsed before, it gives the message of that head; anything else goes
+    to the parser. Requests with the same head get the same message, with the same headers object.
 
-    This holds while the parser is between two requests, which is sure as long as what each request
-    begins and ends with has nothing of another one. From then on the parser is asked for all."""
+    This is right only while the parser is between two requests: while all data so far were whole
+    requests. Otherwise all data goes to the parser."""
 
     def __init__(self, parser: Any, protocol: BaseProtocol, loop: Any) -> None:
         self._parser = parser
         self._protocol = protocol
         self._loop = loop
         self._heads: dict[bytes, _Head] = {}
-        # The body that the parser has read last, or reads, and how many bytes came after its head.
+        # The last body of the parser, and the number of bytes that followed its head.
         self._last: StreamReader = EMPTY_PAYLOAD
         self._length = 0
 
@@ -260,15 +259,15 @@ class RepeatedHeads:
         return getattr(self._parser, name)
 
     def feed_data(self, data: bytes) -> tuple[Any, bool, bytes]:
-        """Messages with their bodies, whether another protocol begins, and what is its. Raises what
-        the parser raises."""
-        # Before Python 3.12, the loop of Windows gives a bytearray.
+        """The messages with their bodies, whether another protocol begins, and the data of that.
+        Raises what the parser raises."""
+        # Before Python 3.12 the loop of Windows gives a bytearray.
         data = bytes(data)
         end = data.find(END) + len(END) if self._is_between() else 0
         head = self._heads.get(data[:end])
         if head is not None and head.length == len(data) - end:
             return ((head.message, self._body(data[end:])),), False, b""
-        # More than the body has, where this is not of it, or is refused.
+        # This counts too much if the data is not part of the body, or is refused.
         self._length += len(data)
         found: tuple[Any, bool, bytes] = self._parser.feed_data(data)
         messages, is_upgraded, _rest = found
@@ -277,16 +276,16 @@ class RepeatedHeads:
         return found
 
     def _is_between(self) -> bool:
-        # A body of no bytes counts none in the releases for Python 3.8.
+        # In the releases for Python 3.8 an empty body has no count.
         return self._last.is_eof() and getattr(self._last, "total_bytes", 0) == self._length
 
     def _begun(self, head: bytes, message: tuple[Any, StreamReader], length: int) -> None:
-        """The parser has made the message of the head, and has `length` bytes that follow it."""
+        """The parser has parsed the head into this message; `length` bytes follow the head."""
         parsed, body = message
         if parsed.should_close or parsed.chunked:
             return
         self._last, self._length = body, length
-        # Where there is no body, the library has a special one.
+        # If there is no body, the library uses a special object.
         if length and len(head) <= MAX_HEAD and self._is_between():
             if len(self._heads) >= MAX_HEADS:
                 self._heads.clear()
@@ -300,7 +299,7 @@ class RepeatedHeads:
 
 
 def head_of(status: int, headers: Mapping[str, str]) -> bytes:
-    """The first lines of an answer, which can be used again and again."""
+    """The first lines of an answer; they can be used many times."""
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if any("\r" in line or "\n" in line for line in lines):
@@ -309,18 +308,18 @@ def head_of(status: int, headers: Mapping[str, str]) -> bytes:
 
 
 class Answer(StreamResponse):
-    """A whole answer that is small, written at once: without the work that the library's own
-    Response does for all that an answer could have. `head` is made by `head_of`."""
+    """A small answer that is written at once, without the work that the library's own Response does
+    for features that it does not have. `head` is made by `head_of`."""
 
     def __init__(self, head: bytes, body: bytes = b"", closes: bool = False) -> None:
-        # The library's own attributes are not made: nothing below uses them.
+        # The attributes of the base class are not set: nothing below uses them.
         self._head = head
         self._content = body
         self._closes = closes
         self._to: BaseRequest | None = None
 
     def as_response(self) -> Response:
-        """The same as aiohttp has it."""
+        """The same answer as an object of aiohttp."""
         lines = self._head.decode("utf-8").splitlines()[1:]
         headers = {**SERVER, **dict(line.split(": ", 1) for line in lines)}
         response = Response(status=self.status, headers=headers, body=self._content)
@@ -342,7 +341,7 @@ class Answer(StreamResponse):
         return request.writer
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Raises ConnectionError where the client has left."""
+        """Raises ConnectionError if the client has left."""
         request, self._to = self._to, None
         if request is None:
             return

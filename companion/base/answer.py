@@ -1,4 +1,4 @@
-"""What somebody will give once, on any thread, to a coroutine that awaits it."""
+"""An answer that any thread gives once and a coroutine awaits."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections import deque
 from typing import Callable, Generator, Generic, Optional, Tuple, TypeVar
 
 T = TypeVar("T")
-# The value, or the error where there is none.
+# The value, or the error if there is no value.
 Outcome = Tuple[Optional[T], Optional[BaseException]]
 
 
 class NotThere(Exception):
-    """Nobody has given the answer yet."""
+    """The answer has not been given yet."""
 
 
 class Answer(Generic[T]):
-    """Any thread may give it and ask for it; the first that is given counts.
+    """Any thread may give it and ask for it. Only the first answer counts.
 
-    Who drives a coroutine gets the answer that it awaits, each time, also where it is there
-    already: so the speed of a thread changes nothing in the order of steps.
+    Awaiting it always passes it to whoever drives the coroutine, even if the answer is there
+    already. So the speed of a thread does not change the order of steps.
     """
 
     def __init__(self) -> None:
-        # Who gives appends, then makes the calls; who asks appends a call, then looks for what was
-        # given: so no call is forgotten, and nobody needs a lock.
+        # The giver appends the answer and then makes the calls; the asker appends a call and then
+        # checks for an answer. So no call is lost, and no lock is needed.
         self._given: deque[Outcome[T]] = deque()
         self._calls: deque[Callable[[], object]] = deque()
 
@@ -32,7 +32,7 @@ class Answer(Generic[T]):
         self._make_calls()
 
     def fail(self, error: BaseException) -> None:
-        """There will be none: whoever awaits it gets the error."""
+        """There is no answer: whoever awaits it gets the error."""
         self._given.append((None, error))
         self._make_calls()
 
@@ -41,13 +41,13 @@ class Answer(Generic[T]):
         return bool(self._given)
 
     def when_there(self, call: Callable[[], object]) -> None:
-        """Have it called once: now, or on the thread that gives the answer."""
+        """Make the call once: now, or on the thread that gives the answer."""
         self._calls.append(call)
         if self._given:
             self._make_calls()
 
     def result(self) -> T:
-        """Raises the error that it failed with, or NotThere."""
+        """Raises the error that the answer failed with, or NotThere."""
         if not self._given:
             raise NotThere
         value, error = self._given[0]
@@ -64,6 +64,6 @@ class Answer(Generic[T]):
             try:
                 call = self._calls.popleft()
             except IndexError:
-                # Another thread was faster.
+                # Another thread has taken it.
                 return
             call()

@@ -1,5 +1,5 @@
-"""One connection of the HTTP server, by what aiohttp documents alone: how much of it is read and
-when, chunks that are too small, and its end where its client takes nothing of an answer.
+"""One connection of the HTTP server, with only what aiohttp documents: limits on what is read of it
+and when, on chunks that are too small, and its end if the client does not read the answer.
 
 `aiohttp_internals` has the faster one.
 """
@@ -25,30 +25,31 @@ T = TypeVar("T")
 
 # Seconds that a connection may idle between requests.
 IDLE = 75.0
-# Seconds in which the rest of a body is read and forgotten after an answer to its beginning: a
-# connection that is closed before might take the answer with it.
+# Seconds in which the rest of a body is read and dropped after an answer to its beginning. Without
+# this the answer could be lost when the connection closes.
 LINGERING = 10.0
-# Seconds in which a client has to take some of an answer that waits for it. What the kernel holds,
-# a few megabytes, is reported in large steps only.
+# Seconds within which a client must read some of an answer that waits for it. The kernel holds a
+# few megabytes and reports them only in large steps.
 STALLED = 60.0
-# Of what the library answers with: else it names itself and Python, with their versions.
+# For answers of the library: otherwise it sends its own name and Python's, with their versions.
 SERVER = {"Server": "GeminiCompanion"}
-# Bytes that the HTTP parser gets at a time: one in Python copies all that is left for each chunk.
+# Bytes that the HTTP parser gets at a time: the one in Python copies the rest for each chunk.
 PARSED_AT_ONCE = 16 * 1024
-# What a chunked body may have beside its data: sizes of chunks, their extensions, trailers. Chunks
-# of 64 bytes stay below a fifth.
+# The most bytes of a chunked body beside its data: sizes of chunks, their extensions, trailers.
+# With chunks of 64 bytes they are less than a fifth.
 CHUNKS_BESIDE, CHUNKS_SHARE = 64 * 1024, 0.2
-# Rounds of the loop without the begin of a request, after which none of those that were parsed
-# waits: from one to the next, the library needs three.
+# Rounds of the loop after which no parsed request can still be waiting if none has begun: from one
+# request to the next the library needs three.
 ROUNDS = 8
 
 
 class TooManyChunks(RequestPayloadError):
-    """A body whose chunks are small beyond all use, or whose trailers do not end."""
+    """The chunks of a body are uselessly small, or its trailers do not end."""
 
 
 def _is_our_failure(record: logging.LogRecord) -> bool:
-    """What is no HTTP is its sender's fault; the library would quote it, with any token in it."""
+    """False for data that is not HTTP: that is its sender's fault, and the library would quote it,
+    with any token in it."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, (HttpProcessingError, RequestPayloadError))
 
@@ -58,12 +59,12 @@ _http_logger.addFilter(_is_our_failure)
 
 
 class Connection(RequestHandler):
-    """Answers what is no HTTP with `not_http`, a body and its media type, and does not quote it.
-    Ends where its client takes nothing of an answer.
+    """Answers data that is not HTTP with `not_http`, a body and its media type, and does not quote
+    the data. Ends if its client does not read an answer.
 
-    While requests that were parsed wait for their turn, nothing more is: the rest stays with the
-    sender. `begin` and `end` say when each is handled. More than twenty methods, for it is what the
-    loop, the library and the server call of one connection."""
+    While parsed requests wait for their turn, nothing more is parsed: the rest stays with the
+    sender. `begin` and `end` say when each request is handled. The class has more than twenty
+    methods, because the loop, the library and the server all call it for one connection."""
 
     def __init__(self, server: Server, not_http: tuple[bytes, str], loop: Any = None) -> None:
         super().__init__(
@@ -80,51 +81,51 @@ class Connection(RequestHandler):
         self._must_resume = False
         self._unparsed = b""
         self._is_held = False
-        # Whether the library's parser is at work: it says from within where a body has ended.
+        # Whether the library's parser is running: from inside it, it reports the end of a body.
         self._is_parsing = False
-        # Whether requests that were parsed may wait, and the next look for that.
+        # Whether parsed requests may be waiting, and the next check for that.
         self._may_wait = False
         self._next_round: asyncio.Handle | None = None
         # The body of the request that began last.
         self._last_body: StreamReader = EMPTY_PAYLOAD
-        # The chunked body that is being read, and the bytes parsed of it.
+        # The chunked body that is being read, and the number of its bytes that were parsed.
         self._chunked: StreamReader | None = None
         self._parsed = 0
         self.must_drain = False
-        # The handler that is cancelled where the client leaves, if it is one of those.
+        # The handler that is cancelled if the client leaves; None for other handlers.
         self.ends_with_client: asyncio.Task[Any] | None = None
 
     def begin(self, request: BaseRequest) -> None:
-        """A request begins to be handled."""
+        """The handling of a request begins."""
         self._stop_looking()
         self._may_wait = True
         self._last_body = request.content
         if "Upgrade" in request.headers:
-            # What follows it is another protocol's, which is declined: the library's older releases
-            # keep all of it, and then lose it.
+            # What follows belongs to another protocol, which is refused: the library's older
+            # releases keep all of it and then lose it.
             self.close()
         elif self._unparsed:
-            # The rest of its body.
+            # The rest of the body.
             self._parse()
 
     def end(self) -> None:
-        """It was handled."""
+        """The request was handled."""
         self._look_again()
 
     @property
     def has_more(self) -> bool:
-        """Whether another request may wait for the end of the one that is handled."""
+        """Whether another request may wait for the end of the one that is being handled."""
         return True
 
     def examined(self, request: BaseRequest, examine: Callable[[BaseRequest], T]) -> T:
-        """What `examine`, the same each time, finds in the head of the request. Raises what it
-        raises."""
+        """The result of `examine` for the head of the request; `examine` is the same each time.
+        Raises what it raises."""
         return examine(request)
 
     def data_received(self, data: bytes) -> None:
         is_usual = len(data) <= PARSED_AT_ONCE and self._chunked is None and not self._unparsed
         if is_usual and self._may_parse():
-            # Nearly every request; or the library's own call, to go on with what it has.
+            # The usual case; or the library's own call, to continue with the data that it has.
             self._feed(data)
             return
         if not data:
@@ -133,7 +134,7 @@ class Connection(RequestHandler):
         self._parse()
 
     def _may_parse(self) -> bool:
-        """The rest of a body always, unless its reader has enough for now."""
+        """The rest of a body may always be parsed, unless its reader has enough for now."""
         return not self._must_resume and (not self._may_wait or not self._last_body.is_eof())
 
     def _feed(self, data: bytes) -> None:
@@ -147,17 +148,17 @@ class Connection(RequestHandler):
         try:
             super().data_received(data)
         except ValueError:
-            # An address that is none, with the library's older releases.
-            logger.debug("what came is no HTTP")
+            # For example an invalid address, with older releases of the library.
+            logger.debug("the data received is not HTTP")
             self.force_close()
         finally:
             self._is_parsing = was_parsing
 
     def _look_again(self, rounds: int = 2 * ROUNDS) -> None:
-        """Parse on after some rounds of the loop, unless a request begins before."""
+        """Continue to parse after some rounds of the loop, unless a request begins before."""
         self._stop_looking()
         if rounds == ROUNDS:
-            # Newer releases stop after some requests, and some of them forget to go on.
+            # Newer releases stop after some requests, and some of them forget to continue.
             self._feed_library(b"")
             self._parse()
         if rounds:
@@ -173,10 +174,10 @@ class Connection(RequestHandler):
             self._next_round = None
 
     def _parse(self) -> None:
-        """As much of what was received as the reader of the body wants now, and until enough
-        requests wait. While something is left, nothing more is received."""
+        """Parse as much of the received data as the reader of the body wants now, and until enough
+        requests wait. While some data is left, no more is received."""
         if self._is_parsing:
-            # Whoever has it at work goes on: in the middle of its data it takes no other.
+            # The parser is running and will continue; within its data it takes no other.
             return
         while self._unparsed and self._may_parse():
             piece = self._unparsed[:PARSED_AT_ONCE]
@@ -185,15 +186,15 @@ class Connection(RequestHandler):
             self._feed(piece)
             if self._chunked is not None and self._has_too_many_chunks(self._chunked):
                 self._chunked.set_exception(TooManyChunks())
-                # What else comes is not read.
+                # Data after this is not read.
                 self.close()
         self._hold(bool(self._unparsed))
 
     def _hold(self, is_held: bool) -> None:
-        """Whether the rest stays with the sender. To be said again where it does: the library
-        resumes for its own reasons."""
+        """Set whether the rest stays with the sender. Must be repeated while it does, because the
+        library resumes for its own reasons."""
         was_held, self._is_held = self._is_held, is_held
-        # Before Python 3.11, a connection with TLS that has just ended has nothing to pause.
+        # Before Python 3.11 a TLS connection that has just ended has nothing to pause.
         with contextlib.suppress(AttributeError):
             if is_held and self.transport is not None:
                 self.transport.pause_reading()
@@ -206,8 +207,8 @@ class Connection(RequestHandler):
 
     @contextlib.contextmanager
     def limits_chunks(self, body: StreamReader) -> Iterator[None]:
-        """While a chunked body is read: what is beside its data ends the connection where it is
-        beyond the limit."""
+        """Use this while a chunked body is read: the connection ends if the bytes beside the data
+        exceed the limit."""
         self._chunked, self._parsed = body, body.total_bytes
         try:
             yield

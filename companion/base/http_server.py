@@ -1,6 +1,6 @@
 """An HTTP server for both front ends, on the loopback address unless they want another: connections
-and their limits, who may talk to it, bodies and answers of any size; knows no route, and no
-sentence of an answer.
+and their limits, access, bodies and answers of any size. Knows no route, and no sentence of an
+answer.
 
 Source: RFC 9110 and 9112; MCP's security warning for local servers.
 """
@@ -29,7 +29,7 @@ from typing import (
 )
 from urllib.parse import urlsplit
 
-# Not by way of aiohttp.web, which brings applications, routes, files and web sockets with it.
+# Not imported through aiohttp.web, which also imports applications, routes, files and web sockets.
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestPayloadError
@@ -54,20 +54,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOST = "127.0.0.1"
-# Connections with the token at a time; a CLI keeps two or three, a web page six.
+# The most connections with the token at a time; a CLI keeps two or three, a web page six.
 MAX_CONNECTIONS = 128
-# Seconds for a body to come in whole; on this machine, even the largest takes one or two, unless
-# its sender does something else meanwhile (docs/protocol.md 3.20).
+# Seconds for a whole body to arrive. On this machine even the largest takes one or two, unless its
+# sender is busy with something else (docs/protocol.md 3.20).
 BODY_TIME = 120.0
 JSON = "application/json"
 HTTP, HTTPS = "http", "https"
 # Ports that clients leave out of Host and Origin.
 USUAL_PORTS = {HTTP: 80, HTTPS: 443}
-# Statuses after which the rest of a body may still be on its way, so that what comes next on the
-# connection could be anything.
+# After these statuses the rest of a body may still be coming, so the next data on the connection
+# could be anything.
 CLOSING = (408, 413, 503)
 
-# Why a request gets no further.
+# Why a request is refused.
 BAD_HOST, BAD_ORIGIN, BAD_TOKEN = "host", "origin", "token"
 BAD_ENCODING, BAD_BODY, LATE_BODY = "encoding", "body", "late body"
 LARGE_BODY, MANY_VALUES = "large body", "many values"
@@ -81,7 +81,7 @@ STATUSES = {
 
 
 class Refused(Exception):
-    """A request that gets no further, for one of the reasons above; the front end has the words."""
+    """A request is refused, for one of the reasons above; the front end has the sentences."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -90,9 +90,9 @@ class Refused(Exception):
 
 
 class Guard:
-    """Who may talk to the server: clients with one of the `tokens` that call it by one of its
-    `names`, with its port, or one of the `hosts`, as they stand there; and no web page but its own
-    and those of `origins`."""
+    """Decides who may talk to the server: clients with one of the `tokens`. They must call it by
+    one of its `names` with its port, or by one of the `hosts` exactly as given. Web pages are
+    refused, except its own and those of `origins`."""
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class Guard:
         self._authorizations = [("Bearer " + token).encode("ascii") for token in tokens]
 
     def check_place(self, target: str, headers: Mapping[str, str]) -> None:
-        """Raises Refused for another host, and for a web page that is not known. `target` is what
-        the request line asks for: a path, or a whole address, which has a host, too."""
+        """Raises Refused for another host, and for a web page that is not known. `target` is that
+        of the request line: a path, or a whole address, which has a host as well."""
         if headers.get("Host", "").lower() not in self._hosts:
             raise Refused(BAD_HOST)
         if target[:1] not in ("/", "*") and _host_of(target) not in self._hosts:
@@ -125,11 +125,11 @@ class Guard:
         return origin.lower() in self._origins
 
     def check_token(self, headers: Mapping[str, str]) -> int:
-        """Which of the tokens the client has, by its index. Raises Refused without one."""
+        """The index of the client's token. Raises Refused if it has none of them."""
         given = headers.get("Authorization", "")
         index = self._index(given)
         if index is None:
-            # The scheme's name is written in either case, says HTTP.
+            # HTTP allows the scheme's name in upper and lower case.
             scheme, _blank, token = given.partition(" ")
             index = self._index("Bearer " + token.strip()) if scheme.lower() == "bearer" else None
         if index is None:
@@ -145,7 +145,7 @@ class Guard:
 
 
 def _host_of(address: str) -> str:
-    """The host and port of a whole address, as they stand there; "" where there are none."""
+    """The host and port in a whole address, as they are written there; empty if there are none."""
     try:
         return urlsplit(address).netloc.lower()
     except ValueError:
@@ -153,13 +153,13 @@ def _host_of(address: str) -> str:
 
 
 class HttpServer:
-    """Serves from `start` to `stop`; every request goes to `handle`, which raises nothing. What it
-    does goes on where its client leaves, but for `end_with_client`.
+    """Serves from `start` to `stop`. Every request goes to `handle`, which must raise nothing. A
+    handler continues if its client leaves, unless `end_with_client` says otherwise.
 
-    `unauthenticated` connections may wait for their request with the token at a time. Where a
-    request need not be handled `in_tasks`, each in a task of its own with its own context
-    variables, that is done faster, in the one task of its connection; and all of it is faster where
-    aiohttp's internals are those that `aiohttp_internals` knows."""
+    At most `unauthenticated` connections may wait at a time for a request with the token. With
+    `in_tasks` each request is handled in a task of its own, with its own context variables; without
+    it the one task of the connection does so, which is faster. Everything is faster if
+    `aiohttp_internals` knows aiohttp's internals."""
 
     def __init__(
         self,
@@ -178,12 +178,13 @@ class HttpServer:
     async def start(
         self, port: int, shutdown: float, address: str = HOST, tls: SSLContext | None = None
     ) -> int:
-        """Listen, with `tls` where it is given; the port, where `port` 0 asks for any. At the end,
-        requests get `shutdown` seconds to finish. Raises OSError where the port cannot be had."""
+        """Listen, with `tls` if given; gives the port, which the system chooses if `port` is 0. At
+        the end requests get `shutdown` seconds to finish. Raises OSError if the port is not
+        available."""
         self._server = Server(self._handle_one)
         self._difference = aiohttp_internals.difference(aiohttp_internals.installed())
         if self._difference:
-            told = "served by aiohttp's own way, which is slower: its internals are others (%s)"
+            told = "served in aiohttp's own way, which is slower: its internals are not known (%s)"
             logger.warning(told, self._difference)
         self._shutdown = shutdown
         listener = self._listener(address, port)
@@ -195,7 +196,7 @@ class HttpServer:
         return int(listener.getsockname()[1])
 
     async def listen_also(self, address: str, port: int) -> None:
-        """On another interface. Raises OSError where that cannot be had."""
+        """Listen on another interface as well. Raises OSError if it is not available."""
         await self._accept(self._listener(address, port))
 
     async def _handle_one(self, request: BaseRequest) -> StreamResponse:
@@ -204,11 +205,11 @@ class HttpServer:
         try:
             answer = await self._handle(request)
         finally:
-            # The task may go on with the next request, which is another's to end.
+            # The task may continue with the next request, which this client must not end.
             outlive_client(request)
             connection.end()
         if connection.has_more:
-            # Other connections have their turn first.
+            # Other connections get their turn first.
             await asyncio.sleep(0)
         if self._difference and isinstance(answer, Answer):
             return answer.as_response()
@@ -221,8 +222,8 @@ class HttpServer:
         self._acceptors.append(acceptor)
 
     def hand_over(self) -> None:
-        """To be called before the stop: the next server of this process on the same ports gets
-        whoever connects from now on."""
+        """Call this before `stop`: new connections then go to the next server of this process on
+        the same ports."""
         socket_handover.leave(self._listeners)
 
     def stop_accepting(self) -> None:
@@ -233,22 +234,22 @@ class HttpServer:
         """End all connections."""
         self.stop_accepting()
         transports = [connection.transport for connection in self._server.connections]
-        # What has just come in is begun, and what idles is closed.
+        # Requests that have just arrived begin, and idle connections close.
         await asyncio.sleep(0)
         self._server.pre_shutdown()
         await self._server.shutdown(self._shutdown)
-        # A client that reads nothing would keep its socket open beyond the end of the loop.
+        # A client that reads nothing would keep its socket open after the end of the loop.
         for transport in filter(None, transports):
             transport.abort()
 
     @property
     def connections(self) -> int:
-        """Those that are open."""
+        """The number of open connections."""
         return len(self._server.connections)
 
     def admit(self, request: BaseRequest) -> None:
-        """Lift the limits for clients without the token: this one has shown it. Raises Refused
-        where too many have."""
+        """Lift the limits for clients without the token, because this one has sent it. Raises
+        Refused if there are too many with the token."""
         protocol = request.transport.get_protocol() if request.transport is not None else None
         if not isinstance(protocol, UnauthenticatedProtocol):
             return
@@ -264,10 +265,10 @@ class HttpServer:
         return UnauthenticatedProtocol(self._unauthenticated, inner)
 
     def _listener(self, address: str, port: int) -> socket.socket:
-        """One that a server before left, or a new one. Raises OSError."""
+        """A listener that an earlier server left, or a new one. Raises OSError."""
         listener = socket_handover.take((address, port))
         if listener is None:
-            # Made here, for asyncio would pass over the error that kept it from being made.
+            # Created here, because asyncio would ignore the error if that fails.
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             listener = socket.create_server((address, port), family=family, backlog=MAX_CONNECTIONS)
         self._listeners[(address, listener.getsockname()[1])] = listener
@@ -275,28 +276,28 @@ class HttpServer:
 
 
 def end_with_client(request: BaseRequest) -> None:
-    """Cancel the handler of the request, which calls this, where its client leaves: so a stream
-    knows at once that nobody reads it."""
+    """Cancel the handler that calls this if its client leaves: so a stream notices at once that
+    nobody reads it."""
     if isinstance(request.protocol, Connection):
         request.protocol.ends_with_client = asyncio.current_task()
 
 
 def outlive_client(request: BaseRequest) -> None:
-    """From now on the handler goes on to its end, also where its client leaves: for what must not
-    be done by half."""
+    """From now on the handler continues to its end even if its client leaves: for work that must
+    not be left half done."""
     if isinstance(request.protocol, Connection):
         request.protocol.ends_with_client = None
 
 
 def media_type(request: BaseRequest) -> str:
-    """What the body is. The library's own `content_type` makes an e-mail parser for each request
-    in the releases for Python 3.8, at a fifth of the request's time."""
+    """The media type of the body. In the releases for Python 3.8 the library's own `content_type`
+    makes an e-mail parser for each request, which takes a fifth of its time."""
     return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 def small_body(request: BaseRequest) -> bytes | None:
-    """The body where it is small and all of it is there already, as of nearly every request; else
-    None. Raises Refused."""
+    """The body if it is small and has arrived completely, as in nearly every request; else None.
+    Raises Refused."""
     _check_encoding(request)
     content = request.content
     if content.is_eof() and content.total_bytes <= PIECE:
@@ -309,8 +310,8 @@ async def read_json(
 ) -> Any:
     """The value of a body of at most `limit` bytes of JSON in UTF-8.
 
-    Of a body of more than `whole` bytes, only the beginning of each long string is kept, as a
-    TruncatedString. Raises Refused, and RpcError for what is no JSON."""
+    If the body has more than `whole` bytes, only the beginning of each long string is kept, as a
+    TruncatedString. Raises Refused, and RpcError if the body is not JSON."""
     body = small_body(request)
     if body is not None:
         return load(body)
@@ -319,7 +320,7 @@ async def read_json(
 
 
 async def read_bytes(request: BaseRequest, limit: int, memory: MemoryShare) -> bytes:
-    """A body of at most `limit` bytes, whatever it is. Raises Refused."""
+    """A body of at most `limit` bytes of any kind. Raises Refused."""
     _check_encoding(request)
     reading = functools.partial(_bytes, request.content, limit)
     return await _received(request, limit, memory, math.inf, reading)
@@ -338,7 +339,7 @@ async def _received(
     whole: float,
     reading: Callable[[], Awaitable[T]],
 ) -> T:
-    """What `reading` makes of the body, within its limits of size, memory and time."""
+    """The result of `reading` for the body, within its limits of size, memory and time."""
     length = request.content_length
     if length is not None and length > limit:
         raise Refused(LARGE_BODY)
@@ -357,8 +358,8 @@ async def _received(
     except TooManyValues:
         raise Refused(MANY_VALUES) from None
     except (ConnectionError, HttpProcessingError, RequestPayloadError):
-        # The client left, which is no failure of ours, and nobody reads this; or its body was not
-        # in the form that its headers said.
+        # The client left, so nobody reads the answer; or the body did not have the form that its
+        # headers announced.
         raise Refused(BAD_BODY) from None
 
 
@@ -395,13 +396,13 @@ async def _value(content: StreamReader, limit: int, whole: float) -> Any:
 async def _feed(large: LargeJson, data: bytes) -> None:
     for at in range(0, len(data), PIECE):
         large.feed(data[at : at + PIECE])
-        # Other clients have their turn between two pieces.
+        # Other clients get their turn between two pieces.
         await asyncio.sleep(0)
 
 
 async def take(memory: MemoryShare, size: int) -> None:
-    """Hold so many bytes until the end of the request. Raises Refused where others do not give
-    theirs back in time."""
+    """Reserve this many bytes until the end of the request. Raises Refused if other requests do not
+    release enough in time."""
     try:
         await memory.take(size)
     except asyncio.TimeoutError:
@@ -411,8 +412,8 @@ async def take(memory: MemoryShare, size: int) -> None:
 async def send(
     request: BaseRequest, status: int, headers: Mapping[str, str], body: Iterator[bytes]
 ) -> StreamResponse:
-    """Answer with a body in pieces, the next one made when the client has taken the last: so an
-    answer of any size waits in memory for one piece only."""
+    """Answer with a body in pieces. The next piece is made when the client has read the last, so an
+    answer of any size keeps only one piece in memory."""
     first = next(body, b"")
     second = next(body, b"")
     if not second:
@@ -431,7 +432,7 @@ async def send(
     except ConnectionError:
         logger.debug("a client left its answer")
     finally:
-        # Whoever reads a part of an answer must not take it for the whole.
+        # A reader of an incomplete answer must be able to notice that.
         if not is_whole and request.transport is not None:
             request.transport.abort()
     return response

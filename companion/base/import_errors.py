@@ -1,4 +1,4 @@
-"""The sentence for a user whose editor lacks a library; imports none."""
+"""The sentence for a user whose editor lacks a library. Imports none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENTENCE = (
 
 
 def sentence(error: Exception) -> str:
-    """What to do about it; empty for a fault of our own, which is no library's."""
+    """What to do about the error; empty if it is not caused by a library."""
     if isinstance(error, ImportError):
         name = (error.name or str(error)).partition(".")[0]
     elif isinstance(error, SyntaxError):
@@ -33,9 +33,9 @@ def _has_no_part(error: ImportError, library: str) -> bool:
 
 
 def _importing(error: Exception) -> str:
-    """The library that failed while it was imported, its top name; "" where our own code failed.
+    """The top name of the library whose import failed; empty if our own code failed.
 
-    One for another Python does not only raise ImportError, but whatever its first lines meet.
+    A library for another Python may raise not only ImportError, but any error of its first lines.
     """
     found = ""
     for frame, _line in traceback.walk_tb(error.__traceback__):
@@ -48,7 +48,7 @@ def _importing(error: Exception) -> str:
 
 
 def _library_at(path: str) -> str:
-    """The top name of the library that a file belongs to; "" where it is ours, or of none."""
+    """The top name of the library that a file belongs to; empty if it belongs to none."""
     folders = [folder for folder in sys.path if folder and path.startswith(folder + os.sep)]
     if not folders:
         return ""

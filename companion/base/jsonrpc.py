@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages, from bytes to frozen values and back; knows no method and no transport.
+"""JSON-RPC 2.0 messages, from bytes to frozen values and back. Knows no method and no transport.
 
 Source: the JSON-RPC 2.0 specification; MCP narrows it (an id is never null).
 """
@@ -15,8 +15,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
-# Digits of the longest integer that is read: more than the largest double has, few enough that
-# Python's quadratic conversion stays cheap (CPython bounds it by itself only from 3.11 on).
+# The most digits of an integer that is read: more than the largest double has, and few enough for
+# Python's quadratic conversion to stay cheap (CPython limits it only from 3.11 on).
 MAX_INTEGER_DIGITS = 320
 
 TOO_DEEP = "Expected JSON that is nested less deeply."
@@ -25,11 +25,11 @@ Id = Union[str, int]
 
 
 class RpcError(Exception):
-    """A JSON-RPC error that knows its wire form.
+    """A JSON-RPC error and its wire form.
 
-    `code` is one of the constants above or of the protocol on top, `message` a sentence that says
-    what was expected and what came, `id` that of the request it answers where one could be read,
-    `data` what programs read of it beside the code.
+    `code` is one of the constants above or of the protocol on top. `message` is a sentence that
+    says what was expected and what came. `id` is that of the request, if it could be read. `data`
+    is further information for programs.
     """
 
     def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
@@ -47,7 +47,7 @@ class RpcError(Exception):
 
 
 class Request(NamedTuple):
-    """A call that wants an answer. `params` is always an object (MCP has no positional ones)."""
+    """A call that needs an answer. `params` is always an object (MCP has no positional ones)."""
 
     id: Id
     method: str
@@ -55,14 +55,14 @@ class Request(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """A call that wants none."""
+    """A call that needs no answer."""
 
     method: str
     params: Mapping[str, Any]
 
 
 class Response(NamedTuple):
-    """An answer to a request of ours; exactly one of `result` and `error` was there."""
+    """An answer to a request of ours. It had exactly one of `result` and `error`."""
 
     id: Id | None
     result: Any = None
@@ -71,13 +71,13 @@ class Response(NamedTuple):
 
 Message = Union[Request, Notification, Response]
 
-# Kept, because `json.dumps` makes a new one for every call that has options.
+# Made once, because `json.dumps` makes a new one for every call with options.
 _encoder = json.JSONEncoder(separators=(",", ":"))
 
 
 def encode(value: object) -> bytes:
-    """JSON in UTF-8. Only ASCII is written: so even a lone surrogate out of an editor's buffer
-    reaches the other side as it is, where raw UTF-8 could not carry it."""
+    """JSON in UTF-8. Only ASCII is written: so even a lone surrogate from an editor's buffer
+    reaches the other side unchanged; raw UTF-8 could not contain it."""
     return _encoder.encode(value).encode("ascii")
 
 
@@ -87,21 +87,21 @@ def quote(text: str) -> str:
 
 
 def encode_result(id: Id, result: bytes) -> bytes:
-    """The answer to a request; `result` is JSON already, for some results never change."""
+    """The answer to a request. `result` is already JSON, because some results never change."""
     name = quote(id) if isinstance(id, str) else str(id)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (name.encode("ascii"), result)
 
 
 def parse(body: bytes) -> Message | list[Message | RpcError]:
-    """As `messages`, of bytes. Raises RpcError (PARSE_ERROR), too, for what is no JSON in UTF-8."""
+    """`messages` for bytes. Also raises RpcError (PARSE_ERROR) if they are not JSON."""
     return messages(load(body))
 
 
 def messages(value: Any) -> Message | list[Message | RpcError]:
-    """The message or the batch that a JSON value is.
+    """The message or the batch in a JSON value.
 
-    In a batch each bad member stands as the RpcError that answers it. Raises RpcError for a value
-    that is neither (INVALID_REQUEST).
+    In a batch each bad member is replaced by the RpcError that answers it. Raises RpcError
+    (INVALID_REQUEST) for a value that is neither.
     """
     if not isinstance(value, list):
         return message(value)
@@ -111,13 +111,13 @@ def messages(value: Any) -> Message | list[Message | RpcError]:
 
 
 def load(body: bytes) -> Any:
-    """The value of JSON in UTF-8, all its texts valid Unicode. Raises RpcError (PARSE_ERROR)."""
+    """The value of JSON in UTF-8, with valid Unicode texts only. Raises RpcError (PARSE_ERROR)."""
     try:
         text = body.decode("utf-8")
         if text.startswith("\ufeff"):
             raise ValueError("it begins with a BOM, which JSON has not")
         value = _decoded(text)
-        # An escape can spell half of a surrogate pair, which is no Unicode text.
+        # An escape can stand for half a surrogate pair, which is not valid Unicode text.
         if "\\u" in text and ("\\ud" in text or "\\uD" in text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
@@ -141,14 +141,14 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
-# Made once: json.loads would make one for each call that has parameters.
+# Made once, because json.loads makes a new one for each call with parameters.
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded_int)
 
 
 def _decoded(text: str) -> Any:
     """Raises ValueError."""
     if text.startswith("{") and text.endswith("}"):
-        # No blanks around it, which are found by expressions else.
+        # Without blanks around it, which json would find with regular expressions.
         value, end = _decoder.raw_decode(text)
         if end == len(text):
             return value
@@ -163,7 +163,7 @@ def _message_or_error(value: Any) -> Message | RpcError:
 
 
 def message(value: Any) -> Message:
-    """The message that a JSON value is. Raises RpcError."""
+    """The message in a JSON value. Raises RpcError."""
     if not isinstance(value, dict):
         raise RpcError(INVALID_REQUEST, f"Expected a JSON-RPC message object; got {kind(value)}.")
     id = _id(value)
@@ -207,7 +207,7 @@ def _response(value: dict[str, Any], id: Id | None) -> Response:
 
 def _id(value: dict[str, Any]) -> Id | None:
     id = value.get("id")
-    # bool is an int to Python and not to JSON; a float id cannot be echoed faithfully.
+    # In Python a bool is an int, in JSON it is not; a float id cannot be echoed exactly.
     if id is None or isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool)):
         return id
     raise RpcError(INVALID_REQUEST, f'Expected "id" to be a string or an integer; got {kind(id)}.')

@@ -256,7 +256,7 @@ class Served(ServedCase):
 
 
 class ServedAiohttpsOwnWay(AiohttpsOwnWay, ServedCase):
-    """The same where its internals are others."""
+    """The same where its internals are not known."""
 
     test_a_compressed_body_stays_as_it_was_sent = Served.test_a_compressed_body_stays_as_it_was_sent
 

@@ -93,7 +93,7 @@ class Bodies(unittest.IsolatedAsyncioTestCase):
 
 
 class BodiesAiohttpsOwnWay(AiohttpsOwnWay, Bodies):
-    """The same where its internals are others."""
+    """The same where its internals are not known."""
 
 
 class InPython(unittest.TestCase):

@@ -147,7 +147,7 @@ class OneTask(unittest.IsolatedAsyncioTestCase):
 
 
 class OneTaskAiohttpsOwnWay(AiohttpsOwnWay, OneTask):
-    """The same where its internals are others: each request has a task."""
+    """The same where its internals are not known: each request has a task."""
 
     one_task = 2
 

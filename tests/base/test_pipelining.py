@@ -198,7 +198,7 @@ class Pipelining(unittest.IsolatedAsyncioTestCase):
 
 
 class PipeliningAiohttpsOwnWay(AiohttpsOwnWay, Pipelining):
-    """The same where its internals are others."""
+    """The same where its internals are not known."""
 
 
 if __name__ == "__main__":
