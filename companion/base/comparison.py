@@ -1,8 +1,8 @@
-"""Two texts side by side: where each change stands in either of them; knows no view.
+"""Two texts side by side, with the place of each change in both of them. Knows no view.
 
 All of it is computed at once and frozen, so that one thread can make it and another one draw it.
-Rows are numbered from 0; a region is a pair of points, counted in code points from the start of its
-text, the second one being behind the last.
+Rows are numbered from 0. A region is a pair of points, counted in code points from the start of its
+text; the second one is behind the last.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Numbers = Sequence[Optional[int]]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the texts. `starts` has the point of each row, and that of the end; `characters` are
-    the regions that differ within rows that were altered. Where the rows are parts of a larger
-    text, `numbers` has the row of that text for each, None for one that is not of it."""
+    """One of the texts. `starts` has the point of each row and of the end. `characters` are the
+    regions that differ within altered rows. If the rows are parts of a larger text, `numbers` has
+    the row of each in that text, None for one that is not part of it."""
 
     rows: Sequence[str]
     starts: Sequence[int]
@@ -50,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Filler:
-    """Room for `rows` rows that only the other side has here: above the row `above`, which may be
+    """Room for `rows` rows that exist only on the other side, above the row `above`, which may be
     one after the last."""
 
     above: int
@@ -59,9 +59,9 @@ class Filler:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`old` and `new` with the changes between them, in their order. `keys` has a name for each
-    change, which stays the same for as long as its rows do, wherever they stand. Changes whose keys
-    are `dropped` have the old rows on the new side, too: they are listed, and change nothing."""
+    """`old` and `new` with the changes between them, in order. `keys` has a name for each change,
+    which stays the same as long as its rows do, wherever they are. Changes with `dropped` keys have
+    the old rows on the new side as well: they are listed but change nothing."""
 
     old: Side
     new: Side
@@ -106,8 +106,7 @@ class Comparison:
         return [self.new.region(it.new_start, it.new_end) for it in self.in_force if it.added]
 
     def old_fillers(self, numbers: slice = slice(None)) -> list[Filler]:
-        """The room that the old side needs so that equal rows stand at equal heights, at these
-        changes."""
+        """The room that the old side needs at these changes to keep equal rows at equal heights."""
         longer = [it for it in self.changes[numbers] if it.added > it.removed]
         return [Filler(it.old_end, it.added - it.removed) for it in longer]
 
@@ -117,8 +116,8 @@ class Comparison:
         return [Filler(it.new_end, it.removed - it.added) for it in longer]
 
     def anchor(self, row: int, from_new: bool) -> tuple[int, int] | None:
-        """The last equal row at or above the row of the new side, or of the old one, and the row of
-        the other side beside it; None where there is none."""
+        """The last equal row at or above the row of the new side, or of the old one, and the row
+        beside it on the other side; None if there is none."""
         index = bisect_right(self.new_starts if from_new else self.old_starts, row) - 1
         if index < 0:
             return row, row
@@ -131,8 +130,8 @@ class Comparison:
         return (ours[0] - 1, theirs[0] - 1) if ours[0] and theirs[0] else None
 
     def old_row_beside(self, row: int) -> int:
-        """The row of the old side that ends where the row of the new side does: the one beside it,
-        or the last one of its change."""
+        """The row of the old side that ends at the same height as the row of the new side: the one
+        beside it, or the last one of its change."""
         index = bisect_right(self.new_starts, row) - 1
         if index < 0:
             return row
@@ -142,8 +141,8 @@ class Comparison:
         return change.old_end + row - change.new_end
 
     def change_at(self, row: int) -> int | None:
-        """The number, from 0, of the change that the row of the new side belongs to; a change that
-        only takes rows away belongs to the row that now stands there."""
+        """The number, from 0, of the change to which the row of the new side belongs. A change that
+        only removes rows belongs to the row that is now in their place."""
         index = bisect_right(self.new_starts, row) - 1
         if index < 0:
             return None
@@ -161,9 +160,9 @@ class Comparison:
         return len(above) - 1 if above else None
 
     def number_at(self, place: Region, key: str) -> int | None:
-        """The number of the change whose new rows are exactly at this place, and which had that key
-        in an earlier comparison of the text; None where there is none. Keys count the changes that
-        are alike: where one of them goes, the ones below have other keys."""
+        """The number of the change whose new rows are exactly at this place and which had that key
+        in an earlier comparison of the text; None if there is none. Keys count equal changes: when
+        one of those goes, the ones below get other keys."""
         name = key[:KEY_LENGTH]
         for number, (change, its) in enumerate(zip(self.changes, self.keys)):
             is_alike = its.startswith(name)
@@ -225,7 +224,7 @@ def _add_rows(digest: Any, rows: Sequence[str], start: int, end: int) -> None:
 
 
 def _starts(rows: Sequence[str]) -> Sequence[int]:
-    # Not a list: the garbage collector would go through all of it, in any thread.
+    # Not a list: the garbage collector would walk through all of it, in any thread.
     starts = array("q", [0])
     for at in range(0, len(rows), ROWS):
         lengths = map(len, rows[at : at + ROWS])

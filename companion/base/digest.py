@@ -1,7 +1,7 @@
-"""The parts of two large texts in which they differ, short enough to be shown; knows no view.
+"""The parts of two large texts in which they differ, short enough to be shown. Knows no view.
 
-Each change stands there with some rows around it. What is left out is said by a row of its own. So
-the digest is a comparison like any other, and its changes are those of the whole texts, in the same
+Each change is shown with some rows around it. A row of its own says how much is left out. So the
+digest is a comparison like any other, and its changes are those of the whole texts, in the same
 order.
 """
 
@@ -14,17 +14,17 @@ from .changes import Change, common_start, with_changes
 from .comparison import KEY_LENGTH, Comparison, compare, comparison_of
 from .merge import merged
 
-# Code points of a text from which not all of it is shown.
+# From this many code points only parts of a text are shown.
 LARGE = 2 * 1024 * 1024
 # Rows shown before and after a change.
 CONTEXT = 10
-# Rows of one change, and code points of one row, that are shown: of more, a part.
+# The most rows of one change, and code points of one row, that are shown.
 MAX_CHANGE = 2000
 MAX_ROW = 4000
 
 
-# A comparison as it is drawn; and the text that is accepted in place of the one that is shown, None
-# where that is the new text as it came.
+# A comparison as it is drawn; and the text that is accepted instead of the shown one, None if that
+# is the new text unchanged.
 Compared = Tuple[Comparison, Optional[str]]
 
 
@@ -47,15 +47,14 @@ class Digest:
         return replace(digest_of(old, self.new_text), is_merged=self.is_merged)
 
     def still_dropped(self, earlier: Digest, dropped: frozenset[str]) -> frozenset[str]:
-        """The keys of the changes that had those keys in an earlier digest of the same new text, as
-        far as they are there. Of changes that are alike, the key says only which one of them it is
-        in its digest."""
+        """The keys of the changes that had these keys in an earlier digest of the same new text, if
+        they still exist. Among equal changes a key only says which one it is in its digest."""
         places = {place for place, key in _places(earlier.whole) if key in dropped}
         return frozenset(key for place, key in _places(self.whole) if place in places)
 
     def merged_with(self, theirs: str, present: str, dropped: frozenset[str]) -> MergedDigest:
-        """Without the changes of these keys, but with what `theirs` has changed of the old text;
-        compared with the text `present`."""
+        """Leaves out the changes of these keys and adds the changes from the old text to `theirs`;
+        compares the result with the text `present`."""
         old, new = with_changes(self.whole.old.rows, (), ()), self.without(dropped)[1]
         found = merged(old, self.new_text if new is None else new, theirs, "", "")
         if found.conflicts:
@@ -76,7 +75,7 @@ class Digest:
         return _with_dropped(self.shown, dropped), text
 
 
-# What a merge gives: the digest, None where there are conflicts; and how many.
+# The result of a merge: the digest, None if there are conflicts; and the number of conflicts.
 MergedDigest = Tuple[Optional[Digest], int]
 
 
@@ -87,8 +86,8 @@ def digest_of(old: str, new: str) -> Digest:
 
 
 def _places(whole: Comparison) -> Iterator[tuple[tuple[int, str], str]]:
-    """Of each change, the new row at which it begins with the part of its key that names its rows,
-    and its key."""
+    """For each change, the new row at which it begins, with the part of its key that names its
+    rows, and its key."""
     for start, key in zip(whole.new_starts, whole.keys):
         yield (start, key[:KEY_LENGTH]), key
 
@@ -113,7 +112,7 @@ def digest(whole: Comparison) -> Comparison:
 
 
 class _Parts:
-    """What is shown of a text, of which all before the row `at` has been looked at."""
+    """The shown parts of a text; everything before the row `at` is done."""
 
     def __init__(self, whole: Sequence[str]) -> None:
         self.whole = whole
@@ -122,8 +121,8 @@ class _Parts:
         self.at = 0
 
     def add_equal(self, end: int, after: int, before: int = CONTEXT) -> int:
-        """Add the equal rows up to before `end`: so many after the change above them, and before
-        the one below. Gives how many rows there are now."""
+        """Add the equal rows before `end`: some after the change above, and some before the one
+        below. Gives the number of rows so far."""
         hidden = end - self.at - after - before
         if hidden > 1:
             self._add(self._equal(after))
@@ -133,7 +132,7 @@ class _Parts:
         return len(self.rows)
 
     def add_changed(self, rows: Sequence[str]) -> int:
-        """Add the next rows of the text, as they are to be shown; of many, both ends."""
+        """Add the next rows of the text as they are shown; of many rows, both ends."""
         half = MAX_CHANGE // 2
         hidden = len(rows) - 2 * half if len(rows) > MAX_CHANGE else 0
         if hidden:
@@ -179,7 +178,7 @@ def _with_dropped(shown: Comparison, dropped: frozenset[str]) -> Comparison:
 
 
 def _cut_rows(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The rows of a change. Where each became another, the part in which they differ is shown."""
+    """The rows of a change. If a row became another, the part in which they differ is shown."""
     if len(removed) == len(added):
         old = [_cut(one, other) for one, other in zip(removed, added)]
         return old, [_cut(other, one) for one, other in zip(removed, added)]

@@ -1,8 +1,8 @@
-"""JSON too large to be parsed or written in one call; knows no message.
+"""JSON that is too large to be parsed or written in one call. Knows no message.
 
-The standard parser and encoder hold the interpreter's lock for as long as a call takes, and with it
-the editor's UI thread. So a large body is read as it comes in: its long strings are decoded piece
-by piece, and what is left beside them has to be small. A large value is written in the same way.
+The standard parser and encoder hold the interpreter's lock during the whole call, and so block the
+editor's UI thread. A large body is therefore read as it arrives: its long strings are decoded in
+pieces, and the rest has to be small. A large value is written in pieces as well.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, Callable, Iterator
 
 from .jsonrpc import PARSE_ERROR, TOO_DEEP, RpcError, load
 
-# Bytes that are read, and characters that are written, in one call.
+# Bytes read, and characters written, in one call.
 PIECE = 64 * 1024
-# Bytes from which a string is decoded apart from the rest.
+# From this many bytes a string is decoded apart from the rest.
 LONG = 1024
-# Pieces of a string that are put together in one call.
+# Pieces of a string that are joined in one call.
 TOGETHER = 16
-# Characters that are kept of a string that is to be truncated.
+# Characters kept of a truncated string.
 TRUNCATED_TO = 64 * 1024
-# Bytes beside the long strings: to parse these takes a few milliseconds at most.
+# The most bytes beside the long strings: parsing them takes a few milliseconds.
 MAX_REST = 256 * 1024
 # Bytes of an escaped surrogate pair.
 LONGEST_ESCAPE = 12
 
-# At the end of what has come, as much of an escape as is not whole. Half a surrogate pair is none.
+# The incomplete escape at the end of the data so far. Half a surrogate pair is incomplete.
 _HALF_ESCAPE = re.compile(rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -36,7 +36,7 @@ _encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class TooManyValues(Exception):
-    """Even without its long strings the JSON is too large."""
+    """The JSON is too large even without its long strings."""
 
 
 class TruncatedString(str):
@@ -44,7 +44,7 @@ class TruncatedString(str):
 
 
 class _LongString:
-    """Decodes a string as it comes in, and forgets what is beyond the `limit` of characters."""
+    """Decodes a string as it arrives, and drops everything beyond the `limit` of characters."""
 
     def __init__(self) -> None:
         self.limit: int | None = None
@@ -56,7 +56,7 @@ class _LongString:
         """Raises ValueError."""
         text = _decode('"' + self._utf8.decode(data, is_last) + '"')
         if b"\\u" in data:
-            # Raises it where there is half a surrogate pair.
+            # Raises ValueError for half a surrogate pair.
             text.encode("utf-8")
         if self.limit is None or self._length <= self.limit:
             self._parts.append(text)
@@ -69,8 +69,8 @@ class _LongString:
 
 
 def _joined(parts: list[str]) -> str:
-    """As "".join in some calls, of which none takes long: to get the memory of a large text takes
-    most of the time, and what is appended here grows in its place."""
+    """The same as "".join, in several short calls. Most of the time is needed to allocate the
+    memory of a large text; text that is appended here grows in place."""
     text = ""
     for at in range(0, len(parts), TOGETHER):
         text += "".join(parts[at : at + TOGETHER])
@@ -78,19 +78,19 @@ def _joined(parts: list[str]) -> str:
 
 
 def truncated(text: str, limit: int | None) -> str:
-    """The text, or the first `limit` characters of a longer one as a TruncatedString."""
+    """The text; if it is longer than `limit`, its beginning as a TruncatedString."""
     if limit is None or len(text) <= limit:
         return text
     return TruncatedString(text[:limit])
 
 
 class LargeJson:
-    """Takes the bytes of one JSON value as they come in: `feed` them, then ask for the `value`.
+    """Parses the bytes of one JSON value as they arrive: `feed` them, then ask for the `value`.
 
-    Both raise RpcError (PARSE_ERROR) where it is not JSON in UTF-8."""
+    Both raise RpcError (PARSE_ERROR) if they are not JSON in UTF-8."""
 
     def __init__(self) -> None:
-        # Stands for a long string in the rest; no text can contain it by chance or on purpose.
+        # Replaces a long string in the rest; random, so no text can contain it.
         self._mark = secrets.token_hex(16)
         self._rest = bytearray()
         self._texts: list[str] = []
@@ -101,14 +101,14 @@ class LargeJson:
         self._half_escape = b""
 
     def truncate(self, limit: int) -> None:
-        """Keep `limit` characters of each long string from now on, at least LONG of them."""
+        """From now on keep `limit` characters of each long string, at least LONG of them."""
         self._limit = max(limit, LONG)
         self._texts = [truncated(text, self._limit) for text in self._texts]
         if self._long is not None:
             self._long.limit = self._limit
 
     def feed(self, data: bytes) -> None:
-        """Of at most about PIECE bytes. Raises TooManyValues, too."""
+        """Takes at most about PIECE bytes. Raises TooManyValues as well."""
         data, self._half_escape = self._half_escape + data, b""
         plain = _without_pairs(data)
         at = 0
@@ -131,7 +131,7 @@ class LargeJson:
         try:
             return self._with_texts(value) if self._texts else value
         except RecursionError:
-            # The parser goes deeper than we do.
+            # The parser goes deeper than this code does.
             raise RpcError(PARSE_ERROR, TOO_DEEP) from None
 
     def _between(self, data: bytes, at: int) -> int:
@@ -142,7 +142,7 @@ class LargeJson:
         return end
 
     def _string(self, data: bytes, plain: bytes, at: int) -> int:
-        """`plain` is `data` as `_without_pairs` gives it."""
+        """`plain` is the result of `_without_pairs` for `data`."""
         quote = plain.find(b'"', at)
         if quote >= 0:
             self._add(data[at:quote])
@@ -184,16 +184,17 @@ class LargeJson:
 
 
 def _without_pairs(data: bytes) -> bytes:
-    """JSON as long, in which a backslash begins an escape and a quotation mark a string, or ends
-    it. By calls that need no memory but this: a regular expression holds on to each escape."""
+    """JSON of the same length in which every backslash begins an escape, and every quotation mark
+    begins or ends a string. The calls use no other memory; a regular expression keeps memory for
+    each escape."""
     if b"\\" not in data:
         return data
     return data.replace(b"\\\\", b"  ").replace(b'\\"', b"  ")
 
 
 def pieces(value: Any) -> Iterator[bytes]:
-    """The value as JSON in UTF-8, in pieces of at most about PIECE characters. Bytes in it stand
-    for a text in UTF-8, and half a surrogate pair becomes "?"."""
+    """The value as JSON in UTF-8, in pieces of at most about PIECE characters. A bytes object in it
+    is a text in UTF-8. Half a surrogate pair becomes "?"."""
     batch, size = [], 0
     for text in _tokens(value, _encode):
         batch.append(text)
@@ -205,7 +206,7 @@ def pieces(value: Any) -> Iterator[bytes]:
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """The value as `jsonrpc.encode` gives it, half surrogate pairs included; no call takes long."""
+    """The same JSON as that of `jsonrpc.encode`, in short calls; keeps half surrogate pairs."""
     return b"".join([text.encode("ascii") for text in _tokens(value, _encode_ascii)])
 
 

@@ -1,4 +1,4 @@
-"""A file to which whole lines are appended, all of them or none; knows nothing of what is in it."""
+"""A file to which whole lines are appended, all of them or none. Knows nothing of its content."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .file_replace import sync_file
 
 
 class LineFile:
-    """Only one thread at a time, and nobody else, may append to it. `size` is that of the last
-    time, in bytes."""
+    """Only one thread at a time, and nothing else, may append to the file. `size` in bytes is that
+    of the last append."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -20,12 +20,12 @@ class LineFile:
         self._ends_whole = False
 
     def append(self, lines: bytes, is_new: bool, is_lasting: bool) -> None:
-        """The file is made where it `is_new`. What `is_lasting` is there after a power cut, too,
-        with all that was appended before. Raises OSError, and the file then is as it was."""
+        """Append the lines; creates the file if it `is_new`. Lines that are `is_lasting` survive a
+        power cut, with everything appended before. Raises OSError; then the file is unchanged."""
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
         descriptor = os.open(self.path, flags | (os.O_CREAT if is_new else 0), 0o600)
         with open(descriptor, "a+b", buffering=0) as file:
-            # After a crash a line may have been begun only.
+            # After a crash the last line may be incomplete.
             start = b"" if self._ends_whole or _ends_whole(file) else b"\n"
             self._ends_whole = False
             before = file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""The companion's log: its last lines kept in memory for the user to read; writes no file.
+"""The companion's log: keeps its last lines in memory, for the user to read. Writes no file.
 
 Never logged: tokens and the text of files (a log is what people paste into bug reports).
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-# Lines kept: some hours of ordinary use, well below a megabyte.
+# Lines kept: a few hours of ordinary use, well below a megabyte.
 MAX_LINES = 1000
-# Characters of an entry: a traceback fits, a path that somebody made up to fill memory does not.
+# Characters of an entry: enough for a traceback, too few for a path that is meant to fill memory.
 MAX_LENGTH = 8000
 
 logger = logging.getLogger("GeminiCompanion")
@@ -32,7 +32,7 @@ class RecentLines(logging.Handler):
 
 
 def start(level: str) -> RecentLines:
-    """Begin to keep lines from `level` ("debug", "info", "warning", "error") upward.
+    """Begin to keep lines of `level` ("debug", "info", "warning", "error") and above.
 
     An unknown level counts as "info". Warnings also go to standard error, the editor's console.
     """
@@ -41,7 +41,7 @@ def start(level: str) -> RecentLines:
     console.setLevel(logging.WARNING)
     console.setFormatter(logging.Formatter("Gemini Companion: %(message)s"))
     logger.handlers[:] = [recent, console]
-    # Other packages configure the root logger of the host, which they share with us.
+    # Other packages configure the root logger, which they share with us.
     logger.propagate = False
     set_level(level)
     return recent

@@ -1,4 +1,5 @@
-"""One asyncio loop in one thread: its life, and the way onto it; knows not what it serves."""
+"""One asyncio loop in a thread of its own, and calls from other threads to it. Does not know what
+it serves."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from .log import logger
 
 T = TypeVar("T")
 
-# Seconds that one waits for another of its name that is still ending, and may be writing to a slow
-# disk what this one goes on with.
+# Seconds to wait for another thread of the same name that is still ending: it may be writing to a
+# slow disk what this thread needs.
 HANDOVER = 10.0
 
 
 class State(IntEnum):
-    """In the order in which they come; some may be left out, none comes back."""
+    """In the order in which they come. Some may be skipped; none comes back."""
 
     NEW = 0
     RUNNING = 1
@@ -29,12 +30,12 @@ class State(IntEnum):
 
 
 class LoopThread(Generic[T]):
-    """A server, say, from `start` to its end. Every method may be called from any thread, and none
-    waits, but for `stop` where it is told to.
+    """For example a server, from `start` to its end. Every method may be called from any thread.
+    None waits, except `stop` if it is asked to.
 
-    `serve` runs on the loop, and the thread ends with it. It is given a function that it calls once
-    with the object that takes the calls; those of before have waited for that. Where it fails,
-    `problem` becomes a sentence for the user: the name of a library that is missing, else `sorry`.
+    `serve` runs on the loop, and the thread ends with it. It gets a function, and calls it once
+    with the object that receives the calls; calls that were posted before wait for that. If `serve`
+    fails, `problem` becomes a sentence for the user: the name of a missing library, else `sorry`.
     `on_over` is called on the thread, after the end.
     """
 
@@ -52,11 +53,11 @@ class LoopThread(Generic[T]):
         self._on_over = on_over
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._predecessors: list[threading.Thread] = []
-        # Whoever brings it into a state appends that, and the furthest counts: so no thread can
-        # take back what another did.
+        # A thread that changes the state appends the new one, and the furthest counts. So no thread
+        # can undo what another did.
         self._states = [State.NEW]
-        # A caller appends its call and then looks for the loop; the loop shows itself and then
-        # drains: so no call is forgotten, and nobody needs a lock.
+        # A caller appends its call and then checks for the loop; the loop becomes visible and then
+        # makes the calls. So no call is lost, and no lock is needed.
         self._calls: deque[Callable[[T], object]] = deque()
         self._wake: Callable[[], None] | None = None
 
@@ -66,7 +67,7 @@ class LoopThread(Generic[T]):
 
     @property
     def is_alive(self) -> bool:
-        """From the start until `on_over` has returned."""
+        """True from the start until `on_over` has returned."""
         return self._thread.is_alive()
 
     def start(self) -> None:
@@ -75,17 +76,17 @@ class LoopThread(Generic[T]):
         self._thread.start()
 
     def post(self, call: Callable[[T], object]) -> None:
-        """Have the call made on the loop, after all that were posted before; never, where the
-        thread has ended."""
+        """Make the call on the loop, after all calls that were posted before; never, if the thread
+        has ended."""
         self._calls.append(call)
         wake = self._wake
         if wake is not None:
-            # The loop may close in this very moment; the call has then come too late.
+            # The loop may close in this very moment; then the call comes too late.
             with suppress(RuntimeError):
                 wake()
 
     def stop(self, call: Callable[[T], object], join: float = 0.0) -> None:
-        """Post the call that makes `serve` return, and wait `join` seconds at most for that."""
+        """Post the call that makes `serve` return, and wait for that at most `join` seconds."""
         if self.state is State.RUNNING:
             self._states.append(State.STOPPING)
         self.post(call)
@@ -93,9 +94,9 @@ class LoopThread(Generic[T]):
             self._thread.join(join)
 
     def _run(self) -> None:
-        """The boundary of the thread: what gets here is our bug, or a library that is missing."""
+        """The boundary of the thread: an error here is our bug, or a missing library."""
         try:
-            # One that is still ending has the ports, and writes down what this one takes over.
+            # A thread that is still ending has the ports, and saves the state for this one.
             for thread in self._predecessors:
                 thread.join(HANDOVER)
             asyncio.run(self._serve(self._ready))
@@ -111,7 +112,7 @@ class LoopThread(Generic[T]):
         missing = import_errors.sentence(error)
         self.problem = missing or self._sorry
         if missing:
-            # Where it was imported tells nobody anything.
+            # The traceback of a missing library helps nobody.
             logger.error("%s (%s)", missing, error)
         else:
             logger.error("the thread %s ended", self._name, exc_info=error)
@@ -120,7 +121,7 @@ class LoopThread(Generic[T]):
         loop = asyncio.get_running_loop()
 
         def drain() -> None:
-            # Only those that are here now: calls that keep coming must not keep the loop.
+            # Only the calls that are here now: calls that keep coming must not block the loop.
             for _ in range(len(self._calls)):
                 self._make(self._calls.popleft(), receiver)
 
@@ -131,7 +132,7 @@ class LoopThread(Generic[T]):
         drain()
 
     def _make(self, call: Callable[[T], object], receiver: T) -> None:
-        """The boundary of calls: one that fails keeps no other from its turn."""
+        """The boundary of calls: a failed call does not stop the next."""
         try:
             call(receiver)
         except Exception:

@@ -1,17 +1,17 @@
-"""Bytes that large bodies and answers may hold at a time, in all; knows no HTTP."""
+"""The bytes that all large bodies and answers together may hold at a time. Knows no HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 
-# Seconds to wait for others to give their bytes back.
+# Seconds to wait for others to return bytes.
 TIME_LIMIT = 20.0
 
 
 class MemoryBudget:
-    """Given out in the order in which it is asked for, so that small ones do not starve a large
-    one. On one loop."""
+    """Bytes are given in the order of the requests for them, so that small requests do not starve a
+    large one. Used on one loop."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -19,7 +19,7 @@ class MemoryBudget:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size: int) -> int:
-        """The bytes that were taken, which have to be given back: `size`, or the whole budget where
+        """Gives the number of bytes taken, which must be given back: `size`, or the whole budget if
         that is less. Raises asyncio.TimeoutError."""
         size = min(size, self._limit)
         if not self._waiting and size <= self._free:
@@ -51,14 +51,14 @@ class MemoryBudget:
 
 
 class MemoryShare:
-    """What one request holds of the budget; `with` gives it back at the request's end."""
+    """The bytes that one request holds; `with` gives them back at the end of the request."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
         self._size = 0
 
     async def take(self, size: int) -> None:
-        """Hold `size` bytes more. Raises asyncio.TimeoutError."""
+        """Take `size` more bytes. Raises asyncio.TimeoutError."""
         self._size += await self._budget.take(size)
 
     def __enter__(self) -> MemoryShare:

@@ -1,8 +1,8 @@
-"""A three-way merge of texts, row by row; knows no file and no view.
+"""A three-way merge of texts, row by row. Knows no file and no view.
 
-Rows are those of `changes`. What only one side changed is taken from that side, and what both
-changed in the same way is taken once. Everything else is a conflict: both sides stand in the text,
-between marks in the form that Git uses.
+The rows are those of `changes`. A change on one side only is taken from that side; the same change
+on both sides is taken once. Everything else is a conflict: the text then has both sides, between
+marks in the form that Git uses.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ START, MIDDLE, END = "<<<<<<<", "=======", ">>>>>>>"
 
 @dataclass(frozen=True)
 class Merged:
-    """`text` is the merged text; `conflicts` are the rows, from 0, of the first mark of each
-    conflict in it."""
+    """`text` is the merged text. `conflicts` are the rows of the first mark of each conflict in it,
+    counted from 0."""
 
     text: str
     conflicts: tuple[int, ...]
@@ -30,8 +30,8 @@ class _Side:
     changes: Sequence[Change]
 
     def of(self, start: int, end: int, touching: Sequence[Change]) -> Sequence[str]:
-        """The side's rows in place of the base's rows from `start` to `end`; `touching` are the
-        side's changes within these."""
+        """The side's rows for the rows of the base from `start` to `end`; `touching` are the side's
+        changes there."""
         if not touching:
             return []
         first, last = touching[0], touching[-1]
@@ -40,7 +40,7 @@ class _Side:
 
 
 def merged(base: str, yours: str, theirs: str, your_name: str, their_name: str) -> Merged:
-    """`yours` with what `theirs` has changed since `base`; the names stand at the marks."""
+    """`yours` with the changes from `base` to `theirs`; the names are written at the marks."""
     base_rows = rows_of(base)
     sides = [_side(base_rows, text) for text in (yours, theirs)]
     rows: list[str] = []
@@ -68,8 +68,8 @@ def _side(base: Sequence[str], text: str) -> _Side:
 def _groups(
     sides: Sequence[Sequence[Change]],
 ) -> list[tuple[int, int, tuple[list[Change], list[Change]]]]:
-    """Rows of the base, start and end, with the changes of both sides that meet there. Changes of
-    two sides meet where they overlap or touch."""
+    """The rows of the base, start and end, where changes of both sides meet, with those changes.
+    Changes of two sides meet if they overlap or touch."""
     marked = sorted(
         ((change, which) for which, changes in enumerate(sides) for change in changes),
         key=lambda it: (it[0].old_start, it[0].old_end),
@@ -98,5 +98,5 @@ def _conflict(
 
 
 def _ended(rows: Sequence[str]) -> list[str]:
-    """The rows, the last one with a line end: a mark has to stand at the start of a line."""
+    """The rows, with a line end after the last: a mark has to be at the start of a line."""
     return [row if row.endswith("\n") else row + "\n" for row in rows]

@@ -1,4 +1,4 @@
-"""Files and folders that only this user can enter or read; knows nothing of what is in them."""
+"""Files and folders that only this user can enter or read. Knows nothing of their content."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from contextlib import suppress
 
 from .file_replace import replace, sync_file, sync_folder
 
-# The prefix by which an unfinished file is known, should its writer die; the writer's pid follows.
+# The prefix of an unfinished file, whose writer may have died; the writer's process id follows.
 UNFINISHED = ".unfinished-"
 UNFINISHED_NAME = re.compile(re.escape(UNFINISHED) + r"(\d+)-[0-9a-f]+")
 
 
 class NotPrivate(Exception):
-    """Somebody else could read what is written there; the text is a sentence for the user."""
+    """Somebody else could read the file; the text is a sentence for the user."""
 
 
 def make_folder(path: str) -> None:
-    """Make sure of a folder of ours that nobody else can enter. Raises OSError, NotPrivate."""
+    """Create our folder, or check that nobody else can enter it. Raises OSError, NotPrivate."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     status = os.lstat(path)
@@ -39,7 +39,7 @@ def make_folder(path: str) -> None:
 
 
 def make_parents(path: str) -> None:
-    """Make the folders above it that are missing, for this user alone. Raises OSError."""
+    """Create the missing folders above the path, for this user only. Raises OSError."""
     folder = os.path.dirname(path)
     if folder != path and not os.path.isdir(folder):
         make_parents(folder)
@@ -48,8 +48,8 @@ def make_parents(path: str) -> None:
 
 
 def write(path: str, data: bytes, lasting: bool = False) -> None:
-    """Create or replace a file so that no moment shows it half written or to others. What is
-    `lasting` is there after a power cut, too: that takes as long as the disk does.
+    """Create or replace a file in one step, so that it is never half written or readable by others.
+    A `lasting` file survives a power cut; that takes as long as the disk does.
 
     Raises OSError.
     """
@@ -72,8 +72,8 @@ def write(path: str, data: bytes, lasting: bool = False) -> None:
 
 
 def sweep(folder: str) -> list[str]:
-    """Remove the files of this user that a writer left unfinished when it died; gives their paths,
-    and nothing where the folder cannot be read."""
+    """Remove the files of this user that a writer left unfinished when it died. Gives their paths;
+    none if the folder cannot be read."""
     removed = []
     with suppress(OSError):
         for entry in os.scandir(folder):
@@ -91,7 +91,7 @@ def _is_abandoned(name: str) -> bool:
 
 
 def is_ours(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, and no link, of this user."""
+    """Whether it is a file of this user, and not a link."""
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
@@ -101,10 +101,10 @@ def is_ours(entry: os.DirEntry[str]) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process lives."""
+    """Whether the process is running."""
     try:
         if sys.platform == "win32":
-            # os.kill would end it there.
+            # There os.kill would end the process.
             import _winapi
 
             process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
@@ -114,7 +114,7 @@ def is_running(pid: int) -> bool:
                 _winapi.CloseHandle(process)
         os.kill(pid, 0)
     except PermissionError:
-        # It lives, and is another user's.
+        # It is running, as another user.
         return True
     except (OSError, OverflowError):
         return False

@@ -1,15 +1,14 @@
-"""Commands, paths, names and labels as a person sees them before they decide: what nobody would see
-is spelled out, what would push something out of sight is folded with its count; pure.
+"""Commands, paths, names and labels as a person sees them before a decision. Characters that nobody
+would see are spelled out, and text that would push something out of sight is folded. Pure.
 
     shown("rm \\u202egpj.exe")              rm <U+202E>gpj.exe
     shown("ls" + 41 * "\\n" + "rm a")       ls, <40 blank lines>, rm a
     shown("ls" + 60 * " " + "; rm a")      ls<60 spaces>; rm a
     shown_line("a\\nb")                     a<U+000A>b
 
-Prose stays as it is: the letters of all scripts with their marks, emoji, flags, and those invisible
-characters that change how the letters beside them look. Two texts that show alike differ in
-nothing but blanks on blank lines, the order of many spaces and tabs, or letters that look alike
-themselves.
+Prose stays unchanged: the letters of all scripts with their marks, emoji, flags, and invisible
+characters that change how the letters beside them look. Two texts that look the same differ only in
+blanks on blank lines, in the order of many spaces and tabs, or in letters that look alike.
 """
 
 from __future__ import annotations
@@ -21,37 +20,37 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Dict, Iterable, Iterator, NamedTuple, Sequence
 
-# As many blank lines in a row are not folded, and as many spaces or tabs: the width of a phone.
+# So many blank lines, and so many spaces or tabs (the width of a phone), are not folded.
 MAX_BLANK_LINES, MAX_SPACES = 2, 40
-# Marks over and below one letter, of which the scripts need up to seven.
+# Marks above and below one letter; scripts need up to seven.
 MAX_MARKS = 8
 
-# By their category they could be seen, but they are blank or nothing at all: joiners, fillers,
-# selectors of variants, empty cells. Ranges, the last one included.
+# Their category is visible, but they are blank or nothing at all: joiners, fillers, selectors of
+# variants, empty cells. Ranges, including the last one.
 BLANK = (
     (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800),
     (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFFC, 0xFFFC), (0x16FE4, 0x16FE4),
     (0x1D159, 0x1D159), (0xE0100, 0xE01EF),
 )  # fmt: skip
-# By their category they could not be seen, but they are signs around numbers or above words.
+# Their category is invisible, but they are signs around numbers or above words.
 SIGNS = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
-# Blocks of emoji and ideographs, whose newest characters an old Python does not know.
+# Blocks of emoji and ideographs; an old Python does not know the newest characters in them.
 GROWING = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
 
 _LONG_RUN = re.compile(f"[ \t]{{{MAX_SPACES + 1},}}")
-# A command goes on after one of these at a line's end, and does not where a space follows.
+# At the end of a line one of these continues a command; with a space after it, it does not.
 _ESCAPED_END = r"(?:(?<=[\\^])|(?<=\s`))[ \t]+$"
-# Words of printable ASCII with single spaces between, or none, and nothing that could begin a
-# remark.
+# Words of printable ASCII with single spaces between them, or nothing; without characters that
+# could begin a remark.
 _PLAIN_LINE = re.compile(r"|[!-;=-~]+(?: [!-;=-~]+)*")
-# Nobody sees where a name that stands alone has them.
+# Spaces that nobody sees around a name.
 _OUTER_SPACES = r"\A[ \t]+|(?<![ \t])[ \t]+\Z"
-# What a character that is spelled out looks like.
+# The form of a character that is spelled out.
 _SPELLED = r"U\+[0-9A-F]{4,6}(?: ×\d+)?"
 
-# What may be drawn in two ways, and of that what is joined to one picture.
+# Characters that may be drawn in two ways, among them the parts of joined pictures.
 _PICTURE = (
     "\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0"
     "\u25fb-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297"
@@ -62,12 +61,12 @@ _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _WIDE = "\u2e80-\u2fff\u3001-\u33ff\uac00-\ud7a3\uff01-\uff60" + _HAN
 _MONGOLIAN = "\u1820-\u1878\u1880-\u18aa"
 _OF_HAN = "\ufe00-\ufe02\U000e0100-\U000e01ef"
-# England, Scotland, Wales: a black flag, and letters that cannot be seen, of which the first is G.
+# England, Scotland, Wales: a black flag and invisible letters, of which the first is G.
 _LANDS = "|".join(
     "".join(chr(0xE0000 + ord(letter)) for letter in land) for land in ("beng", "bsct", "bwls")
 )
-# Invisible characters that belong where they stand, beside those which they do something to. Each
-# alternative begins with the character itself: for all others it is passed over at once.
+# Invisible characters that belong to the characters beside them. Each alternative begins with the
+# character itself, so the engine skips all others at once.
 _IN_PLACE = re.compile(
     "|".join(
         (
@@ -81,7 +80,7 @@ _IN_PLACE = re.compile(
             f"[\u180b-\u180f](?<=[{_MONGOLIAN}][\u180b-\u180f])",
             f"\u3000(?<=[{_WIDE}]\u3000)\u3000{{0,3}}(?!\u3000)",
             f"\u3000(?<!\u3000\u3000)\u3000{{0,3}}(?=[{_WIDE}])",
-            # French, before and after these.
+            # French typography, before and after these.
             r"[\u00a0\u202f](?<=\w[\u00a0\u202f])(?=[:;!?»])",
             r"[\u00a0\u202f](?<=«[\u00a0\u202f])",
         )
@@ -97,7 +96,7 @@ _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
 
 class Remarks(NamedTuple):
-    """What is said in place of what is folded, in the reader's language; {count} is filled in."""
+    """The text for something that is folded, in the reader's language, with {count}."""
 
     blank_lines: str = "{count} blank lines"
     spaces: str = "{count} spaces"
@@ -108,8 +107,8 @@ ENGLISH = Remarks()
 
 
 def shown(text: str, remarks: Remarks = ENGLISH) -> str:
-    """The text with its lines. A "<" that looks like the begin of a remark, or of a character that
-    is spelled out, is spelled out itself."""
+    """The text with its lines. A "<" that looks like the beginning of a remark or of a character
+    that is spelled out is itself spelled out."""
     lines = []
     blank = 0
     for line in _without_hidden(text, "\n\t", _lookalike(remarks)).split("\n"):
@@ -118,7 +117,7 @@ def shown(text: str, remarks: Remarks = ENGLISH) -> str:
             continue
         lines += [*_blank(blank, remarks), _folded(line, remarks)]
         blank = 0
-    # After a last line end there is no line.
+    # There is no line after the last line end.
     ends = text.endswith("\n")
     return "\n".join([*lines, *_blank(blank - ends, remarks), *([""] if ends else [])])
 
@@ -132,20 +131,20 @@ def shown_line(text: str, remarks: Remarks = ENGLISH) -> str:
 
 
 def spelled(text: str) -> str:
-    """The text with its lines as they are, none folded, and the characters spelled out that nobody
-    would see, or that would turn others around."""
+    """The text with its lines unchanged. Characters that nobody would see, or that would turn
+    others around, are spelled out."""
     return _without_hidden(text, "\n\t", _lookalike())
 
 
 def hidden_parts(text: str, kept: str = "\n\t") -> Iterator[tuple[int, int, str]]:
-    """Where in the text characters are that nobody would see, from and to, and the same spelled
-    out; those in `kept` are let be."""
+    """The places of characters that nobody would see, from and to, each with the same characters
+    spelled out; except the characters in `kept`."""
     return _spelled_parts(text, kept, "")
 
 
 def _without_hidden(text: str, kept: str, more: str) -> str:
-    """The text with what nobody would see spelled out, but for the characters in `kept`; `more` is
-    a pattern of what is spelled out besides."""
+    """The text with invisible characters spelled out, except those in `kept`. `more` is a pattern
+    of other text to spell out."""
     pieces, end = [], 0
     for start, after, told in _spelled_parts(text, kept, more):
         pieces += [text[end:start], told]
@@ -160,7 +159,7 @@ def _spelled_parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int, 
 
 
 def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
-    """Where they are, from and to."""
+    """The places of these parts, from and to."""
     letters = sorted(set(text))
     hidden = [it not in kept and is_hidden(it) for it in letters]
     marks = [not is_hid and _is_mark(it) for it, is_hid in zip(letters, hidden)]
@@ -177,9 +176,9 @@ def _parts(text: str, kept: str, more: str) -> Iterator[tuple[int, int]]:
 
 
 def _letters_of_class(letters: Sequence[str], chosen: Sequence[bool]) -> str:
-    """What stands in the brackets of a pattern for those that are chosen, of letters in their
-    order. A range may go over what is not among the letters: an engine looks through a class of
-    very many single ones for each character."""
+    """The content of the brackets of a pattern for the chosen letters, which are in order. A range
+    may include characters that are not among the letters. Single characters would be slow: the
+    engine searches a class of very many for each character."""
     parts = []
     for is_chosen, group in groupby(zip(chosen, letters), itemgetter(0)):
         if is_chosen:
@@ -190,8 +189,8 @@ def _letters_of_class(letters: Sequence[str], chosen: Sequence[bool]) -> str:
 
 @lru_cache(maxsize=4096)
 def is_hidden(letter: str) -> bool:
-    """Whether a reader would not see it, would take it for a plain space, or cannot know how it is
-    drawn."""
+    """Whether a reader would not see the letter, would take it for a plain space, or cannot know
+    how it is drawn."""
     code, category = ord(letter), unicodedata.category(letter)
     if _is_in(code, BLANK):
         return True
@@ -210,21 +209,21 @@ def _is_mark(letter: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(hidden: str, marks: str, more: str) -> re.Pattern[str]:
-    """What is spelled out of a text that has these; the group `one` may be in its place."""
+    """What to spell out in a text with these characters; the group `one` may be in its place."""
     parts = []
     if hidden:
         parts.append(rf"(?:(?![{_MAY_BE_IN_PLACE}])[{hidden}])+")
         parts.append(rf"(?P<one>[{hidden}])(?P=one)*")
     parts += [_ESCAPED_END, *([more] if more else [])]
     if marks:
-        # With no letter below them, or more than a letter can bear.
+        # Without a letter below them, or more than a letter can have.
         parts.append(rf"(?:\A|(?<=[\s{hidden}]))[{marks}]+")
         parts.append(f"(?<=[{marks}]{{{MAX_MARKS}}})[{marks}]+")
     return re.compile("|".join(parts), re.MULTILINE)
 
 
 def _end_in_place(text: str, at: int) -> int:
-    """Where the characters from `at` end that belong there; `at` where they do not."""
+    """Where the characters from `at` that belong there end; `at` if they do not."""
     found = _IN_PLACE.match(text, at)
     if found is not None:
         return found.end()
@@ -237,12 +236,12 @@ def _end_in_place(text: str, at: int) -> int:
 
 
 def _is_virama(letter: str) -> bool:
-    """Whether it takes a letter's vowel, and so joins it with the next one, in scripts of India."""
+    """Whether it removes a letter's vowel, and so joins it to the next, in scripts of India."""
     return bool(letter) and unicodedata.combining(letter) == 9
 
 
 def _is_cut(text: str, at: int) -> bool:
-    """Whether the letters of Arabic script before and after would be joined."""
+    """Whether the Arabic letters before and after would be joined."""
     before = at - 1
     while before > max(0, at - 1 - MAX_MARKS) and _is_mark(text[before]):
         before -= 1
@@ -259,7 +258,7 @@ def _has_form(letter: str, form: str) -> bool:
 
 
 class _Spelling(Dict[int, str]):
-    """Characters spelled out, as a table of `str.translate`."""
+    """Spelled-out characters, as a table for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
         told = self[code] = f"<U+{code:04X}>"
@@ -267,7 +266,7 @@ class _Spelling(Dict[int, str]):
 
 
 def _each(text: str, spelling: _Spelling) -> str:
-    """Its characters spelled out, the same one in a row with their count."""
+    """The characters of the text spelled out; a repeated one once, with its count."""
     if len(text) == 1:
         return spelling[ord(text)]
     pieces, end = [], 0
@@ -280,7 +279,7 @@ def _each(text: str, spelling: _Spelling) -> str:
 
 
 def _lookalike(remarks: Sequence[str] = ()) -> str:
-    """A pattern of what begins like that which is put into a text."""
+    """A pattern of text that begins like the inserted remarks."""
     known = (re.escape(it).replace(re.escape("{count}"), r"\d+") for it in remarks)
     return f"<(?=(?:{'|'.join([_SPELLED, *known])})>)"
 

@@ -1,8 +1,8 @@
-"""Listening sockets handed over from one load of the package to the next.
+"""Hands listening sockets from one load of the package to the next.
 
-Who connects in between waits in the socket's queue and is refused by nobody. No module outlives a
-reload, but a thread does: one of this name has the sockets, and the next load, which may be another
-version, finds them there.
+Clients that connect in between wait in the socket's queue and are not refused. No module survives a
+reload, but a thread does: a thread of this name holds the sockets, and the next load, which may be
+another version, finds them there.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any, Mapping, Tuple
 
 from .log import logger
 
-# The address as it was asked for, and the port.
+# The address as it was requested, and the port.
 Place = Tuple[str, int]
 
 NAME = "GeminiCompanion sockets"
-# Seconds after which nobody is expected any more. Package Control's upgrade takes some; and where
-# the package is disabled for good, its clients wait in vain as long.
+# Seconds after which the sockets are closed. Package Control's upgrade takes some. If the package
+# was disabled for good, its clients wait in vain for that time.
 PATIENCE = 30.0
 # The loop of Windows binds a socket to itself for good.
 IS_POSSIBLE = sys.platform != "win32"
 
 
 class _Keeper(threading.Thread):
-    """Closes what nobody took. Whoever pops a socket has it: that is a single step."""
+    """Closes the sockets that nobody took. A socket belongs to whoever pops it, in one step."""
 
     def __init__(self, listeners: Mapping[Place, socket.socket]) -> None:
         super().__init__(name=NAME, daemon=True)
@@ -42,7 +42,7 @@ class _Keeper(threading.Thread):
 
 
 def leave(listeners: Mapping[Place, socket.socket]) -> None:
-    """Have copies of them listen on, until somebody takes them or patience ends."""
+    """Keep copies of the listeners open until somebody takes them or PATIENCE is over."""
     if IS_POSSIBLE:
         try:
             _Keeper(listeners).start()
@@ -51,8 +51,8 @@ def leave(listeners: Mapping[Place, socket.socket]) -> None:
 
 
 def take(place: Place) -> socket.socket | None:
-    """The socket that was left for the place. None where there is none; then none that was left for
-    another address of the port is in the way any more."""
+    """The socket that was left for the place; None if there is none. In that case, sockets left for
+    another address of the port are closed, so that they are not in the way."""
     found = _pop(place)
     if found is None:
         for other in [each for keeper in _keepers() for each in keeper.listeners]:
@@ -74,5 +74,5 @@ def _pop(place: Place) -> socket.socket | None:
 
 
 def _keepers() -> list[Any]:
-    """Each of the class above, in whichever load that was."""
+    """Every thread of the class above, from whichever load."""
     return [thread for thread in threading.enumerate() if thread.name == NAME]

@@ -1,4 +1,4 @@
-"""By what a text is recognised without being held."""
+"""A digest by which a text is recognised without being kept."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def text_digest(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits; halves of surrogate pairs count, too."""
+    """The SHA-256 of a text, in hexadecimal digits; half surrogate pairs count as well."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

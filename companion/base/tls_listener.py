@@ -1,6 +1,7 @@
-"""Connections with TLS: accepted, and handed over once their handshake went well; knows no HTTP.
+"""Accepts connections with TLS and hands them over after a successful handshake. Knows no HTTP.
 
-Before its handshake nobody has shown anything, so few may try at a time, and for a short while.
+A client has shown nothing before its handshake, so few may try at a time, and only for a short
+time.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any, Callable
 from .log import logger
 from .unauthenticated import TIME_LIMIT
 
-# Seconds until the next try where the system gives no connection, as without a free descriptor.
+# Seconds until the next attempt if the system gives no connection, as without a free descriptor.
 PAUSE = 0.5
 
 
 class TlsListener:
-    """From its making, on a running loop, until `close`. At most `limit` clients are in their
-    handshake at a time; one more ends the oldest."""
+    """Works from its creation, on a running loop, until `close`. At most `limit` clients are in
+    their handshake at a time; one more ends the oldest."""
 
     def __init__(
         self,
@@ -37,11 +38,11 @@ class TlsListener:
         self._handshakes: dict[asyncio.Task[None], None] = {}
         listener.setblocking(False)
         self._accepting = asyncio.ensure_future(self._accept())
-        # Not before: the loop would look for data on whatever gets its number then.
+        # Not earlier: the loop would expect data on whatever gets the same descriptor.
         self._accepting.add_done_callback(lambda _done: listener.close())
 
     def close(self) -> None:
-        """Accept nobody any more; connections that were handed over go on."""
+        """Accept no more clients; connections that were handed over continue."""
         self._accepting.cancel()
         for task in list(self._handshakes):
             task.cancel()
@@ -60,7 +61,7 @@ class TlsListener:
             task = asyncio.ensure_future(self._hand_over(client))
             self._handshakes[task] = None
             task.add_done_callback(self._handshakes.pop)
-            # The task begins, and others have their turn, however many wait to be accepted.
+            # The task begins and others get their turn, however many wait to be accepted.
             await asyncio.sleep(0)
 
     async def _hand_over(self, client: socket.socket) -> None:
@@ -71,5 +72,5 @@ class TlsListener:
                 self._connection, client, ssl=self._context, ssl_handshake_timeout=TIME_LIMIT
             )
         except OSError:
-            # No TLS, or an old one, or nothing in time; what the library says may quote it.
+            # No TLS, an old version, or nothing in time; the library's message may quote the data.
             logger.debug("a handshake of TLS went wrong")

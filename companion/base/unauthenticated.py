@@ -1,4 +1,4 @@
-"""Connections that have not shown the token yet: few, for a short time, with little data; knows no
+"""Connections that have not sent the token yet: few, for a short time, with little data. Knows no
 HTTP.
 
 Anybody on this machine can connect, and a web page can make its browser do so. Clients that send
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import asyncio
 
-# Seconds from the first moment of a connection to a request with the token. A CLI that draws a
-# large text sends nothing meanwhile, and takes a connection that ends then for the end of the
-# server (docs/protocol.md 3.20).
+# Seconds from the beginning of a connection to a request with the token. While a CLI draws a large
+# text, it sends nothing; if its connection ends then, it believes that the server has ended
+# (docs/protocol.md 3.20).
 TIME_LIMIT = 60.0
-# Bytes of such a connection that are parsed: the headers of a request with the token are far fewer.
-# What the HTTP parser makes of bytes is larger than these, and some versions never refuse any.
+# Bytes of such a connection that are parsed: the headers of a request with the token are far
+# shorter. The HTTP parser's objects are larger than the bytes, and some versions have no limit.
 MAX_BYTES = 16 * 1024
 
 
 class UnauthenticatedConnections:
-    """Those connections, oldest first, at most `limit`; one more ends the oldest. A client that
-    opens more than `limit` at once loses some before a byte of them is read."""
+    """These connections, oldest first, at most `limit`; one more ends the oldest. A client that
+    opens more than `limit` at once loses some before any byte of them is read."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -44,8 +44,8 @@ class UnauthenticatedConnections:
 class UnauthenticatedProtocol(asyncio.Protocol):
     """Stands before the protocol of a connection until `authenticated`, then steps aside.
 
-    Data beyond MAX_BYTES waits, one or two reads of it in our memory and the rest in the sender's:
-    a client with the token goes on, for all others the time runs out.
+    Data beyond MAX_BYTES waits, one or two reads of it in our memory and the rest in the sender's.
+    A client with the token then continues; for all others the time runs out.
     """
 
     def __init__(self, connections: UnauthenticatedConnections, inner: asyncio.Protocol) -> None:
@@ -56,13 +56,13 @@ class UnauthenticatedProtocol(asyncio.Protocol):
         self._waiting = b""
 
     def authenticated(self) -> None:
-        """The client has shown the token: no limit of this module applies any more."""
+        """The client has sent the token: the limits of this module no longer apply."""
         self._connections.remove(self)
         if self._transport is None:
             return
         self._transport.set_protocol(self._inner)
         if self._waiting:
-            # First this: the inner protocol may want to pause again.
+            # This comes first, because the inner protocol may want to pause again.
             self._transport.resume_reading()
             self._inner.data_received(self._waiting)
             self._waiting = b""

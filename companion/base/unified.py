@@ -1,4 +1,4 @@
-"""A comparison as text, in the form of `diff -u`; knows no view."""
+"""A comparison as text, in the form of `diff -u`. Knows no view."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_LINE_END = "\\ No newline at end of file\n"
 
 
 def unified(comparison: Comparison, old_name: str, new_name: str) -> str:
-    """Empty where nothing changes. Dropped changes are not in it."""
+    """Empty if nothing changes. Dropped changes are left out."""
     return "".join(unified_rows(comparison, old_name, new_name))
 
 
@@ -27,7 +27,7 @@ def unified_rows(comparison: Comparison, old_name: str, new_name: str) -> Iterat
 
 
 def _groups(changes: Sequence[Change]) -> Iterator[list[Change]]:
-    """Changes whose surroundings meet belong together."""
+    """Changes whose contexts meet are in one group."""
     group: list[Change] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT:
@@ -56,7 +56,8 @@ def _hunk(comparison: Comparison, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _range(side: Side, start: int, end: int) -> str:
-    """As the form has it: the first row, from 1, and how many; of no row, the one above."""
+    """The form of a range: the first row, from 1, and the number of rows; without rows, the row
+    above."""
     number, count = side.number(start), end - start
     return f"{number + 1 if count else number},{count}"
 

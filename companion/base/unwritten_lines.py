@@ -1,4 +1,4 @@
-"""Lines that a disk has not taken so far, of several files, within one limit of bytes."""
+"""Lines of several files that a disk has refused so far, within one limit of bytes."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Iterator, NamedTuple
 
 from .log import logger
 
-# When a line is dropped that there is no room for.
+# When a line is dropped if there is no room for it.
 FIRST, AFTER_ALL_OTHERS, NEVER = range(3)
 
 _numbers = itertools.count()
 
 
 class Line(NamedTuple):
-    """`number` is larger than that of every line before, of whichever file."""
+    """`number` is larger than that of every earlier line, of whichever file."""
 
     number: int
     data: bytes
 
 
 class UnwrittenLines:
-    """Those of one file, called `name` in the log, in their order. One thread at a time works with
-    them, apart from their limit; `size`, in bytes, may be read by any."""
+    """The lines of one file, in order; the log calls the file `name`. One thread at a time works
+    with them, except for the limit. Any thread may read `size`, in bytes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.size = 0
-        # By when they are dropped.
+        # The lines by when they are dropped.
         self._lines: tuple[deque[Line], ...] = (deque(), deque(), deque())
-        # The number of the last one that was.
+        # The number of the last line that was dropped.
         self._dropped: int | None = None
 
     @property
     def is_whole(self) -> bool:
-        """Whether none was dropped since they were cleared."""
+        """Whether no line was dropped since the lines were cleared."""
         return self._dropped is None
 
     def add(self, data: bytes, goes: int) -> None:
-        """A line with its end; `goes` says when it is dropped."""
+        """Add a line, with its end; `goes` says when it is dropped."""
         self._lines[goes].append(Line(next(_numbers), data))
         self.size += len(data)
 
     def data(self, gap: bytes) -> bytes:
-        """All of them, with the line `gap` behind the place of the last one that was dropped."""
+        """All lines, with the line `gap` in the place of the last one that was dropped."""
         gaps = [] if self._dropped is None else [Line(self._dropped, gap)]
         return b"".join(line.data for line in sorted(itertools.chain(*self._lines, gaps)))
 
@@ -59,12 +59,11 @@ class UnwrittenLines:
         return bool(self._lines[goes])
 
     def oldest(self, goes: int) -> int:
-        """The number of the first one that is dropped then. Raises IndexError."""
+        """The number of the first line with that `goes`. Raises IndexError."""
         return self._lines[goes][0].number
 
     def drop(self, goes: int) -> int:
-        """Drop that one; gives its bytes. That lines of the file are lost is logged once. Raises
-        IndexError."""
+        """Drop that line; gives its bytes. Logs the first loss of a file. Raises IndexError."""
         line = self._lines[goes].popleft()
         if self._dropped is None:
             logger.error("the disk takes nothing: of %s, the oldest lines are lost", self.name)
@@ -74,8 +73,8 @@ class UnwrittenLines:
 
 
 class UnwrittenLimit:
-    """Bytes for the lines of several files, the oldest of which are dropped beyond that; callable
-    from any thread."""
+    """The limit in bytes for the lines of several files: beyond it the oldest are dropped. May be
+    called from any thread."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -84,8 +83,8 @@ class UnwrittenLimit:
 
     @contextmanager
     def apart(self, lines: UnwrittenLines) -> Iterator[None]:
-        """Nothing is dropped of these lines while this thread works with them; what is left of them
-        then counts."""
+        """While this thread works with these lines, none of them is dropped. Lines that are left
+        afterwards count."""
         with self._lock:
             self._held.pop(lines, None)
         try:

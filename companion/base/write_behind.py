@@ -1,4 +1,4 @@
-"""Work that writes to a disk, done soon in a thread of its own, for a loop that must not wait."""
+"""Writes to a disk soon, in a thread of its own, for a loop that must not wait."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Callable
 
 from .log import logger
 
-# Seconds that the thread waits for more before it ends.
+# Seconds that the thread waits for more work before it ends.
 LINGERING = 2.0
-# Seconds that one waits for another of its name that is still writing to a slow disk.
+# Seconds to wait for another thread of the same name that is still writing to a slow disk.
 HANDOVER = 10.0
 
 
 class WriteBehind:
-    """Callable from any thread. The thread is there while there is work, and for a moment longer,
-    so nobody has to end it.
+    """May be called from any thread. The thread runs while there is work, and a moment longer, so
+    nobody has to end it.
 
-    One that has a `name` begins when the threads of others of that name have ended: those of an
-    older load of this package."""
+    With a `name` it begins only when older threads of that name have ended: those of an earlier
+    load of the package."""
 
     def __init__(self, name: str = "") -> None:
         self._name = f"GeminiCompanion writer {name}".rstrip()
         self._waits = bool(name)
-        # In the order in which they came; each one once.
+        # In the order in which it came; each piece once.
         self._work: dict[Callable[[], None], None] = {}
         self._has_thread = self._is_working = False
         self._changed = threading.Condition()
 
     def soon(self, work: Callable[[], None]) -> None:
-        """Have it done, once, however often it is asked for before it begins."""
+        """Do the work soon; once, however often it is asked for before it begins."""
         with self._changed:
             self._work[work] = None
             self._go_on()
 
     def finish(self) -> None:
-        """Wait until nothing is left to do; or not, where the system gives no thread to do it."""
+        """Wait until all work is done; returns at once if the system gives no thread for it."""
         with self._changed:
             if self._work:
                 self._go_on()
@@ -44,8 +44,8 @@ class WriteBehind:
             )
 
     def _go_on(self) -> None:
-        """Wake the thread, or start one. Where the system gives none, the work waits for the next
-        that comes."""
+        """Wake the thread, or start one. If the system gives none, the work waits for the next
+        call."""
         if self._has_thread:
             self._changed.notify_all()
             return
@@ -59,7 +59,7 @@ class WriteBehind:
             self._has_thread = True
 
     def _run(self, others: list[threading.Thread]) -> None:
-        """The boundary of the thread: a bug of ours costs the work that has it."""
+        """The boundary of the thread: a bug here costs only the work that has it."""
         for thread in others:
             thread.join(HANDOVER)
         while True:
