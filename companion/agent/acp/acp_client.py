@@ -1,6 +1,5 @@
-"""The client's side of the Agent Client Protocol, over a process that speaks it; knows which
-messages go which way, not what stands in them, nor what they mean for a conversation.
-"""
+"""The client's side of the Agent Client Protocol, over a process that speaks it. Knows the
+direction of each message, but neither its content nor its meaning for a conversation."""
 
 from __future__ import annotations
 
@@ -27,36 +26,36 @@ from .messages import AvailableCommand, AvailableCommands, Unreadable
 from .process import Process, TooLong
 
 OTHER_PROTOCOL = sentence(
-    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
-    " whether its command is the right one."
+    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
+    " Check whether its command is the right one."
 )
-# How a line of the CLI's own log begins, which it writes to its standard error.
+# The beginning of a line of the CLI's own log, which it writes to its standard error.
 LOG_LINE = re.compile(r"\[[0-9TZ:.-]+\] \[[A-Z]+\] ")
-# Kinds of messages that cannot be read, of which each is logged once and no more than so many.
+# Each kind of unreadable message is logged once, and at most so many kinds.
 MAX_UNREADABLE = 20
 
 T = TypeVar("T")
 
 
 class Listener(ABC):
-    """What the agent tells of its own accord, in its order."""
+    """What the agent sends of its own accord, in order."""
 
     @abstractmethod
     def update(self, session: str, update: messages.SessionUpdate) -> None:
-        """Something happened in the session (by the agent's id)."""
+        """Something happened in the session (the agent's id)."""
 
     @abstractmethod
     def permission(self, request: messages.PermissionRequest) -> None:
-        """A session asks; `Client.answer` with the request's id wants to be called once."""
+        """A session asks. `Client.answer` must be called once with the request's id."""
 
     @abstractmethod
     def write_file(self, request: messages.WriteTextFile) -> None:
-        """A session wants a file written; `Client.answer` or `Client.refuse` with the request's
-        id wants to be called once, whatever happens: the agent waits without an end."""
+        """A session asks to write a file. `Client.answer` or `Client.refuse` must be called once
+        with the request's id, whatever happens: the agent waits for ever."""
 
     @abstractmethod
     def noise(self, text: str) -> None:
-        """A line that is none of the protocol's."""
+        """A line that is not part of the protocol."""
 
     @abstractmethod
     def logged(self, text: str) -> None:
@@ -64,17 +63,17 @@ class Listener(ABC):
 
     @abstractmethod
     def ended(self) -> None:
-        """The process is gone; comes once and last."""
+        """The process has ended. Called once, as the last call."""
 
 
 class OfferedCommands:
-    """Those of all sessions of a process, which may be told before a session's id is known."""
+    """The commands of all sessions of a process; they may arrive before a session's id is known."""
 
     def __init__(self) -> None:
         self._told: dict[str, asyncio.Future[Sequence[AvailableCommand]]] = {}
 
     def of(self, session: str) -> asyncio.Future[Sequence[AvailableCommand]]:
-        """Those that the session offers, once the agent has told them."""
+        """The commands that the session offers, once the agent has sent them."""
         if session not in self._told:
             self._told[session] = asyncio.get_running_loop().create_future()
         return self._told[session]
@@ -85,12 +84,12 @@ class OfferedCommands:
         self.of(session).set_result(commands)
 
     def forget(self, session: str) -> None:
-        """Nobody asks for those of the session any more."""
+        """Nobody asks for the commands of the session any more."""
         self._told.pop(session, None)
 
 
 class UnreadableMessages:
-    """Those of one connection: a kind that cannot be read would fill the log."""
+    """The unreadable messages of one connection: a repeated kind would fill the log."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -104,7 +103,7 @@ class UnreadableMessages:
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A request on its way: where its answer goes, and how that is read."""
+    """A request without an answer yet: the future for the answer, and how to read it."""
 
     answer: asyncio.Future[Any]
     read: Callable[[Mapping[str, Any]], Any]
@@ -118,11 +117,11 @@ class _Waiting:
 
 
 class Client:
-    """One connection, from `start` to `stop`. Everything is called on one loop. `name` is the
-    agent's, for people.
+    """One connection, from `start` to `stop`. All calls are made on one loop. `name` is the agent's
+    name for people.
 
-    `opening` is held by who opens a session: Gemini CLI notes each new workspace in a file behind a
-    lock, and of several at once each next one waits twice as long for it
+    Whoever opens a session holds `opening`: Gemini CLI writes each new workspace to a file behind a
+    lock, and if several sessions open at once, each waits twice as long for it as the one before
     (docs/gemini-cli-acp.md 1.9).
     """
 
@@ -146,12 +145,12 @@ class Client:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is of use."""
+        """Whether the connection can be used."""
         return not (self._is_given_up or self._reading.done()) and self.process.is_running
 
     def begin(self, request: messages.Request[T]) -> asyncio.Future[T]:
-        """Ask, before anything else that is sent from now on; what was read of the result comes
-        with the future, or AgentError for the agent's error and its end."""
+        """Send the request, before anything that is sent later. The future gets the result as it
+        was read, or AgentError if the agent answers with an error or ends."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if not self.is_running:
             answer.set_exception(self._gone())
@@ -163,8 +162,8 @@ class Client:
         return answer
 
     async def request(self, request: messages.Request[T], timeout: float | None = None) -> T:
-        """What was read of the result. Raises AgentError for the agent's error, its end, and
-        `timeout` seconds, with which the process is ended."""
+        """The result as it was read. Raises AgentError if the agent answers with an error, ends, or
+        takes longer than `timeout` seconds; in that case the process is ended."""
         try:
             return await asyncio.wait_for(self.begin(request), timeout)
         except asyncio.TimeoutError:
@@ -186,15 +185,16 @@ class Client:
         self._send({"jsonrpc": "2.0", "id": request, "result": result})
 
     def refuse(self, request: jsonrpc.Id, error: Any) -> None:
-        """Answer with an error, in the form that the agent takes."""
+        """Answer with an error, in the form that the agent expects."""
         self._send({"jsonrpc": "2.0", "id": request, "error": error})
 
     def type_line(self, text: str) -> None:
-        """A line as a person would type it, for what the CLI asks past the protocol."""
+        """Write a line as a person would type it, for a question of the CLI outside the
+        protocol."""
         self.process.write(text.encode("utf-8") + b"\n")
 
     async def initialize(self, timeout: float) -> None:
-        """The first thing to be done. Raises AgentError."""
+        """Must be called first. Raises AgentError."""
         told = await self.request(messages.initialize(), timeout)
         if not told.is_understood:
             raise AgentError(
@@ -217,7 +217,7 @@ class Client:
         await self._reading
 
     def give_up(self) -> asyncio.Future[None]:
-        """End a process that answers nothing any more; from now on it is not `is_running`."""
+        """End a process that no longer answers; from now on it is not `is_running`."""
         if self.is_running:
             name, pid = self.name, self.process.pid
             logger.error("%s (process %d) does not answer and is ended", name, pid)
@@ -228,7 +228,7 @@ class Client:
         self.process.write(jsonrpc.encode(message) + b"\n")
 
     async def _read(self) -> None:
-        """The boundary of a connection: a bug of ours ends it and leaves nobody waiting."""
+        """The boundary of a connection: a bug here ends it and leaves nobody waiting."""
         try:
             async for line in self.process.lines():
                 message = self.lines.message(line)
@@ -237,8 +237,8 @@ class Client:
         except (TooLong, OtherProtocol) as error:
             logger.error("the agent is ended: %s", error)
         except Exception:
-            logger.exception("the agent is ended, for it cannot be understood")
-        # One that cannot be read from any more is of no use, even where it lives on.
+            logger.exception("the agent is ended, because it cannot be understood")
+        # A process that cannot be read from is useless, even if it is still alive.
         await self.process.kill()
         for waiting in list(self._waiting.values()):
             if not waiting.answer.done():
@@ -305,7 +305,7 @@ def _error(code: int, text: str) -> Mapping[str, Any]:
 
 
 class Session:
-    """One session of the agent, by the id that the agent gave it, in a folder (a real path)."""
+    """One session of the agent, by the agent's id for it, in a folder (a real path)."""
 
     def __init__(self, client: Client, id: str, folder: str) -> None:
         self.client = client
@@ -313,16 +313,16 @@ class Session:
         self.folder = folder
 
     def prompt(self, blocks: Sequence[messages.Block]) -> asyncio.Future[messages.TurnEnd]:
-        """A turn: the future is done with it, or has its AgentError."""
+        """A turn. The future is done when the turn is over, or gets its AgentError."""
         return self.client.begin(messages.prompt(self.id, blocks))
 
     def cancel(self) -> None:
         self.client.notify(messages.cancel(self.id))
 
     def decide(self, request: messages.PermissionRequest, option: str | None) -> None:
-        """Answer with the option's id; None where the turn is cancelled."""
+        """Answer with the option's id; None if the turn is cancelled."""
         self.client.answer(request.id, messages.decision(option))
 
     async def choose(self, what: str, wanted: str, timeout: float) -> None:
-        """A MODEL, of which the agent takes any name, or a MODE. Raises AgentError."""
+        """A MODEL, for which the agent accepts any name, or a MODE. Raises AgentError."""
         await self.client.request(messages.choose(self.id, what, wanted), timeout)

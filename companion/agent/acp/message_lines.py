@@ -1,4 +1,4 @@
-"""The lines that an agent writes: those that are messages, and those that are for a terminal."""
+"""Separates the lines that an agent writes: messages of the protocol, and text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Callable
 
 from ...base import jsonrpc
 
-# How each of the agent's messages begins; what stands before it on the line is for a terminal
+# The beginning of each of the agent's messages; anything before it on the line is for a terminal
 # (docs/gemini-cli-acp.md 2.11).
 OPENING = b'{"jsonrpc"'
-# Lines before the first message of which a CLI may write so many; how many of them are shown, and
-# how many bytes of each.
+# The most lines that a CLI may write before its first message; how many of them are shown, and the
+# bytes shown of each.
 MAX_STRAYS, SHOWN_STRAYS, SHOWN_BYTES = 50, 10, 300
 
 
@@ -20,17 +20,17 @@ class OtherProtocol(Exception):
 
 
 class Strays:
-    """The lines before the first message, of which a program that speaks something else has no
-    end. `shown` are the first ones."""
+    """The lines before the first message; a program that speaks something else never stops. `shown`
+    are the first ones."""
 
     def __init__(self) -> None:
         self.count = 0
         self.shown: list[str] = []
-        # Set with the first message.
+        # Set by the first message.
         self.are_over = False
 
     def add(self, line: bytes) -> None:
-        """Raises OtherProtocol where there are too many."""
+        """Raises OtherProtocol if there are too many."""
         text = line[:SHOWN_BYTES].decode("utf-8", "replace").strip()
         if self.are_over or not text:
             return
@@ -46,14 +46,14 @@ class Strays:
 
 
 class MessageLines:
-    """Those of one process. `noise` hears what is none of the protocol's."""
+    """The lines of one process. `noise` gets those that are not part of the protocol."""
 
     def __init__(self, noise: Callable[[str], None]) -> None:
         self.strays = Strays()
         self._noise = noise
 
     def message(self, line: bytes) -> jsonrpc.Message | None:
-        """The one that the line holds. Raises OtherProtocol where too many lines hold none."""
+        """The message in the line, if any. Raises OtherProtocol if too many lines have none."""
         start = line.find(OPENING)
         message = _read(line[start:]) if start >= 0 else None
         self._tell(line if message is None else line[:start])

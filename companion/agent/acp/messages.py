@@ -1,8 +1,8 @@
-"""The messages of the Agent Client Protocol, version 1, as frozen values. What an agent says is
-read here, what it is asked is made here; nobody else knows the protocol's names.
+"""The messages of the Agent Client Protocol, version 1, as frozen values. Messages from the agent
+are read here and messages to it are made here; no other module knows the protocol's names.
 
-An optional member of another type than the protocol's counts as missing. Where a needed one is
-missing or of another type the message is not read, and says why.
+An optional member of the wrong type counts as missing. A message whose needed member is missing or
+of the wrong type is not read; the error says why.
 
 Source: the Agent Client Protocol's schema, version 1; docs/gemini-cli-acp.md 2.
 """
@@ -19,11 +19,11 @@ PROTOCOL_VERSION = 1
 # Methods of the agent's requests, and its notification.
 ASK_PERMISSION, WRITE_FILE = "session/request_permission", "fs/write_text_file"
 UPDATE = "session/update"
-# How a session that remembers is opened: the first repeats all that was said, the second nothing.
+# How to open a session that remembers: LOAD repeats everything that was said, RESUME nothing.
 LOAD, RESUME = "session/load", "session/resume"
-# What can be chosen for a session.
+# The settings of a session.
 MODEL, MODE = "model", "mode"
-# Updates that the protocol has and nobody here needs.
+# Updates of the protocol that nobody here needs.
 UNUSED = frozenset(
     {
         "plan",
@@ -35,7 +35,7 @@ UNUSED = frozenset(
         "usage_update",
     }
 )
-# Characters of the agent's own text in an error.
+# Characters of the agent's own text that an error shows.
 SHOWN = 100
 
 Meta = Mapping[str, Any]
@@ -43,26 +43,26 @@ T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """A message is not as the protocol has it. `kind` is the kind of the message."""
+    """A message does not have the protocol's form. `kind` is the kind of the message."""
 
     def __init__(self, kind: str, expected: str, got: object) -> None:
         super().__init__(f"{kind}: expected {expected}; got {repr(got)[:SHOWN]}")
         self.kind = kind
 
 
-# What the agent tells.
+# Messages from the agent.
 
 
 @dataclass(frozen=True)
 class UserMessageChunk:
-    """A piece of what the user said, repeated as a session is loaded."""
+    """A piece of what the user said, repeated when a session is loaded."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class AgentMessageChunk:
-    """A piece of the answer, which may begin and end in half a character (`surrogates`). `meta` is
+    """A piece of the answer. It may begin or end with half a character (`surrogates`). `meta` is
     the agent's own."""
 
     text: str
@@ -85,10 +85,10 @@ class FileDiff:
 
 @dataclass(frozen=True)
 class ToolCallUpdate:
-    """What is new of a tool call; what is not told is empty. `kind` is "edit", "execute", "read",
-    ..., `status` is "pending", "in_progress", "completed" or "failed". `texts` and `diffs` are its
-    content, `paths` its locations. `raw_input` are the tool's arguments, None where they are not
-    told; `meta` is the agent's own."""
+    """New information about a tool call; members without news are empty. `kind` is "edit",
+    "execute", "read", ...; `status` is "pending", "in_progress", "completed" or "failed". `texts`
+    and `diffs` are its content, `paths` its locations. `raw_input` are the tool's arguments, None
+    if they are not given. `meta` is the agent's own."""
 
     id: str
     title: str = ""
@@ -102,12 +102,12 @@ class ToolCallUpdate:
 
 
 class ToolCallStart(ToolCallUpdate):
-    """The first that is told of a call."""
+    """The first message about a call."""
 
 
 @dataclass(frozen=True)
 class AvailableCommand:
-    """`name` is without the slash; `hint` says what may follow it, or is empty."""
+    """`name` has no slash. `hint` says what may follow the name, or is empty."""
 
     name: str
     description: str = ""
@@ -116,14 +116,14 @@ class AvailableCommand:
 
 @dataclass(frozen=True)
 class AvailableCommands:
-    """All that the session has now."""
+    """All commands that the session has now."""
 
     commands: tuple[AvailableCommand, ...]
 
 
 @dataclass(frozen=True)
 class UnusedUpdate:
-    """One that the protocol has and nobody here needs."""
+    """An update of the protocol that nobody here needs."""
 
     kind: str
 
@@ -139,7 +139,7 @@ SessionUpdate = Union[
 ]
 
 
-# What the agent asks.
+# Requests of the agent.
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class PermissionOption:
 
 @dataclass(frozen=True)
 class PermissionRequest:
-    """The agent asks whether the call may run; `id` is that of its request."""
+    """The agent asks whether the call may run. `id` is the id of its request."""
 
     session: str
     id: jsonrpc.Id
@@ -163,7 +163,7 @@ class PermissionRequest:
 
 @dataclass(frozen=True)
 class WriteTextFile:
-    """The agent wants a file written; `id` is that of its request, `meta` is its own."""
+    """The agent asks to write a file. `id` is the id of its request; `meta` is its own."""
 
     session: str
     id: jsonrpc.Id
@@ -175,12 +175,13 @@ class WriteTextFile:
 AgentRequest = Union[PermissionRequest, WriteTextFile]
 
 
-# What the agent answers.
+# Answers of the agent.
 
 
 @dataclass(frozen=True)
 class AgentCapabilities:
-    """What the agent takes: images and embedded resources in a message, tool servers over HTTP."""
+    """What the agent accepts: images and embedded resources in a message, tool servers over
+    HTTP."""
 
     image: bool = False
     embedded_context: bool = False
@@ -189,7 +190,8 @@ class AgentCapabilities:
 
 @dataclass(frozen=True)
 class Initialized:
-    """`protocol_version` is what the agent said, of any type; `version` is the agent's own."""
+    """`protocol_version` is the agent's value, of any type; `version` is the agent's own
+    version."""
 
     protocol_version: object
     capabilities: AgentCapabilities
@@ -209,7 +211,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Models:
-    """Those that the agent offers, and the id of the one it uses."""
+    """The models that the agent offers, and the id of the one in use."""
 
     available: tuple[Model, ...] = ()
     current: str = ""
@@ -217,7 +219,8 @@ class Models:
 
 @dataclass(frozen=True)
 class Modes:
-    """The ids of those that the agent offers, as "default" or "plan", and of the one in use."""
+    """The ids of the modes that the agent offers, such as "default" or "plan", and of the one in
+    use."""
 
     available: tuple[str, ...] = ()
     current: str = ""
@@ -232,18 +235,18 @@ class OpenedSession:
 
 @dataclass(frozen=True)
 class TurnEnd:
-    """`stop_reason` is the protocol's word for why the turn ended; `meta` is the agent's own."""
+    """`stop_reason` is the protocol's word for why the turn ended. `meta` is the agent's own."""
 
     stop_reason: str
     meta: Meta = field(default_factory=dict)
 
 
-# What is asked of the agent.
+# Requests to the agent.
 
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """`read` makes the answer's value of its result, and raises Unreadable."""
+    """`read` turns the result into the answer's value, and raises Unreadable."""
 
     method: str
     params: Mapping[str, Any]
@@ -256,7 +259,7 @@ class Notification:
     params: Mapping[str, Any]
 
 
-# Parts of a message, as the protocol's content blocks.
+# A part of a message, as a content block of the protocol.
 Block = Mapping[str, Any]
 
 
@@ -277,7 +280,7 @@ def authenticate(method: str, meta: Meta | None = None) -> Request[None]:
 
 
 def new_session(folder: str, servers: Sequence[Mapping[str, Any]]) -> Request[OpenedSession]:
-    """`servers` are `tool_servers`' parameters."""
+    """`servers` are the parameters made by `tool_servers`."""
     params = {"cwd": folder, "mcpServers": servers}
     return Request("session/new", params, lambda result: _opened(result, _id(result)))
 
@@ -291,7 +294,7 @@ def reopen_session(
 
 
 def prompt(session: str, blocks: Sequence[Block]) -> Request[TurnEnd]:
-    """The answer to it is the turn's end: so it is in this version, and in this version only."""
+    """In this version of the protocol, and only in this one, the answer is the turn's end."""
     return Request("session/prompt", {"sessionId": session, "prompt": blocks}, _turn_end)
 
 
@@ -306,7 +309,7 @@ def cancel(session: str) -> Notification:
 
 
 def decision(option: str | None) -> Mapping[str, Any]:
-    """The result that answers a PermissionRequest: an option's id, None where the turn is
+    """The result that answers a PermissionRequest: an option's id, or None if the turn is
     cancelled."""
     if option is None:
         return {"outcome": {"outcome": "cancelled"}}
@@ -334,11 +337,11 @@ def resource_block(
     return {"type": "resource", "resource": {"uri": uri, "mimeType": media_type, **content}}
 
 
-# How what the agent says is read.
+# Reading messages from the agent.
 
 
 def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
-    """The session's id, and what happened in it. Raises Unreadable."""
+    """The session's id and what happened in it. Raises Unreadable."""
     update = _object(params, "update")
     kind = _string(update, "sessionUpdate")
     if kind in UNUSED:
@@ -349,7 +352,7 @@ def session_update(params: Mapping[str, Any]) -> tuple[str, SessionUpdate]:
 
 
 def agent_request(request: jsonrpc.Request) -> AgentRequest | None:
-    """None for a method that the agent was not offered. Raises Unreadable."""
+    """None for a method that was not offered to the agent. Raises Unreadable."""
     if request.method == ASK_PERMISSION:
         return _permission_request(request)
     if request.method == WRITE_FILE:
@@ -375,7 +378,7 @@ def _write_text_file(request: jsonrpc.Request) -> WriteTextFile:
     params = request.params
     content = params.get("content")
     if not isinstance(content, str):
-        # Taken for an empty text, it would empty the file.
+        # If this counted as an empty text, it would empty the file.
         raise Unreadable(request.method, "content", content)
     return WriteTextFile(
         _needed(params, "sessionId", request.method),
@@ -399,7 +402,7 @@ def _thought_chunk(update: Mapping[str, Any]) -> AgentThoughtChunk:
 
 
 def _chunk(update: Mapping[str, Any]) -> str:
-    """The text of a chunk; of other content there is none."""
+    """The text of a chunk; empty for other content."""
     content = update.get("content")
     if not isinstance(content, dict):
         raise Unreadable(_string(update, "sessionUpdate"), "an object as content", content)
@@ -483,7 +486,7 @@ def _models(told: Mapping[str, Any]) -> Models:
     )
     current = _string(told, "currentModelId")
     if current and current not in {each.id for each in available}:
-        # The one that the operator chose, which the CLI offers to nobody else.
+        # The model that the operator chose; the CLI does not list it.
         available = (*available, Model(current, current, ""))
     return Models(available, current)
 
@@ -498,7 +501,7 @@ def _turn_end(result: Mapping[str, Any]) -> TurnEnd:
 
 
 def _nothing(result: Mapping[str, Any]) -> None:
-    """Of an answer that says only that it was done."""
+    """For an answer that only says that it was done."""
 
 
 def _needed(holder: Mapping[str, Any], name: str, kind: str) -> str:

@@ -1,5 +1,5 @@
-"""One process with pipes, started in a group of its own and ended with all of it; reads lines of
-bytes and knows nothing of what is in them."""
+"""One process with pipes, started in a group of its own and ended with that group. Reads lines of
+bytes and knows nothing of their content."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import AsyncIterator, Callable, Mapping, Sequence
 
 from ...base.child_processes import NO_WINDOW, end_group, end_tree, groups_below
 
-# Bytes of one read; larger ones gain nothing.
+# Bytes of one read; larger reads gain nothing.
 CHUNK = 1 << 16
-# Bytes of one line: a diff carries two whole files; what is longer is a process gone mad.
+# Bytes of one line: a diff contains two whole files. A longer line means that the process is
+# broken.
 MAX_LINE = 64 << 20
-# Bytes of one line of standard error; what is longer counts as several.
+# Bytes of one line of standard error; a longer one counts as several.
 MAX_ERROR_LINE = 1 << 16
 # Lines of standard error that are kept: enough to say why a start failed.
 KEPT_LINES = 20
-# Seconds that a process gets after its input was closed, and after it was told to end.
+# Seconds that a process gets after its input was closed, and after it was asked to end.
 CLOSING, TERMINATING = 1.0, 3.0
-# Seconds for the reading of what a dead process left in its pipes; children may hold them open.
+# Seconds to read what an ended process left in its pipes; its children may hold them open.
 DRAINING = 1.0
 
 
@@ -33,9 +34,9 @@ class TooLong(Exception):
 
 
 class Process:
-    """Made by `start`. Ends with `stop`; `kill` is for one that must not go on for a moment.
+    """Made by `start`. Ends with `stop`, or at once with `kill`.
 
-    `takes_error` is shown each line of standard error; those that it takes are not among the
+    `takes_error` gets each line of standard error; a line that it takes is not among the
     `last_errors`.
     """
 
@@ -49,7 +50,7 @@ class Process:
     async def start(
         cls, command: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> Process:
-        """Raises OSError where it cannot be started."""
+        """Raises OSError if the process cannot be started."""
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=subprocess.PIPE,
@@ -57,7 +58,7 @@ class Process:
             stderr=subprocess.PIPE,
             env=dict(environment),
             cwd=folder,
-            # Windows ends a tree of processes by their parents, and has no such groups.
+            # Windows ends a tree of processes by their parents and has no such groups.
             start_new_session=sys.platform != "win32",
             creationflags=NO_WINDOW,
         )
@@ -73,17 +74,17 @@ class Process:
 
     @property
     def last_errors(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The last lines that it wrote to standard error."""
         return "\n".join(self._errors)
 
     def write(self, data: bytes) -> None:
-        """Never waits; what a process that is gone does not read is dropped."""
+        """Never waits. If the process has ended, the data is dropped."""
         stdin = self._process.stdin
         if stdin is not None and not stdin.is_closing():
             stdin.write(data)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """What it writes, line by line, without the line feed. Raises TooLong."""
+        """Its output line by line, without the line feeds. Raises TooLong."""
         stdout = self._process.stdout
         parts: list[bytes] = []
         size = 0
@@ -103,12 +104,12 @@ class Process:
             yield b"".join(parts)
 
     async def stop(self) -> None:
-        """End it as gently as it lets us, within five seconds."""
+        """End the process as gently as possible, within five seconds."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         if not await self._ends_within(CLOSING) and sys.platform != "win32":
             # A CLI with tool servers or background commands does not end by itself. It leaves the
-            # commands behind, and once it has ended nobody finds them.
+            # commands running, and once it has ended they cannot be found.
             commands = groups_below(self.pid)
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGTERM)
@@ -118,7 +119,7 @@ class Process:
         await self.kill()
 
     async def kill(self) -> None:
-        """End it and what it started, at once."""
+        """End the process and everything that it started, at once."""
         if self.is_running:
             end_tree(self.pid)
         else:

@@ -1,4 +1,4 @@
-"""The commands that the agent offers in a conversation, which are said as `/name`."""
+"""The commands that the agent offers in a conversation; a user writes them as `/name`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..wording.failure import AgentError
 from .acp_client import Session
 from .messages import AvailableCommand
 
-# Seconds for the agent to tell them, which it does right after the session has begun.
+# Seconds to wait for the commands; the agent sends them right after the session has begun.
 TELLING = 5.0
 
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """`name` is without the slash. `hint` says what may follow it, or is empty. `is_allowed` says
-    whether it can be said here; the others would run without asking."""
+    """`name` has no slash. `hint` says what may follow it, or is empty. `is_allowed` says whether
+    the command can be used here; the others would run without asking."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class SlashCommand:
 
 
 async def offered(session: Session, worded: Callable[[str], str]) -> tuple[SlashCommand, ...]:
-    """Nothing where the agent tells none in time; `worded` raises AgentError for those that are
+    """Empty if the agent sends none in time. `worded` raises AgentError for commands that are
     refused."""
     telling = session.client.commands.of(session.id)
     await asyncio.wait({telling}, timeout=TELLING)
@@ -36,7 +36,7 @@ async def offered(session: Session, worded: Callable[[str], str]) -> tuple[Slash
 
 def _slash_command(told: AvailableCommand, worded: Callable[[str], str]) -> SlashCommand:
     try:
-        # What goes to the model instead is no command, either.
+        # A text that goes to the model instead is not a command either.
         is_allowed = worded("/" + told.name).startswith("/")
     except AgentError:
         is_allowed = False

@@ -1,5 +1,5 @@
-"""Tool servers (MCP) that a conversation brings along: checked, and as the agent's protocol takes
-them.
+"""The tool servers (MCP) that a conversation brings along: checked, and in the form of the agent's
+protocol.
 
 Source: the Agent Client Protocol's session/new; docs/gemini-cli-acp.md 11.
 """
@@ -19,8 +19,8 @@ STDIO, HTTP = "stdio", "http"
 
 @dataclass(frozen=True)
 class ToolServer:
-    """`kind` is STDIO or HTTP; `params` is what session/new takes, with secrets in it: they are for
-    nobody but the agent."""
+    """`kind` is STDIO or HTTP. `params` are the parameters for session/new; they contain secrets
+    and must go only to the agent."""
 
     name: str
     kind: str
@@ -28,13 +28,13 @@ class ToolServer:
 
 
 def read(given: Sequence[Mapping[str, Any]]) -> tuple[ToolServer, ...]:
-    """From members `{name, command, args, env}` and `{type: "http", name, url, headers}`, where
-    lists may be missing. Raises AgentError where a name stands there twice."""
+    """Reads members `{name, command, args, env}` and `{type: "http", name, url, headers}`; lists
+    may be missing. Raises AgentError if a name occurs twice."""
     servers = tuple(_server(each) for each in given)
     names = [server.name for server in servers]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        told = sentence("Expected each tool server once; {name} stands there twice.", name=twice)
+        told = sentence("Expected each tool server once; {name} is given twice.", name=twice)
         raise AgentError(VALIDATION_ERROR, told)
     return servers
 
@@ -51,12 +51,12 @@ def check(servers: Sequence[ToolServer], capabilities: AgentCapabilities) -> Non
 
 
 def as_text(servers: Sequence[ToolServer]) -> str:
-    """To be written down."""
+    """The text for the file."""
     return json.dumps([server.params for server in servers], ensure_ascii=False)
 
 
 def from_text(text: str) -> tuple[ToolServer, ...]:
-    """From what `as_text` made; none where it is damaged."""
+    """The servers in a text of `as_text`; none if it is damaged."""
     try:
         return read(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError, AgentError):

@@ -150,7 +150,7 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "Expected attachments together with the sessionId of their conversation.": (
         "附件必须与所属会话的 sessionId 一起使用。"
     ),
-    "Expected each tool server once; {name} stands there twice.": "工具服务器 {name} 重复。",
+    "Expected each tool server once; {name} is given twice.": "工具服务器 {name} 重复。",
     "This agent cannot use tool servers over HTTP, such as {name}.": (
         "代理不支持通过 HTTP 连接工具服务器 {name}。"
     ),
@@ -166,8 +166,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     "The folder of {cli} is not closed to other users.": ("{cli} 的目录没有对其他用户关闭。"),
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
-    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else. See"
-    " whether its command is the right one.": (
+    "{cli} does not speak the Agent Client Protocol: it wrote {count} lines of something else."
+    " Check whether its command is the right one.": (
         "{cli} 没有使用 Agent Client Protocol：它输出了 {count} 行其他内容。请检查其命令是否正确。"
     ),
     "{cli} did not answer within {seconds} seconds ({method}).": (
