@@ -1,4 +1,4 @@
-"""One agent (the engine with the real CLI behind it) for all the tests of a class.
+"""One agent (the engine with a CLI behind it) for all the tests of a class.
 
 class Example(AgentCase):
     async def test_it(self) -> None:
@@ -6,7 +6,8 @@ class Example(AgentCase):
         story = await self.tell("hello")            # the bodies of the turn's events
         story = await self.tell("write", decide="proceed_once")
 
-Each test has a workspace of its own, and so a conversation of its own.
+Each test has a workspace of its own, and so a conversation of its own. The CLI is the scripted one,
+or the real one for a class whose tests are about that (`real`), and for all with ALL=1.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from GeminiCompanion.companion.agent.events import turn_events as events  # noqa
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
 from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
 from model_server import ModelServer, call  # noqa: E402
+from scripted import COMMAND  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
 # Seconds for one test, with a start of the CLI on a busy machine in it.
@@ -44,6 +46,7 @@ PATIENCE = 180.0
 # One model, so that no request goes out to choose one.
 MODEL = "gemini-2.5-flash"
 KEY = Credentials(API_KEY, "the-key")
+LAUNCH = ("variables", "command", "fallback", "processes")
 
 T = TypeVar("T", bound=events.Body)
 
@@ -64,29 +67,38 @@ def text(story: list[Any]) -> str:
     return "".join(body.text for body in of(events.Content, story))
 
 
-@unittest.skipUnless(os.path.exists(PROGRAM), "the CLI is not installed: make setup")
 class AgentCase(unittest.TestCase):
     """`options` are those of the agent's `Options` that differ, `settings` the CLI's own. Tests
     that are coroutines run on the loop of their class's agent."""
 
     options: dict[str, Any] = {}
     settings: dict[str, Any] = {}
+    real = bool(os.environ.get("ALL"))
+    model_server: Callable[[], Any] = ModelServer
     root: str
-    model: ModelServer
+    model: Any
     loop: asyncio.AbstractEventLoop
     agent: Agent
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        for name, test in [*vars(cls).items()]:
+        for name in dir(cls):
+            test = getattr(cls, name)
             if name.startswith("test") and inspect.iscoroutinefunction(test):
                 setattr(cls, name, on_loop(test))
 
     @classmethod
+    def command(cls) -> tuple[str, ...]:
+        """Of the CLI."""
+        return GeminiCli.program.find(HERE) if cls.real else COMMAND
+
+    @classmethod
     def setUpClass(cls) -> None:
+        if cls.real and not os.path.exists(PROGRAM):
+            raise unittest.SkipTest("the CLI is not installed: make setup")
         cls.root = os.path.realpath(tempfile.mkdtemp(prefix="agent-"))
         cls.addClassCleanup(shutil.rmtree, cls.root, True)
-        cls.model = ModelServer()
+        cls.model = cls.model_server()
         cls.model.__enter__()
         cls.addClassCleanup(cls.model.__exit__, None, None, None)
         cls.loop = asyncio.new_event_loop()
@@ -94,28 +106,24 @@ class AgentCase(unittest.TestCase):
         cls.agent = cls.run_soon(cls.another_agent())
 
     @classmethod
-    async def another_agent(
+    def launch(
         cls,
-        state: str = "",
-        credentials: Credentials | None = KEY,
-        command: tuple[str, ...] = (),
         variables: Mapping[str, str] | None = None,
-        fallback: Credentials | None = None,
-        processes: int = 1,
-        **options: Any,
-    ) -> Agent:
-        """With a state of its own where none is named, and stopped with the class. `variables` are
-        the CLI's, instead of those that lead to the model."""
+        command: tuple[str, ...] = (),
+        **more: Any,
+    ) -> Launch:
+        """`variables` are the CLI's, instead of those that lead to the model."""
         if variables is None:
             variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
-        launch = Launch(
-            command or GeminiCli.program.find(HERE),
-            variables,
-            cls.settings,
-            MODEL,
-            processes=processes,
-            fallback=fallback,
-        )
+        return Launch(command or cls.command(), variables, cls.settings, MODEL, **more)
+
+    @classmethod
+    async def another_agent(
+        cls, state: str = "", credentials: Credentials | None = KEY, **options: Any
+    ) -> Agent:
+        """With a state of its own where none is named, and stopped with the class. `options` are
+        the agent's or those of `launch`."""
+        launch = cls.launch(**{name: options.pop(name) for name in LAUNCH if name in options})
         state = state or os.path.join(tempfile.mkdtemp(dir=cls.root), "state")
         agent = Agent(Options(launch, state, **{**cls.options, **options}))
         cls.addClassCleanup(lambda: cls.run_soon(agent.stop()))

@@ -1,4 +1,4 @@
-"""A server of the API with the real CLI behind it, for all the tests of a class.
+"""A server of the API with a CLI behind it (see agent_case), for all the tests of a class.
 
 class Example(ApiCase):
     async def test_it(self) -> None:
@@ -22,12 +22,9 @@ import tempfile
 from contextlib import asynccontextmanager
 from typing import Any, AsyncIterator, Mapping
 
-from agent_case import HERE, KEY, MODEL, AgentCase
+from agent_case import KEY, LAUNCH, AgentCase
 from aiohttp import ClientResponse, ClientSession
 from GeminiCompanion.companion.agent.agent import Agent
-from GeminiCompanion.companion.agent.agents.credentials import Credentials
-from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli
-from GeminiCompanion.companion.agent.processes.runner import Launch
 from GeminiCompanion.companion.api.server import Server, Settings, options
 
 from tests.api.contract import Contract
@@ -116,26 +113,10 @@ class ApiCase(AgentCase):
         return ClientSession(read_bufsize=1 << 20)
 
     @classmethod
-    async def another_server(
-        cls,
-        folder: str = "",
-        variables: Mapping[str, str] | None = None,
-        fallback: Credentials | None = None,
-        command: tuple[str, ...] = (),
-        processes: int = 1,
-        **settings: Any,
-    ) -> Server:
-        """With a state of its own where none is named, and stopped with the class."""
-        if variables is None:
-            variables = {"GOOGLE_GEMINI_BASE_URL": cls.model.url, "NO_PROXY": "127.0.0.1"}
-        launch = Launch(
-            command or GeminiCli.program.find(HERE),
-            variables,
-            cls.settings,
-            MODEL,
-            processes=processes,
-            fallback=fallback,
-        )
+    async def another_server(cls, folder: str = "", **settings: Any) -> Server:
+        """With a state of its own where none is named, and stopped with the class. `settings` are
+        the server's or those of `launch`."""
+        launch = cls.launch(**{name: settings.pop(name) for name in LAUNCH if name in settings})
         folder = folder or cls.another_folder()
         agent = options(folder, launch, **cls.options)
         chosen = {"roots": [cls.root], "port": 0, "grace": GRACE, **cls.api, **settings}

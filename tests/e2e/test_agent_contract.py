@@ -1,62 +1,141 @@
-"""Gemini CLI and Qwen Code do what the engine relies on; the scripted agent is held to the same."""
+"""What the engine relies on in each agent that it runs: the same tests for Gemini CLI, Qwen Code
+and the scripted one, so that it cannot drift. `test_agent_turns` holds it to more."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import unittest
+from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import agent_case  # noqa: E402
-import openai_server  # noqa: E402
+from agent_case import HERE, AgentCase, of, text  # noqa: E402
 from GeminiCompanion.companion.agent.agents.credentials import OPENAI, Credentials  # noqa: E402
-from GeminiCompanion.companion.agent.agents.gemini_cli import GeminiCli  # noqa: E402
 from GeminiCompanion.companion.agent.agents.qwen_code import QwenCode  # noqa: E402
+from GeminiCompanion.companion.agent.events import turn_events as events  # noqa: E402
 from GeminiCompanion.companion.agent.processes.runner import Launch  # noqa: E402
-from GeminiCompanion.tests.agent import contract  # noqa: E402
-from model_server import ModelServer, call  # noqa: E402
+from GeminiCompanion.companion.agent.turn.turn import Turn  # noqa: E402
+from GeminiCompanion.companion.agent.wording import failure  # noqa: E402
+from model_server import call  # noqa: E402
+from openai_server import MODEL, OpenAIServer  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 QWEN = os.path.join(HERE, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")
 
 
-@unittest.skipUnless(os.path.exists(agent_case.PROGRAM), "the CLI is not installed: make setup")
-class GeminiCliContract(contract.AgentContract):
-    def launch(self) -> Launch:
-        self.model = ModelServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__, None, None, None)
-        variables = {"GOOGLE_GEMINI_BASE_URL": self.model.url, "NO_PROXY": "127.0.0.1"}
-        command = GeminiCli.program.find(HERE)
-        return Launch(command, variables, model=agent_case.MODEL, fallback=agent_case.KEY)
+class ScriptedContract(AgentCase):
+    """`plan` says what the model answers to a message with these words in it: a closing text, after
+    a call that writes `file` where a content is given."""
 
-    def plan(self, words: str, closing: str, write: tuple[str, str] | None = None) -> None:
-        calls = []
-        if write is not None:
-            calls = [[call("write_file", file_path=write[0], content=write[1])]]
-        self.model.will_play(words, *calls, [closing])
+    real = False
+
+    def plan(self, words: str, closing: str, content: str | None = None) -> None:
+        write = [call("write_file", file_path=self.file, content=content)]
+        self.model.will_play(words, *([] if content is None else [write]), [closing])
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.file = self.path("file.txt")
+
+    async def begin(self, message: str) -> tuple[Turn, str]:
+        """A turn that waits for a decision, and the call's id."""
+        turn = await self.chat(message)
+        return turn, (await self.until(turn, events.ToolConfirmation)).call_id
+
+    def assert_said(self, story: list[Any], words: str) -> None:
+        self.assertEqual((text(story), story[-1].reason), (words, events.END_TURN), story)
+
+    async def test_it_says_its_version_its_models_and_its_modes(self) -> None:
+        info = await self.agent.new_session(self.workspace)
+        self.assertTrue(self.agent.info().version)
+        self.assertIn("default", info.modes)
+        self.assertEqual(info.mode, "default")
+        models = await self.agent.models(self.workspace, info.id)
+        self.assertIn(models.current, [model.id for model in models.available])
+
+    async def test_a_text_is_told_with_its_tokens(self) -> None:
+        self.plan("greet me", "Hello to you.")
+        story = await self.tell("greet me")
+        self.assert_said(story, "Hello to you.")
+        self.assertGreater(story[-1].usage.output_tokens, 0)
+
+    async def test_a_call_that_is_allowed_runs_and_is_told_in_order(self) -> None:
+        self.plan("write it", "Written.", "one\n")
+        turn, call = await self.begin("write it")
+        self.assertFalse(os.path.exists(self.file))
+        self.agent.confirm(call, "proceed_once")
+        story = await self.rest(turn)
+        self.assert_said(story, "Written.")
+        self.assertEqual(self.read("file.txt"), "one\n")
+        told = [it.status for it in of(events.ToolExecution, story)]
+        self.assertEqual(told, [events.PENDING, events.EXECUTING, events.COMPLETED])
+        (result,) = of(events.ToolResult, story)
+        self.assertEqual((result.name, result.success), ("write_file", True))
+        (asked,) = of(events.ToolConfirmation, story)
+        assert asked.diff is not None
+        self.assertEqual((asked.diff.path, asked.diff.new_text), (self.file, "one\n"))
+
+    async def test_a_call_that_is_rejected_does_not_run_and_the_turn_goes_on(self) -> None:
+        self.plan("write it", "Not written.", "one\n")
+        story = await self.tell("write it", "cancel")
+        (result,) = of(events.ToolResult, story)
+        self.assertEqual((result.success, result.rejected), (False, True))
+        self.assertIsInstance(story[-1], events.Complete)
+        self.assertFalse(os.path.exists(self.file))
+
+    async def test_a_call_that_waits_as_the_turn_is_cancelled_does_not_run(self) -> None:
+        self.plan("write it", "Written.", "one\n")
+        turn, _call = await self.begin("write it")
+        self.assertEqual(self.agent.cancel(turn.session_id), 1)
+        story = await self.rest(turn)
+        self.assertEqual(story[-1].reason, events.CANCELLED)
+        self.assertFalse(os.path.exists(self.file))
+        self.plan("and now", "Here.")
+        self.assert_said(await self.tell("and now"), "Here.")
+
+    async def test_one_that_is_killed_ends_its_turn_and_the_next_one_remembers(self) -> None:
+        self.plan("first words", "First answer.")
+        self.assert_said(await self.tell("first words"), "First answer.")
+        self.plan("write it", "Written.", "one\n")
+        turn, _call = await self.begin("write it")
+        before = self.agent.info().pid or 0
+        # With its children: what a CLI's launcher has started goes on without that.
+        os.killpg(before, signal.SIGKILL)
+        story = await self.rest(turn)
+        self.assertIsInstance(story[-1], events.Error)
+        self.assertEqual(story[-1].code, failure.STREAM_ERROR)
+        self.plan("what then", "I remember.")
+        story = await self.tell("what then")
+        self.assert_said(story, "I remember.")
+        self.assertNotEqual(self.agent.info().pid, before)
+        # It would warn that the agent was given a text to read instead.
+        self.assertEqual(of(events.Thought, story), [])
+
+
+class GeminiCliContract(ScriptedContract):
+    real = True
 
 
 @unittest.skipUnless(os.path.exists(QWEN), "Qwen Code is not installed: make setup")
-class QwenCodeContract(contract.AgentContract):
-    def launch(self) -> Launch:
-        self.model = openai_server.OpenAIServer()
-        self.model.__enter__()
-        self.addCleanup(self.model.__exit__)
-        url, model = self.model.url, openai_server.MODEL
-        key = Credentials(OPENAI, "a-key", base_url=url, model=model)
-        # The program that it brings for this is none before the package's install script has run.
-        settings = {"tools": {"useRipgrep": False}}
-        command = QwenCode.program.find(HERE)
-        variables = {"NO_PROXY": "127.0.0.1"}
-        return Launch(command, variables, settings, agent=QwenCode.id, fallback=key)
+class QwenCodeContract(ScriptedContract):
+    model_server = OpenAIServer
+    # The program that it brings for this is none before the package's install script has run.
+    settings = {"tools": {"useRipgrep": False}}
 
-    def plan(self, words: str, closing: str, write: tuple[str, str] | None = None) -> None:
-        calls = []
-        if write is not None:
-            calls = [("write_file", {"file_path": write[0], "content": write[1]})]
-        self.model.will_call(words, closing, *calls)
+    @classmethod
+    def launch(cls, *_given: Any, **more: Any) -> Launch:
+        key = Credentials(OPENAI, "a-key", base_url=cls.model.url, model=MODEL)
+        command, variables = QwenCode.program.find(HERE), {"NO_PROXY": "127.0.0.1"}
+        return Launch(command, variables, cls.settings, agent=QwenCode.id, fallback=key)
+
+    @classmethod
+    async def another_agent(cls, *_given: Any, **more: Any) -> Any:
+        return await super().another_agent(credentials=None)
+
+    def plan(self, words: str, closing: str, content: str | None = None) -> None:
+        write = ("write_file", {"file_path": self.file, "content": content})
+        self.model.will_call(words, closing, *([] if content is None else [write]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The engine when something goes down, is cancelled, or comes twice, with the real Gemini CLI."""
+"""The engine when something goes down, is cancelled, or comes twice."""
 
 from __future__ import annotations
 
@@ -216,8 +216,21 @@ class Dying(AgentCase):
         self.assertEqual(caught.exception.code, failure.CLIENT_NOT_INITIALIZED)
         self.assertEqual(agent.sessions(), ())
 
+    async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
+        nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+        agent = await self.another_agent(variables=nowhere)
+        turn = await agent.chat(self.workspace, "anybody?")
+        story = await self.rest(turn)
+        self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
+        self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
+        self.assertIn("cannot be reached", str(story[-1].message))
+
 
 class Trusting(AgentCase):
+    """What the CLI itself takes from its surroundings."""
+
+    real = True
+
     async def test_variables_above_the_home_are_not_the_clis(self) -> None:
         above = os.path.join(self.root, "above")
         os.mkdir(above)
@@ -360,7 +373,7 @@ class Many(AgentCase):
 
     async def test_a_harmless_command_is_answered_by_the_cli_itself(self) -> None:
         story = await self.tell("/about")
-        self.assertIn("0.61.0", text(story))
+        self.assertIn(self.agent.info().version, text(story))
 
     async def test_attached_files_reach_the_model(self) -> None:
         path = self.write("with space ä%20.txt", "the attached text")

@@ -32,6 +32,7 @@ def children() -> set[str]:
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
 class GoogleLogin(AgentCase):
+    real = True
     google: GoogleServer
 
     @classmethod

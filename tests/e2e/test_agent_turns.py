@@ -1,4 +1,4 @@
-"""What the engine makes of the real Gemini CLI's turns: text, thoughts, tools, decisions."""
+"""What the engine makes of a CLI's turns: text, thoughts, tools, decisions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from model_server import BREAK, Failure, Gate, call, thought  # noqa: E402
 ONE = {"old_string": "one", "new_string": "1", "instruction": "count"}
 
 
-class Talk(AgentCase):
+class Turns(AgentCase):
+    """With the scripted agent, and then with Gemini CLI. `meddling` is what somebody else writes
+    into a file before an edit of the user is written."""
+
+    real = False
+    meddling = ""
+
     async def test_an_answer_comes_in_the_pieces_that_the_model_sends(self) -> None:
         self.model.will_play("hello", ["Hel", "lo, ", "you"])
         story = await self.tell("hello")
@@ -91,8 +97,6 @@ class Talk(AgentCase):
         info = next(each for each in self.agent.sessions() if each.workspace == self.workspace)
         self.assertEqual((info.turns, info.usage.input_tokens), (1, 1))
 
-
-class Errors(AgentCase):
     async def test_a_refused_key_asks_for_another_one(self) -> None:
         self.model.will_play("hi", Failure(400, "API key not valid.", "INVALID_ARGUMENT"))
         story = await self.tell("hi")
@@ -108,16 +112,7 @@ class Errors(AgentCase):
         self.assertIn("status 503", str(of(Thought, story)[0].description))
         self.assertEqual((text(story), story[-1].success), ("Yes.", True))
 
-    async def test_a_model_that_cannot_be_reached_is_told_in_words(self) -> None:
-        nowhere = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
-        agent = await self.another_agent(variables=nowhere)
-        turn = await agent.chat(self.workspace, "anybody?")
-        story = await self.rest(turn)
-        self.assertEqual({body.subject for body in of(Thought, story)}, {"Retrying"})
-        self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
-        self.assertIn("cannot be reached", str(story[-1].message))
-
-    async def test_a_daily_quota_is_named_as_such(self) -> None:
+    async def test_what_the_model_refuses_is_told_in_its_own_words(self) -> None:
         self.model.will_play("hi", Failure(404, "models/x is not found", "NOT_FOUND"))
         story = await self.tell("hi")
         self.assertEqual(
@@ -143,8 +138,6 @@ class Errors(AgentCase):
         story = await self.tell("hi")
         self.assertEqual(story[-1].code, failure.NETWORK_ERROR)
 
-
-class Tools(AgentCase):
     def steps(self, story: list[object]) -> list[object]:
         """Of tools, what happened in which order: the kind of event, or the status."""
         return [
@@ -330,83 +323,6 @@ class Tools(AgentCase):
         self.assertTrue(story[-1].success)
         self.assertFalse(os.path.exists(path))
 
-
-class Consent(AgentCase):
-    """The tools "add" and "say" of two servers, in a workspace that the CLI trusts."""
-
-    options = {"trusts_workspaces": True}
-    settings = {
-        "mcpServers": {
-            name: {"command": sys.executable, "args": [os.path.join(HERE, "tool_server.py")]}
-            for name in ("sums", "more_sums")
-        }
-    }
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.count = 0
-
-    async def asked(
-        self, tool: str, decide: str, session: str | None = None, **args: Any
-    ) -> tuple[ToolConfirmation | None, str]:
-        """The confirmation that a call of the tool asks for, and the conversation."""
-        self.count += 1
-        message = f"{self.id()} {self.count}."
-        self.model.will_play(message, [call(tool, **args)], ["Done."])
-        turn = await self.chat(message, session_id=session, new_session=session is None)
-        story = await self.rest(turn, decide)
-        self.assertEqual(text(story), "Done.")
-        confirmations = of(ToolConfirmation, story)
-        return (confirmations[0] if confirmations else None), turn.session_id
-
-    async def test_a_confirmation_shows_all_arguments_of_a_servers_tool(self) -> None:
-        asked, _session = await self.asked("mcp_sums_add", "cancel", a=1, b=[2, "x"])
-        assert asked is not None
-        self.assertEqual(asked.args, {"a": 1, "b": [2, "x"]})
-        self.assertEqual(asked.command, 'mcp_sums_add {"a":1,"b":[2,"x"]}')
-
-    async def test_arguments_that_the_cli_leaves_out_are_said_to_be_left_out(self) -> None:
-        asked, _session = await self.asked("mcp_sums_say", "cancel", text="x" * 600)
-        assert asked is not None
-        self.assertEqual(asked.args, {})
-        self.assertIn("omitted due to length with parameters: text", asked.command)
-
-    async def test_a_tool_approved_for_good_is_asked_about_in_every_other_conversation(
-        self,
-    ) -> None:
-        asked, session = await self.asked("mcp_sums_add", "proceed_always_tool", a=1)
-        self.assertIsNotNone(asked)
-        self.assertIsNone((await self.asked("mcp_sums_add", "cancel", session, a=2))[0])
-        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
-        self.assertIsNotNone((await self.asked("mcp_sums_add", "cancel", a=3))[0])
-
-    async def test_a_server_approved_for_good_is_approved_with_all_its_tools_and_no_other(
-        self,
-    ) -> None:
-        asked, session = await self.asked("mcp_sums_add", "proceed_always_server", a=1)
-        self.assertIsNotNone(asked)
-        self.assertIsNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
-        self.assertIsNotNone((await self.asked("mcp_more_sums_add", "cancel", session))[0])
-        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", a=2))[0])
-
-    async def test_commands_and_edits_approved_for_good_are_asked_about_elsewhere(self) -> None:
-        for tool, args in (
-            ("run_shell_command", {"command": "rm -f x; echo"}),
-            ("write_file", {"file_path": self.path("new.txt"), "content": "new"}),
-        ):
-            with self.subTest(tool):
-                asked, session = await self.asked(tool, "proceed_always", **args)
-                self.assertIsNotNone(asked)
-                self.assertIsNone((await self.asked(tool, "cancel", session, **args))[0])
-                self.assertIsNotNone((await self.asked(tool, "cancel", **args))[0])
-
-
-class Changing(AgentCase):
-    """Edits that the user changes before they are written; `meddling` is what somebody else writes
-    into the file before that."""
-
-    meddling = ""
-
     async def changed(self, name: str, tool: str, text: str, new: str, **args: Any) -> list[Any]:
         """The story of an edit of the file that is written as `new`."""
         edit = call(tool, file_path=self.path(name), **args)
@@ -494,6 +410,81 @@ class Changing(AgentCase):
         self.assertEqual(caught.exception.code, failure.TOOL_INVALID_OUTCOME)
         self.agent.confirm(asked.call_id, "cancel")
         await self.rest(turn)
+
+
+class GeminiCliTurns(Turns):
+    real = True
+
+
+class Consent(AgentCase):
+    """The tools "add" and "say" of two servers, in a workspace that the CLI trusts."""
+
+    real = True
+    options = {"trusts_workspaces": True}
+    settings = {
+        "mcpServers": {
+            name: {"command": sys.executable, "args": [os.path.join(HERE, "tool_server.py")]}
+            for name in ("sums", "more_sums")
+        }
+    }
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.count = 0
+
+    async def asked(
+        self, tool: str, decide: str, session: str | None = None, **args: Any
+    ) -> tuple[ToolConfirmation | None, str]:
+        """The confirmation that a call of the tool asks for, and the conversation."""
+        self.count += 1
+        message = f"{self.id()} {self.count}."
+        self.model.will_play(message, [call(tool, **args)], ["Done."])
+        turn = await self.chat(message, session_id=session, new_session=session is None)
+        story = await self.rest(turn, decide)
+        self.assertEqual(text(story), "Done.")
+        confirmations = of(ToolConfirmation, story)
+        return (confirmations[0] if confirmations else None), turn.session_id
+
+    async def test_a_confirmation_shows_all_arguments_of_a_servers_tool(self) -> None:
+        asked, _session = await self.asked("mcp_sums_add", "cancel", a=1, b=[2, "x"])
+        assert asked is not None
+        self.assertEqual(asked.args, {"a": 1, "b": [2, "x"]})
+        self.assertEqual(asked.command, 'mcp_sums_add {"a":1,"b":[2,"x"]}')
+
+    async def test_arguments_that_the_cli_leaves_out_are_said_to_be_left_out(self) -> None:
+        asked, _session = await self.asked("mcp_sums_say", "cancel", text="x" * 600)
+        assert asked is not None
+        self.assertEqual(asked.args, {})
+        self.assertIn("omitted due to length with parameters: text", asked.command)
+
+    async def test_a_tool_approved_for_good_is_asked_about_in_every_other_conversation(
+        self,
+    ) -> None:
+        asked, session = await self.asked("mcp_sums_add", "proceed_always_tool", a=1)
+        self.assertIsNotNone(asked)
+        self.assertIsNone((await self.asked("mcp_sums_add", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_add", "cancel", a=3))[0])
+
+    async def test_a_server_approved_for_good_is_approved_with_all_its_tools_and_no_other(
+        self,
+    ) -> None:
+        asked, session = await self.asked("mcp_sums_add", "proceed_always_server", a=1)
+        self.assertIsNotNone(asked)
+        self.assertIsNone((await self.asked("mcp_sums_say", "cancel", session, a=2))[0])
+        self.assertIsNotNone((await self.asked("mcp_more_sums_add", "cancel", session))[0])
+        self.assertIsNotNone((await self.asked("mcp_sums_say", "cancel", a=2))[0])
+
+    async def test_commands_and_edits_approved_for_good_are_asked_about_elsewhere(self) -> None:
+        for tool, args in (
+            ("run_shell_command", {"command": "rm -f x; echo"}),
+            ("write_file", {"file_path": self.path("new.txt"), "content": "new"}),
+        ):
+            with self.subTest(tool):
+                asked, session = await self.asked(tool, "proceed_always", **args)
+                self.assertIsNotNone(asked)
+                self.assertIsNone((await self.asked(tool, "cancel", session, **args))[0])
+                self.assertIsNotNone((await self.asked(tool, "cancel", **args))[0])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The API with the real Gemini CLI behind it: every endpoint that talks with it, every event."""
+"""The API with a CLI behind it: every endpoint that talks with it, every event."""
 
 from __future__ import annotations
 
@@ -731,6 +731,7 @@ class Everything(ApiCase):
 
 @unittest.skipIf(shutil.which("openssl") is None, "certificates are made with openssl")
 class GoogleLogin(ApiCase):
+    real = True
     google: GoogleServer
 
     @classmethod
