@@ -25,7 +25,7 @@ from unittest import mock
 import aiohttp
 from GeminiCompanion.companion.ide import discovery
 from GeminiCompanion.companion.ide.editor import ClosedDiff, Editor, EditorError, Proposal
-from GeminiCompanion.companion.ide.sessions import Session
+from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import Status
 
 # Seconds after which whatever is waited for will not come any more.

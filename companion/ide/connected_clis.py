@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .decisions import OPEN
 
 if TYPE_CHECKING:
-    from .sessions import Session
+    from .session import Session
     from .workspace import Workspace
 
 # The version that CLIs send if they do not tell their own (docs/protocol.md 7).

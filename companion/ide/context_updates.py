@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from .context import ContextStore, ContextUpdate, SharedContext
-from .sessions import Session, Sessions
+from .session import Session
+from .sessions import Sessions
 
 # Seconds from the last change to the update (the specification's); a burst of typing is one update.
 DEBOUNCE = 0.05

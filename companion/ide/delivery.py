@@ -8,7 +8,8 @@ from typing import Callable, Container, Iterable, Mapping
 
 from .decisions import DECIDED, OPEN, TOLD, Book, Decision, Entry
 from .saved_state import SavedSession
-from .sessions import Event, Session, Sessions
+from .session import Event, Session
+from .sessions import Sessions
 
 # Seconds that a CLI has to write the file before the text counts as unwritten. They count in both
 # directions, because the clock may be set back meanwhile.

@@ -17,7 +17,8 @@ from .disk_check import DiskCheck
 from .editor import ClosedDiff, Editor, EditorError, Proposal
 from .mcp import Desk, ToolsChanged
 from .path_maps import NO_MAPS
-from .sessions import Session, Sessions
+from .session import Session
+from .sessions import Sessions
 
 T = TypeVar("T")
 

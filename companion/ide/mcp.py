@@ -28,7 +28,7 @@ from ..base.large_json import PIECE, TruncatedString, encode_in_pieces
 from ..base.log import logger
 from .clis import GEMINI_CLI, Cli
 from .editor import EditorError
-from .sessions import Session
+from .session import Session
 
 if TYPE_CHECKING:
     from .schema_check import ValidationError

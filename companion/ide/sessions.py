@@ -1,295 +1,30 @@
-"""MCP sessions and the events that wait in each of them. Knows no socket.
+"""The MCP sessions of one window, from their beginning to their end. Knows no socket.
 
-Source: MCP Streamable HTTP, "Session Management" and "Resumability and Redelivery", narrowed by
-docs/protocol.md 3: a second stream replaces the first, streams end gracefully, and no client says
+Source: MCP Streamable HTTP, "Session Management", narrowed by docs/protocol.md 3: no client says
 that it leaves.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
-from collections import deque
-from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Protocol
+from typing import Callable, Iterable, Iterator
 from weakref import WeakValueDictionary
 
-from ..base.log import logger
 from .clis import GEMINI_CLI, Cli, by_id
-from .decisions import Decision
 from .saved_state import SavedSession
+from .session import Event, Notification, Session, Stream
+from .silence import Silence
 
-# Delivered decisions kept for a stream that resumes; far more than one CLI asks for at once.
-MAX_REPLAY = 64
-# Seconds that a session lives without a stream or a request: the CLI never says that it leaves
-# (docs/protocol.md 3.25).
-GRACE = 60.0
-# Seconds without a stream after which a client counts as gone, and a new stream in its window ends
-# its session. A client whose stream broke off comes back sooner.
-ABSENT = 5.0
-# The number of ids that a restored session skips. An editor that crashed may have used ids that
-# were not saved yet; a client that saw one must not take it for the id of a later event.
-LEAP = 2**32
 # The most sessions of one window; each `/ide enable` makes a new one and forgets the old
 # (docs/protocol.md 3.26).
 MAX_SESSIONS = 64
-
-
 # Seconds in which a client may lose its stream and come back before this side notices.
 NOTICED = 1.0
-# Seconds that a stream must stay alive until its client counts as having read what was written.
-READ = 2.0
 
 
 class UnknownSession(Exception):
     """There is no such session (any more): the client has to initialize again."""
-
-
-class StreamEnded(Exception):
-    """The stream was replaced; or its session ended and all its events have been sent."""
-
-
-class Notification(Protocol):
-    """A frozen value that becomes a JSON-RPC notification when a stream writes it."""
-
-    def notification(self, cli: Cli = GEMINI_CLI) -> tuple[str, dict[str, Any]]:
-        """Method and params for that CLI."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One notification of a stream; `id` grows within its session, from 1.
-
-    A `passing` event (the context) is worthless once there is a newer one of its kind. Every other
-    event is a decision of the user, with its number in the book. It is kept until it was sent, and
-    a while longer for a stream that resumes.
-    """
-
-    id: int
-    value: Notification
-    passing: bool = False
-    number: int = 0
-
-
-class Session:
-    """One client, from `initialize` to its end.
-
-    `client` is the name and version that it gave itself, which may be those of a library; `cli` is
-    the kind that its token shows. `since` is its beginning in seconds since the epoch; `opened_at`
-    is the same by the loop's time, far in the past for a session from before a restart. `ordinal`
-    counts the sessions of its window. `newest_then` is the highest ordinal of the sessions that had
-    existed for a while when the stream was lost: only later sessions may be this client, returned.
-    `on_told` gets the number of each decision that was sent whole.
-    """
-
-    def __init__(
-        self,
-        id: str,
-        protocol_version: str,
-        client: str = "",
-        on_told: Callable[[int], None] = lambda number: None,
-        cli: Cli = GEMINI_CLI,
-    ) -> None:
-        self.id = id
-        self.cli = cli
-        self.protocol_version = protocol_version
-        self.client = client
-        self.ordinal = self.newest_then = 0
-        self.last_seen = 0.0
-        self.since = time.time()
-        self.opened_at = float("-inf")
-        self.stream: Stream | None = None
-        self.turn: asyncio.Lock | None = None
-        self._on_told = on_told
-        self._events: deque[Event] = deque()
-        self._last_id = 0
-        self._delivered = 0
-        # The events since the client last sent anything, with the times at which they were sent.
-        self._unconfirmed: list[tuple[float, Event]] = []
-
-    def send(self, value: Notification, passing: bool = False, number: int = 0) -> int:
-        """Put a notification on the session's stream, now or once there is one; gives the event's
-        id."""
-        if passing:
-            self._events = deque(
-                it for it in self._events if not (it.passing and type(it.value) is type(value))
-            )
-        self._last_id += 1
-        self._events.append(Event(self._last_id, value, passing, number))
-        if self.stream is not None:
-            self.stream.wake()
-        return self._last_id
-
-    def attach(self, last_event_id: int | None) -> Stream:
-        """Begin a stream after the given event, or after the last one delivered. An older stream
-        ends, because the client has forgotten it (docs/protocol.md 3.23, 3.26)."""
-        if self.stream is not None:
-            self.stream.end()
-        is_known = last_event_id is not None and 0 < last_event_id <= self._last_id
-        position = last_event_id if last_event_id and is_known else self._delivered
-        self.stream = Stream(self, position)
-        # The client has seen these events, so they were delivered, even if their stream broke off.
-        self.delivered(position)
-        self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]
-        return self.stream
-
-    def after(self, id: int) -> Event | None:
-        """The oldest event that is newer than `id`."""
-        return next((event for event in self._events if event.id > id), None)
-
-    def delivered(self, id: int) -> None:
-        """The whole event was sent; old events beyond the replay limit are forgotten."""
-        told = [event for event in self._waiting() if event.id <= id]
-        self._delivered = max(self._delivered, id)
-        while len(self._events) > MAX_REPLAY and self._events[0].id <= self._delivered:
-            self._events.popleft()
-        now = asyncio.get_running_loop().time()
-        self._unconfirmed = [it for it in self._unconfirmed if it[0] > now - READ]
-        for event in told:
-            self._unconfirmed.append((now, event))
-            self._on_told(event.number)
-
-    def heard(self) -> None:
-        """The client has sent something, so it has read what was sent some time before."""
-        now = asyncio.get_running_loop().time()
-        self.last_seen = now
-        if self.stream is not None:
-            self._unconfirmed.clear()
-
-    def is_absent(self, now: float) -> bool:
-        """Whether the client has sent nothing for longer than it takes to come back; `now` is the
-        loop's time."""
-        return self.stream is None and now - self.last_seen > ABSENT
-
-    def lose_stream(self, in_order: bool) -> list[Event]:
-        """The stream has ended, `in_order` or not. Gives the events that the client may not have
-        read; if the stream broke off, they wait again."""
-        self.stream = None
-        unread = [] if in_order else self.unconfirmed()
-        if unread:
-            self._delivered = unread[0].id - 1
-            self._unconfirmed.clear()
-        return unread
-
-    def unconfirmed(self) -> list[Event]:
-        """The decisions that were sent so recently that the client may not have read them, and
-        since which it has sent nothing."""
-        now = asyncio.get_running_loop().time()
-        return [
-            event
-            for at, event in self._unconfirmed
-            if at > now - READ and isinstance(event.value, Decision)
-        ]
-
-    def _waiting(self) -> list[Event]:
-        return [it for it in self._events if it.id > self._delivered and not it.passing]
-
-    def is_told_of(self, number: int) -> bool:
-        """Whether the decision is being sent at this moment. If that fails, it waits."""
-        position = self.stream.position if self.stream is not None else self._delivered
-        return any(it.number == number and it.id <= position for it in self._waiting())
-
-    def replace(self, number: int, value: Notification) -> None:
-        """Put another decision in the place of one that waits."""
-        for index, event in enumerate(self._events):
-            if event.number == number:
-                self._events[index] = Event(event.id, value, number=number)
-
-    def forget(self, path: str, but: Iterable[int] = ()) -> None:
-        """Never send decisions on the path (again), except those with these numbers."""
-        if not self._events:
-            return
-        self._events = deque(
-            event
-            for event in self._events
-            if not isinstance(event.value, Decision)
-            or event.value.path != path
-            or event.number in but
-        )
-
-    def recall(self, path: str) -> list[tuple[Decision, int]]:
-        """Take back waiting decisions on the path that another session asked for, unless they are
-        being sent at this moment; gives them with their numbers."""
-        waiting = self._waiting() if self._events else ()
-        if not waiting:
-            return []
-        position = self.stream.position if self.stream is not None else self._delivered
-        recalled = [
-            (event.value, event.number)
-            for event in waiting
-            if event.id > position
-            and isinstance(event.value, Decision)
-            and event.value.path == path
-            and event.value.session_id != self.id
-        ]
-        numbers = {number for _, number in recalled}
-        self._events = deque(event for event in self._events if event.number not in numbers)
-        return recalled
-
-    def saved(self) -> SavedSession:
-        version, cli = self.protocol_version, self.cli.id
-        return SavedSession(self.id, version, self._last_id, self.client, cli, self.since)
-
-    def restore(self, saved: SavedSession, waiting: Iterable[Event]) -> None:
-        """Continue as the session that was saved, with ids beyond all that were ever used.
-
-        A stream that resumes after an id that was not saved has seen everything that was: events
-        are sent in the order of their ids.
-        """
-        self.since = saved.since or self.since
-        self._last_id = saved.last_id + LEAP
-        self._events = deque(sorted(waiting, key=lambda event: event.id))
-        self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])
-
-
-class Stream:
-    """One reader of a session's events, until another replaces it."""
-
-    def __init__(self, session: Session, position: int) -> None:
-        # The id of the last event that was taken; the next call shows that it was sent.
-        self.position = position
-        # The port at the client's end, 0 if it is not known.
-        self.peer = 0
-        self._session = session
-        self._wake = asyncio.Event()
-        self._ended = False
-        self.ended_in_order = False
-
-    def wake(self) -> None:
-        self._wake.set()
-
-    def end(self) -> None:
-        self._ended = True
-        self._wake.set()
-
-    async def next(self, silence: float) -> Event | None:
-        """The next event, or None after `silence` seconds without one.
-
-        Asking for the next event confirms that the one before was sent. Raises StreamEnded.
-        """
-        event = self._take()
-        if event is None and not self._ended:
-            try:
-                await asyncio.wait_for(self._wake.wait(), silence)
-            except asyncio.TimeoutError:
-                return None
-            event = self._take()
-        if event is None and self._ended:
-            self.ended_in_order = True
-            raise StreamEnded
-        return event
-
-    def _take(self) -> Event | None:
-        self._wake.clear()
-        if self._session.stream is not self:
-            # A message is sent on one stream only, and that is now the newer one.
-            return None
-        self._session.delivered(self.position)
-        event = self._session.after(self.position)
-        if event is not None:
-            self.position = event.id
-        return event
 
 
 class Sessions:
@@ -297,8 +32,7 @@ class Sessions:
 
     `on_end` gets each session that ended, once its stream is gone. `on_absent` gets each session
     whose client has been away for ABSENT seconds. `on_told` gets the number of each decision that
-    was sent whole. The class has two methods more than the twenty: the list of sessions and the
-    timers of absent clients belong together.
+    was sent whole.
     """
 
     def __init__(
@@ -309,15 +43,13 @@ class Sessions:
         on_unread: Callable[[Session, list[Event]], None] = lambda session, events: None,
     ) -> None:
         self._on_end = on_end
-        self._on_absent = on_absent
         self._on_told = on_told
         self._on_unread = on_unread
         self._sessions: dict[str, Session] = {}
         self._opened = 0
         # Each session holds its own lock; that of an ended session lives as long as it is in use.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        # At most one for each session, however often its client comes and goes.
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._silence = Silence(on_absent, lambda session: self.end(session.id))
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
@@ -356,7 +88,7 @@ class Sessions:
         session.ordinal = session.newest_then = self._opened
         self._sessions[session.id] = session
         session.turn = self.turn(session.id)
-        self._wait_for(session)
+        self._silence.begins(session)
 
     def end_absent(self) -> None:
         """End the sessions whose client is gone."""
@@ -405,7 +137,7 @@ class Sessions:
         ordinals = [each.ordinal for each in self if each.opened_at <= before]
         session.newest_then = max([session.ordinal, *ordinals])
         if self._sessions.get(session.id) is session:
-            self._wait_for(session)
+            self._silence.begins(session)
         else:
             self._on_end(session)
 
@@ -418,7 +150,7 @@ class Sessions:
         session = self._sessions.pop(id, None)
         if session is None:
             return
-        self._stop_timer(session)
+        self._silence.ends(session)
         if session.stream is None:
             self._on_end(session)
         else:
@@ -428,34 +160,6 @@ class Sessions:
     def end_all(self) -> None:
         for session in self:
             self.end(session.id)
-
-    def _wait_for(self, session: Session) -> None:
-        """Its client is not connected now."""
-        session.last_seen = asyncio.get_running_loop().time()
-        self._look_in(ABSENT + 0.1, session)
-
-    def _look_in(self, seconds: float, session: Session) -> None:
-        self._stop_timer(session)
-        loop = asyncio.get_running_loop()
-        self._timers[session.id] = loop.call_later(seconds, self._look_for, session)
-
-    def _stop_timer(self, session: Session) -> None:
-        timer = self._timers.pop(session.id, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _look_for(self, session: Session) -> None:
-        if session.stream is not None:
-            return
-        silence = asyncio.get_running_loop().time() - session.last_seen
-        if silence >= GRACE:
-            logger.info("a session ended: nothing was heard of its CLI for %d s", GRACE)
-            self.end(session.id)
-        elif silence > ABSENT:
-            self._look_in(GRACE - silence, session)
-            self._on_absent(session)
-        else:
-            self._look_in(ABSENT + 0.1 - silence, session)
 
     def present(self) -> frozenset[str]:
         """The ids of the sessions whose client is connected."""

@@ -34,7 +34,8 @@ from ..base.log import logger
 from ..base.memory_budget import MemoryBudget, MemoryShare
 from . import mcp
 from .clis import CLIS, Cli
-from .sessions import Event, Session, Sessions, Stream, StreamEnded, UnknownSession
+from .session import Event, Session, Stream, StreamEnded
+from .sessions import Sessions, UnknownSession
 
 PATH = "/mcp"
 METHODS = ("POST", "GET", "DELETE")

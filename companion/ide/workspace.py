@@ -26,7 +26,8 @@ from .path_maps import PathMaps
 from .reach import LOOPBACK, Reach
 from .restored_diffs import RestoredDiffs
 from .saved_state import SavedWorkspace
-from .sessions import Session, Sessions
+from .session import Session
+from .sessions import Sessions
 from .status import Status
 from .transport import Endpoint
 from .window_settings import DEFAULTS, WindowSettings

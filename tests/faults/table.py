@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DECISIONS, DELIVERY = "companion/ide/decisions.py", "companion/ide/delivery.py"
-SESSIONS, STATE = "companion/ide/sessions.py", "companion/ide/saved_state.py"
+SESSION, STATE = "companion/ide/session.py", "companion/ide/saved_state.py"
+SESSIONS = "companion/ide/sessions.py"
 RESTORED, DIFFS = "companion/ide/restored_diffs.py", "companion/ide/diffs.py"
 DISK, WINDOWS = "companion/ide/disk_check.py", "companion/ide/windows.py"
 TURN, CALLS = "companion/agent/turn/turn.py", "companion/agent/turn/call_tracker.py"
@@ -356,79 +357,79 @@ FAULTS = (
     # Sessions and their streams.
     Fault(
         "a stream is confirmed that nobody read",
-        SESSIONS,
+        SESSION,
         "        self._unconfirmed = [it for it in self._unconfirmed if it[1].id > position]\n",
         "        self._unconfirmed = []\n",
     ),
     Fault(
         "a broken stream counts as read",
-        SESSIONS,
+        SESSION,
         "unread = [] if in_order else self.unconfirmed()",
         "unread: list[Event] = []",
     ),
     Fault(
         "a stream that ended in order counts as unread",
-        SESSIONS,
+        SESSION,
         "unread = [] if in_order else self.unconfirmed()",
         "unread = self.unconfirmed()",
     ),
     Fault(
         "of unread decisions only those after the first wait again",
-        SESSIONS,
+        SESSION,
         "            self._delivered = unread[0].id - 1",
         "            self._delivered = unread[0].id",
     ),
     Fault(
         "a request of the client confirms nothing",
-        SESSIONS,
+        SESSION,
         "        if self.stream is not None:\n            self._unconfirmed.clear()",
         "        pass",
     ),
     Fault(
         "what went out long ago counts as unread",
-        SESSIONS,
+        SESSION,
         "            if at > now - READ and isinstance(event.value, Decision)",
         "            if isinstance(event.value, Decision)",
     ),
     Fault(
         "an older passing event stays beside the newer one",
-        SESSIONS,
+        SESSION,
         "it for it in self._events if not (it.passing and type(it.value) is type(value))",
         "it for it in self._events",
     ),
     Fault(
         "passing events of all kinds make way for each other",
-        SESSIONS,
+        SESSION,
         "it for it in self._events if not (it.passing and type(it.value) is type(value))",
         "it for it in self._events if not it.passing",
     ),
     Fault(
         "a stream may resume after an event that never was",
-        SESSIONS,
+        SESSION,
         "last_event_id is not None and 0 < last_event_id <= self._last_id",
         "last_event_id is not None and 0 < last_event_id",
     ),
     Fault(
         "a second stream leaves the first one open",
-        SESSIONS,
+        SESSION,
         "        if self.stream is not None:\n            self.stream.end()\n        is_known",
         "        is_known",
     ),
     Fault(
         "what was delivered is forgotten before the limit",
-        SESSIONS,
+        SESSION,
         "while len(self._events) > MAX_REPLAY and",
         "while self._events and",
     ),
     Fault(
         "ids go on where the saved ones ended",
-        SESSIONS,
+        SESSION,
         "self._last_id = saved.last_id + LEAP",
         "self._last_id = saved.last_id",
     ),
     Fault(
         "after a restart what waits counts as delivered",
-        SESSIONS,
+        SESSION,
         "self._delivered = min([event.id - 1 for event in self._events] + [saved.last_id])",
         "self._delivered = saved.last_id",
     ),

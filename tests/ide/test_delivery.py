@@ -8,7 +8,8 @@ from unittest import mock
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
 from GeminiCompanion.companion.ide.delivery import AWAY, AWAY_WITH_TEXT, SETTLED, Delivery
 from GeminiCompanion.companion.ide.saved_state import SavedSession
-from GeminiCompanion.companion.ide.sessions import LEAP, READ, Session, Sessions
+from GeminiCompanion.companion.ide.session import LEAP, READ, Session
+from GeminiCompanion.companion.ide.sessions import Sessions
 
 from ..support import Clock, InLoop
 from ..tables import rows, word

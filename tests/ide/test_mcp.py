@@ -13,7 +13,7 @@ from GeminiCompanion.companion.base import jsonrpc
 from GeminiCompanion.companion.base.jsonrpc import Notification, Request, Response, RpcError
 from GeminiCompanion.companion.ide import mcp
 from GeminiCompanion.companion.ide.editor import EditorError
-from GeminiCompanion.companion.ide.sessions import Session
+from GeminiCompanion.companion.ide.session import Session
 
 from ..support import InLoop
 

@@ -19,7 +19,7 @@ from GeminiCompanion.companion.ide.doctor import lookup
 from GeminiCompanion.companion.ide.doctor.facts import WINDOWS, Facts, Window
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
 from GeminiCompanion.companion.ide.path_maps import NO_MAPS, PathMap, PathMaps
-from GeminiCompanion.companion.ide.sessions import Session
+from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.surroundings import Place, surroundings
 from GeminiCompanion.companion.ide.window_settings import WindowSettings

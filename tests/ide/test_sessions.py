@@ -11,19 +11,17 @@ from GeminiCompanion.companion.ide.clis import GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.mcp import ToolsChanged
 from GeminiCompanion.companion.ide.saved_state import SavedSession
-from GeminiCompanion.companion.ide.sessions import (
+from GeminiCompanion.companion.ide.session import (
     ABSENT,
-    GRACE,
     LEAP,
     MAX_REPLAY,
-    MAX_SESSIONS,
     Event,
     Session,
-    Sessions,
     Stream,
     StreamEnded,
-    UnknownSession,
 )
+from GeminiCompanion.companion.ide.sessions import MAX_SESSIONS, Sessions, UnknownSession
+from GeminiCompanion.companion.ide.silence import GRACE
 
 from ..support import PATIENCE, Clock, InLoop, untold
 

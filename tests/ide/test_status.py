@@ -7,7 +7,7 @@ from typing import Any
 
 from GeminiCompanion.companion.ide.clis import QWEN_CODE
 from GeminiCompanion.companion.ide.connected_clis import connected_clis
-from GeminiCompanion.companion.ide.sessions import Session
+from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.status import Status
 from GeminiCompanion.companion.ide.workspace import Workspace
 

@@ -23,7 +23,8 @@ from GeminiCompanion.companion.ide import mcp, transport
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI, Cli
 from GeminiCompanion.companion.ide.decisions import Decision
 from GeminiCompanion.companion.ide.editor import EditorError
-from GeminiCompanion.companion.ide.sessions import Session, Sessions
+from GeminiCompanion.companion.ide.session import Session
+from GeminiCompanion.companion.ide.sessions import Sessions
 from GeminiCompanion.companion.ide.transport import Endpoint
 
 from ..support import PATIENCE, Background, Client, read_all, read_head, wait_for

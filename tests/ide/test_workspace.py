@@ -20,7 +20,7 @@ from GeminiCompanion.companion.ide.diffs import MAX_OPEN_DIFFS, MAX_PATH, MAX_WI
 from GeminiCompanion.companion.ide.disk_check import LOOKS
 from GeminiCompanion.companion.ide.editor import EditorError, Proposal
 from GeminiCompanion.companion.ide.events import WindowSettingsChanged
-from GeminiCompanion.companion.ide.sessions import Session
+from GeminiCompanion.companion.ide.session import Session
 from GeminiCompanion.companion.ide.sharing import Sharing
 from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace

@@ -13,13 +13,15 @@ import time
 from typing import Any
 from unittest import mock
 
-from GeminiCompanion.companion.ide import delivery, sessions
+from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
 from GeminiCompanion.companion.ide.decisions import OPEN, Entry
 from GeminiCompanion.companion.ide.editor import EditorError
-from GeminiCompanion.companion.ide.sessions import Session, StreamEnded
+from GeminiCompanion.companion.ide.session import ABSENT, READ, Session, StreamEnded
+from GeminiCompanion.companion.ide.sessions import NOTICED
+from GeminiCompanion.companion.ide.silence import GRACE
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import Clock, FakeEditor, InLoop, temp_folder
@@ -30,7 +32,7 @@ WINDOW = 7
 VERSION = "2025-06-18"
 PATH = os.path.abspath(os.path.join(os.sep, "project", "a.py"))
 # In seconds, by the names that tables have for them.
-SPANS = {name: getattr(sessions, name) for name in ("ABSENT", "GRACE", "NOTICED", "READ")}
+SPANS = {"ABSENT": ABSENT, "GRACE": GRACE, "NOTICED": NOTICED, "READ": READ}
 SPANS.update(SETTLED=delivery.SETTLED, DEBOUNCE=DEBOUNCE)
 
 

@@ -7,7 +7,7 @@ from unittest import mock
 
 import sublime
 from GeminiCompanion import plugin
-from GeminiCompanion.companion.ide import sessions
+from GeminiCompanion.companion.ide import session, silence
 from GeminiCompanion.companion.ui import texts
 from GeminiCompanion.companion.ui.review import edits, open_diffs, record, restoring
 
@@ -46,9 +46,10 @@ class MakingWay(Edits):
 
     def setUp(self) -> None:
         super().setUp()
-        soon = mock.patch.object(sessions, "ABSENT", 0.0)
-        soon.start()
-        self.addCleanup(soon.stop)
+        for module in (session, silence):
+            soon = mock.patch.object(module, "ABSENT", 0.0)
+            soon.start()
+            self.addCleanup(soon.stop)
 
     def test_what_was_typed_before_a_crash_stays_when_another_cli_proposes(self) -> Steps:
         cli = yield from self.connect()

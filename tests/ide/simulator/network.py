@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 from companion.base.jsonrpc import Request
 from companion.base.socket_handover import PATIENCE
 from companion.ide import mcp
-from companion.ide.sessions import Event, Session, StreamEnded, UnknownSession
+from companion.ide.session import Event, Session, StreamEnded
+from companion.ide.sessions import UnknownSession
 
 from .loop import PROCESS, VirtualLoop
 
