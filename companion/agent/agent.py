@@ -220,8 +220,8 @@ class Agent:
             # The CLI would leave them out in silence (docs/gemini-cli-acp.md 11.65).
             told = NOT_TRUSTED.filled(cli=conversation.cli.name)
             raise AgentError(failure.TOOL_SERVERS_DISABLED, told)
-        conversation.bring(servers)
-        conversation.own(is_temporary)
+        conversation.session.bring(servers)
+        conversation.record.own(is_temporary)
         await self._connect(conversation)
         return conversation.info
 
@@ -231,13 +231,13 @@ class Agent:
         """What the agent offers for the conversation."""
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
-        return conversation.models
+        return conversation.session.models
 
     async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
         """What the agent offers in a conversation to be said as `/name`."""
         conversation = self.conversations.known(session_id)
         await self._connect(conversation)
-        return await conversation.commands()
+        return await conversation.session.commands()
 
     async def set_model(
         self,
@@ -254,7 +254,7 @@ class Agent:
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         await conversation.choose({"model": model})
-        return conversation.models
+        return conversation.session.models
 
     async def change(
         self, session_id: str, title: str | None, model: str | None, mode: str | None
@@ -268,7 +268,7 @@ class Agent:
             await self._connect(conversation)
             await conversation.choose(wanted)
         if title is not None:
-            conversation.set_title(title)
+            conversation.record.rename(title)
         return conversation.info
 
     def conversation(self, session_id: str) -> Conversation:
@@ -326,12 +326,12 @@ class Agent:
         try:
             with place.using():
                 client = await place.runner.client(backend.account.credentials)
-                await conversation.connect(client)
+                await conversation.session.connect(client)
         except AgentError as error:
             backend.account.learn_error(error.code)
             raise
         finally:
-            if not conversation.has_begun:
+            if not conversation.record.has_begun:
                 self.conversations.forget(conversation)
                 backend.pool.leave(conversation)
         # Somebody else's attempt may have failed before.

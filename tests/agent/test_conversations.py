@@ -143,7 +143,7 @@ class WithoutACli(OnDisk):
         with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
             with mock.patch.object(LineFile, "append", side_effect=full) as append:
                 with self.assertLogs("GeminiCompanion", "ERROR"):
-                    known.set_title("A title")
+                    known.record.rename("A title")
                     await until(lambda: append.call_count > 2)
                 self.assertTrue(agent.conversations.refusals.are_there)
                 self.assertFalse(known.info.is_saved)
@@ -151,7 +151,9 @@ class WithoutACli(OnDisk):
         self.assertTrue(known.info.is_saved)
         summary = self.transcripts.of(ID).summary()
         assert summary is not None
-        self.assertEqual((summary.title, transcript.path), ("A title", known._transcript.path))
+        self.assertEqual(
+            (summary.title, transcript.path), ("A title", known.record.transcript.path)
+        )
 
     async def test_at_the_end_it_is_tried_once_more_and_what_is_lost_is_logged(self) -> None:
         self.written()
@@ -162,7 +164,7 @@ class WithoutACli(OnDisk):
             with contextlib.ExitStack() as stack:
                 logs = stack.enter_context(self.assertLogs("GeminiCompanion", "ERROR"))
                 with mock.patch.object(LineFile, "append", side_effect=full):
-                    agent.conversation(ID).set_title("A title")
+                    agent.conversation(ID).record.rename("A title")
                     await until(lambda: agent.conversations.refusals.are_there)  # noqa: B023
                     if is_full:
                         await agent.stop()
@@ -339,7 +341,7 @@ class WithSessions(OnDisk):
         agent = await self.started()
         opening = asyncio.ensure_future(agent.models(self.workspace, ID))
         conversation = agent.conversations.known(ID)
-        while not conversation._opening.locked():
+        while not conversation.session.is_opening:
             await asyncio.sleep(0)
         with self.assertRaises(AgentError) as caught:
             await agent.remove(ID)

@@ -31,7 +31,7 @@ class Talk:
     """A conversation, as far as a pool knows it."""
 
     def __init__(self, session: str = "") -> None:
-        self.session, self.is_busy = session, False
+        self.session, self.is_busy = mock.Mock(id=session), False
         self.turn = mock.Mock(is_over=False)
         self.updates: list[Any] = []
 

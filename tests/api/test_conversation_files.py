@@ -363,7 +363,7 @@ class LeavingAnUndo(Leaving):
         wait_for(lambda: not self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
         self.assertEqual(self.read("a.txt"), b"before")
         known = self.conversation.agent.conversation(ID)
-        self.assertEqual(known._state.undone, (path,))
+        self.assertEqual(known.record.state.undone, (path,))
 
 
 class LeavingADeletion(Leaving):

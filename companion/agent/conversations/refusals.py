@@ -24,7 +24,7 @@ class Refusals:
     @property
     def are_there(self) -> bool:
         """Whether the disk does not take what is said."""
-        return any(each.is_refused for each in self._conversations)
+        return any(each.record.transcript.is_waiting for each in self._conversations)
 
     def listener(self) -> Callable[[], None]:
         """What any thread may call that meets one."""
@@ -40,9 +40,9 @@ class Refusals:
     def try_at_last(self) -> None:
         """Nobody will try again. Blocks; from any thread, once nothing is said any more."""
         for each in self._conversations:
-            if each.is_refused:
-                each.write_at_last()
-            if each.is_refused:
+            if each.record.transcript.is_waiting:
+                each.record.transcript.write(is_last=True)
+            if each.record.transcript.is_waiting:
                 logger.error("what was said last in conversation %s is lost", each.id)
 
     def _try_later(self) -> None:
@@ -52,6 +52,6 @@ class Refusals:
     def _try_again(self) -> None:
         self._timer = None
         for each in self._conversations:
-            if each.is_refused:
-                each.write_soon()
+            if each.record.transcript.is_waiting:
+                each.record.transcript.write_soon()
                 self._try_later()

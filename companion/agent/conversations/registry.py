@@ -134,7 +134,7 @@ class Conversations:
         real = os.path.realpath(workspace)
         cli = self._clis[agent or usual]
         there = [each for each in self if each.workspace == real and each.cli is cli]
-        open_to_all = [each for each in there if not each.is_owned]
+        open_to_all = [each for each in there if not each.record.state.is_owned]
         if open_to_all and not new:
             return open_to_all[-1]
         if len(self._by_id) >= MAX_CONVERSATIONS:
@@ -196,7 +196,7 @@ class Conversations:
                 cli=known.cli.name,
             )
             raise AgentError(failure.VALIDATION_ERROR, told)
-        known.own()
+        known.record.own()
         return known
 
     def _conversation(self, transcript: Transcript, summary: Summary, cli: Cli) -> Conversation:

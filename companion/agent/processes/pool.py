@@ -108,7 +108,7 @@ class Place(Listener):
     def _of_session(self, session: str) -> Conversation | None:
         # The last used ones first, for it is asked with every word of an answer.
         newest = reversed(self._conversations)
-        return next((each for each in newest if each.session == session), None)
+        return next((each for each in newest if each.session.id == session), None)
 
     def _turn_of(self, session: str) -> Turn | None:
         """The turn that runs in the session."""

@@ -68,6 +68,10 @@ def no_session(session_id: str) -> AgentError:
     return AgentError(SESSION_NOT_FOUND, told)
 
 
+def busy() -> AgentError:
+    return AgentError(SESSION_BUSY, sentence("The conversation is at work on another message."))
+
+
 def not_among(expected: Sequence[str], got: str) -> AgentError:
     known = ", ".join(expected)
     told = sentence("Expected one of {expected}; got {got}.", expected=known, got=repr(got))

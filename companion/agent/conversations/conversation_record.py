@@ -1,0 +1,53 @@
+"""What a conversation knows of itself beside what was said, and what its file has of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from ..events import turn_events as events
+from .conversation_state import ConversationState
+from .transcripts import Summary, Transcript, title_of
+
+
+class ConversationRecord:
+    """`has_begun` says that the conversation had a session some time; from then on it is on disk.
+    `turns` counts the turns that were begun, `usage` adds up those before the last one."""
+
+    def __init__(self, transcript: Transcript, summary: Summary) -> None:
+        self.id, self.workspace = summary.id, summary.workspace
+        self.transcript = transcript
+        self.has_begun = bool(summary.state.session) or summary.turns > 0
+        self.created, self.last_used = summary.created, summary.last_used
+        self.title, self.turns, self.usage = summary.title, summary.turns, summary.usage
+        self.state = self._written = summary.state
+
+    def begin(self) -> None:
+        """Write the conversation down from now on."""
+        if not self.has_begun:
+            self.transcript.begin(self.workspace, self.created)
+            self.has_begun = True
+
+    def begin_turn(self, turn: str, message: events.Message) -> None:
+        """The user said something."""
+        self.turns += 1
+        self.title = self.title or title_of(message.text)
+        self.last_used = datetime.now(timezone.utc)
+        self.transcript.message(turn, message)
+
+    def change(self, state: ConversationState) -> None:
+        self.state = state
+        changes = state.changes_since(self._written)
+        if self.has_begun and changes:
+            self._written = state
+            self.transcript.change(**changes)
+
+    def rename(self, title: str) -> None:
+        self.title = title
+        self.change(replace(self.state, title=title))
+
+    def own(self, is_temporary: bool = False) -> None:
+        """Somebody uses the conversation by its id, from now on. A temporary one is deleted when
+        the server ends."""
+        if not self.state.is_owned:
+            self.change(replace(self.state, is_owned=True, is_temporary=is_temporary))
