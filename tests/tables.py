@@ -1,16 +1,17 @@
-"""Tests as tables: a row is a sentence, with what is given, what happens and what is seen then.
+"""Tests as tables: a row is a sentence, and under it what is given, what happens, what is seen then.
 
     @rows('''
         a decision waits for a CLI whose stream comes back
-            given a connects; a proposes; a leaves
-            when  a is accepted as mine; a returns
-            then  a heard accepted mine
+            c connects & proposes & leaves | c is accepted as mine; c returns | c heard accepted mine
     ''')
     class Decisions(InAWindow): ...
 
-Each row is a test of the class. Each step is a word of the class: a method under `word`, with the
-pattern of the steps that it takes. A word may be a coroutine or a generator, as the test runner of
-its class has it. A step that no word takes, or that several take, is an error of the import.
+Each row is a test of the class. Of two columns the first is what happens; two more columns are what
+happens next, and what is seen then. A step is a word of the class: a row of its `words`, by the
+pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at is
+a row of `seen`: the rest of the step is the value, as `told` says it. A word may be a coroutine or a
+generator, as the test runner of its class has it. A step that no word takes, or that several take,
+is an error of the import.
 """
 
 from __future__ import annotations
@@ -20,84 +21,104 @@ import inspect
 import re
 import textwrap
 import unittest
-from typing import Any, Callable, Generator, Iterator, NamedTuple, Tuple, Type, TypeVar
+from typing import Any, Callable, Generator, Iterator, NamedTuple, TypeVar
 
 from .support import InLoop, in_loop
 
-PARTS = ("given", "when", "then", "and")
-T = TypeVar("T", bound=Type[unittest.TestCase])
-F = TypeVar("F", bound=Callable[..., Any])
-Word = Tuple["re.Pattern[str]", str]
+T = TypeVar("T", bound=Callable[..., Any])
 
 
 class Step(NamedTuple):
-    """`part` is the one that it stands in, and `text` its words; the method gets `arguments`."""
+    """`part` is the one that it stands in, and `text` its words."""
 
     part: str
     text: str
-    method: str
-    arguments: tuple[Any, ...]
+    take: Callable[[Any], Any]
 
 
-def word(*patterns: str) -> Callable[[F], F]:
+def word(*patterns: str) -> Callable[[T], T]:
     """The method takes the steps that one of the patterns matches, and gets the groups."""
 
-    def mark(method: F) -> F:
+    def mark(method: T) -> T:
         method.patterns = patterns  # type: ignore[attr-defined]
         return method
 
     return mark
 
 
-def rows(text: str) -> Callable[[T], T]:
+def rows(text: str) -> Callable[[Any], Any]:
     """Gives the class a test for each row."""
 
-    def fill(cls: T) -> T:
+    def fill(cls: Any) -> Any:
         words = list(_words(cls))
         for sentence, steps in _rows(text):
             name = "test_" + re.sub(r"\W+", "_", sentence.lower())
             if name in vars(cls):
                 raise ValueError(f"there are two rows of this name: {sentence}")
-            setattr(cls, name, _test(cls, sentence, [_step(words, *each) for each in steps]))
+            test = _test(cls, words, [_step(words, *each) for each in steps])
+            test.__doc__ = sentence
+            setattr(cls, name, test)
         return cls
 
     return fill
 
 
-def _words(cls: type[Any]) -> Iterator[Word]:
+def told(value: Any) -> str:
+    """As the rows have it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple, set)):
+        value = ", ".join(map(told, sorted(value) if isinstance(value, set) else value))
+    return "nothing" if value is None or value == "" else str(value)
+
+
+def _words(cls: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name in dir(cls):
-        for pattern in getattr(getattr(cls, name), "patterns", ()):
-            yield re.compile(pattern), name
+        method = getattr(cls, name)
+        for pattern in getattr(method, "patterns", ()):
+            yield pattern, method
+    for each in cls.__mro__:
+        yield from vars(each).get("words", {}).items()
+        for pattern, look in vars(each).get("seen", {}).items():
+            yield pattern + " (.+)", _compared(look)
+
+
+def _compared(look: Callable[..., Any]) -> Callable[..., None]:
+    def compare(self: Any, *arguments: Any) -> None:
+        self.assertEqual(told(look(self, *arguments[:-1])), arguments[-1])
+
+    return compare
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """The sentence of each row, and its steps, each with its part."""
-    sentence, part = "", ""
-    steps: list[tuple[str, str]] = []
-    for line in textwrap.dedent(text).strip().splitlines():
-        first, _, rest = line.strip().partition(" ")
-        if line and not line.startswith(" "):
-            if sentence:
-                yield sentence, steps
-            sentence, steps, part = line, [], ""
-            continue
-        if first in PARTS:
-            part, line = (part if first == "and" else first), rest
-        steps += [(part, each.strip()) for each in line.split(";") if each.strip()]
-    yield sentence, steps
+    for row in re.split(r"\n(?=\S)", textwrap.dedent(text).strip("\n")):
+        sentence, _, rest = row.partition("\n")
+        columns = " ".join(rest.split()).split("|")
+        # From the end: what is seen, what happened, and so on; the first of three is what is given.
+        parts = ["then" if (len(columns) - at) % 2 else "when" for at in range(len(columns))]
+        if len(columns) % 2 and len(columns) > 1:
+            parts[0] = "given"
+        steps = [(part, step) for part, it in zip(parts, columns) for step in _steps(it)]
+        yield sentence.strip(), steps
 
 
-def _step(words: list[Word], part: str, text: str) -> Step:
-    found = [(name, it) for pattern, name in words for it in [pattern.fullmatch(text)] if it]
-    if len(found) != 1 or not part:
-        raise ValueError(f"{part} {text!r}: {[name for name, _ in found]}")
-    ((name, match),) = found
-    return Step(part, text, name, match.groups())
+def _steps(column: str) -> Iterator[str]:
+    for step in filter(None, map(str.strip, column.split(";"))):
+        first, *others = step.split(" & ")
+        yield first
+        yield from (f"{first.partition(' ')[0]} {each}" for each in others)
 
 
-def _test(cls: type[Any], sentence: str, steps: list[Step]) -> Callable[..., Any]:
-    methods = [getattr(cls, step.method) for step in steps]
+def _step(words: list[tuple[str, Callable[..., Any]]], part: str, text: str) -> Step:
+    found = [(it, take) for p, take in words for it in [re.fullmatch(p, text)] if it]
+    if len(found) != 1:
+        raise ValueError(f"{part} {text!r}: {[it.re.pattern for it, _ in found]}")
+    ((match, take),) = found
+    return Step(part, text, lambda self: take(self, *match.groups()))
 
+
+def _test(cls: Any, words: list[tuple[str, Callable[..., Any]]], steps: list[Step]) -> Any:
     def test(self: Any) -> None:
         with _named(self):
             for _ in _taken(self, steps):
@@ -115,13 +136,9 @@ def _test(cls: type[Any], sentence: str, steps: list[Step]) -> Callable[..., Any
                 if inspect.isgenerator(made):
                     yield from made
 
-    found: Callable[..., Any] = test
     if issubclass(cls, InLoop):
-        found = in_loop(in_a_loop)
-    elif any(map(inspect.isgeneratorfunction, methods)):
-        found = deferred
-    found.__doc__ = sentence
-    return found
+        return in_loop(in_a_loop)
+    return deferred if any(inspect.isgeneratorfunction(take) for _, take in words) else test
 
 
 @contextlib.contextmanager
@@ -139,9 +156,8 @@ def _named(self: Any) -> Iterator[None]:
 def _taken(self: Any, steps: list[Step]) -> Iterator[Any]:
     """What the words make of their steps, one by one; `self.step` is the one that is taken."""
     before = ""
-    for step in steps:
-        if step.part != before:
-            before = step.part
-            yield self.begins(step.part) if hasattr(self, "begins") else None
-        self.step = step
-        yield getattr(self, step.method)(*step.arguments)
+    for self.step in steps:
+        if self.step.part != before:
+            before = self.step.part
+            yield self.begins(before) if hasattr(self, "begins") else None
+        yield self.step.take(self)

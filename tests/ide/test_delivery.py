@@ -8,11 +8,11 @@ from unittest import mock
 from GeminiCompanion.companion.ide.decisions import DECIDED, OPEN, TOLD, Book
 from GeminiCompanion.companion.ide.delivery import AWAY, AWAY_WITH_TEXT, SETTLED, Delivery
 from GeminiCompanion.companion.ide.saved_state import SavedSession
-from GeminiCompanion.companion.ide.session import LEAP, READ, Session
+from GeminiCompanion.companion.ide.session import LEAP, READ, Session, Stream
 from GeminiCompanion.companion.ide.sessions import Sessions
 
 from ..support import Clock, InLoop
-from ..tables import rows, word
+from ..tables import rows
 from .window import DELIVERY, PATH, VERSION, Reader, WithoutServer
 
 REJECTED = {"filePath": PATH}
@@ -20,106 +20,90 @@ REJECTED = {"filePath": PATH}
 
 @rows("""
     a decision waits for a CLI of the kind that proposed
-        given c connects; c proposes; c is lost; other connects as qwen
-        when  c is accepted as mine; GRACE s pass
-        then  the book holds decided mine
-        when  d connects; SETTLED + 1 s pass
-        then  d heard accepted mine; other heard nothing
+        c connects & proposes & is lost; other connects as qwen
+        | c is accepted as mine; GRACE s pass | the book holds decided mine
+        | d connects; SETTLED + 1 s pass | d heard accepted mine; other heard nothing
     a CLI has a number where another of its kind is connected
-        given c connects
-        then  c is called Gemini CLI
-        when  other connects as qwen
-        then  c is called Gemini CLI; other is called Qwen Code
-        when  d connects
-        then  c is called Gemini CLI 1; d is called Gemini CLI 3; other is called Qwen Code
+        c connects | c is called Gemini CLI | other connects as qwen
+        | c is called Gemini CLI; other is called Qwen Code | d connects
+        | c is called Gemini CLI 1; d is called Gemini CLI 3; other is called Qwen Code
     who comes back to a session without an id is told what was lost time and again
-        given c connects; c proposes; c is rejected; a moment passes
-        when  c leaves; ABSENT - 1 s pass; c returns; a moment passes
-        then  c heard rejected and rejected
-        when  c leaves; ABSENT - 1 s pass; c returns
-        then  c heard rejected and rejected and rejected
+        c connects & proposes & is rejected; a moment passes
+        | c leaves; ABSENT - 1 s pass; c returns; a moment passes
+        | c heard rejected and rejected | c leaves; ABSENT - 1 s pass; c returns
+        | c heard rejected and rejected and rejected
     a text that a broken stream may not have brought outlives a kill as undelivered
-        given c connects; c proposes; c is accepted as mine; a moment passes
-        then  the book holds told mine
-        when  c leaves
-        then  the book holds decided mine; it waits as the last event of c
-        when  c returns with 0 events unread; c leaves
-        then  the book holds told mine
+        c connects & proposes & is accepted as mine; a moment passes | the book holds told mine
+        | c leaves | the book holds decided mine; it waits as the last event of c: yes
+        | c returns with 0 events unread & leaves | the book holds told mine
     a rejection that a broken stream may not have brought outlives a kill as undelivered
-        given c connects; c proposes; c is rejected; a moment passes
-        then  the book holds nothing
-        when  c leaves
-        then  the book holds decided no text; it waits as the last event of c
-        when  c returns with 0 events unread; c leaves
-        then  the book holds nothing
+        c connects & proposes & is rejected; a moment passes | the book holds nothing | c leaves
+        | the book holds decided no text; it waits as the last event of c: yes
+        | c returns with 0 events unread & leaves | the book holds nothing
     a CLI that was back before its loss was noticed is told
-        given c connects; c proposes; NOTICED s pass; d connects; NOTICED / 2 s pass
-        when  c leaves; c is rejected; ABSENT + 1 s pass
-        then  d heard rejected
+        c connects & proposes; NOTICED s pass; d connects; NOTICED / 2 s pass
+        | c leaves & is rejected; ABSENT + 1 s pass | d heard rejected
     nothing is passed on while a proposal for the path is open elsewhere
-        given c connects; another window asks for the file; c proposes; c is lost
-        when  c is accepted as mine; d connects; SETTLED + 1 s pass
-        then  d heard nothing
-        when  the other window asks no more; all are looked after
-        then  d heard accepted mine
+        c connects; another window asks for the file; c proposes & is lost
+        | c is accepted as mine; d connects; SETTLED + 1 s pass | d heard nothing
+        | the other window asks no more; all are looked after | d heard accepted mine
     what another asked for is not told while a newer proposal waits
-        given c connects; c proposes; c is lost; d opens a session; d reads nothing yet
-        when  c is rejected; e connects; e proposes
-        then  d reads on and hears nothing; e heard nothing
-        and   the book holds decided no text, open theirs
+        c connects & proposes & is lost; d opens a session & reads nothing yet
+        | c is rejected; e connects & proposes
+        | d reads on and hears nothing; e heard nothing; the book holds decided no text, open
+        theirs
     where another decision waits the diff of one that is gone stays open
-        given c connects; d connects; c proposes; d proposes; c leaves; d is lost
-        when  c is accepted as mine; e connects; e closes its diff and gets no text
-        then  the diffs are theirs of c, theirs of d
+        c connects; d connects; c proposes; d proposes; c leaves; d is lost
+        | c is accepted as mine; e connects & closes its diff and gets no text
+        | the diffs are theirs of c, theirs of d
     a CLI that does not know yet of a decision closes no other diff
-        given c connects; c proposes; d connects; d proposes; c is lost
-        when  d is rejected; SETTLED / 2 s pass; d closes its diff and gets no text
-        then  the diff of c is open
+        c connects & proposes; d connects & proposes; c is lost
+        | d is rejected; SETTLED / 2 s pass; d closes its diff and gets no text
+        | the diff of c is open: yes
     nor does it through another of its sessions
-        given c connects; c proposes; d connects; d proposes; c is lost; again connects
-        when  d is rejected; SETTLED / 2 s pass; again closes its diff and gets no text
-        then  the diff of c is open
+        c connects & proposes; d connects & proposes; c is lost; again connects
+        | d is rejected; SETTLED / 2 s pass; again closes its diff and gets no text
+        | the diff of c is open: yes
     a passed on rejection that was lost goes to no earlier session
-        given b connects; c connects; c proposes; c is lost; d connects
-        when  c is rejected; a moment passes; d leaves; GRACE + 1 s pass; e connects
-        and   SETTLED s pass
-        then  e heard rejected; b heard nothing
+        b connects; c connects & proposes & is lost; d connects
+        | c is rejected; a moment passes; d leaves; GRACE + 1 s pass; e connects; SETTLED s pass
+        | e heard rejected; b heard nothing
     a text withdrawn that may be unread is told as a rejection
-        given c connects; c proposes; c is accepted as mine; a moment passes; c leaves
-        when  told texts are due at once; mine is withdrawn; GRACE + 1 s pass
-        and   d connects; SETTLED + 1 s pass
-        then  d heard rejected
+        c connects & proposes & is accepted as mine; a moment passes; c leaves
+        | told texts are due at once; mine is withdrawn; GRACE + 1 s pass; d connects; SETTLED +
+        1 s pass
+        | d heard rejected
 """)
 class InAWindow(WithoutServer):
-    @word(r"(\w+) is called (.+)")
-    def is_called(self, name: str, label: str) -> None:
-        self.assertEqual(self.workspace.sessions.label(self.by_name[name]), label)
+    stream: Stream
 
-    @word("it waits as the last event of c")
-    def waits_last(self) -> None:
-        (entry,) = self.workspace.saved(0.0).proposals
-        self.assertEqual(entry.event_id, self.by_name["c"].saved().last_id)
-
-    @word("(another|the other) window asks (for the file|no more)")
-    def asking_elsewhere(self, window: str, what: str) -> None:
-        asking = {self.id_of("c") if what == "no more" else "another"}
-        self.workspace.delivery._asking = lambda path: asking
-
-    @word("d reads nothing yet")
-    def reads_nothing(self) -> None:
-        self.stream = self.by_name["d"].attach(None)
-        self.workspace._stream_began(self.by_name["d"])
-
-    @word("d reads on and hears nothing")
     async def reads_on(self) -> None:
         told = await self.stream.next(0)
         while told is not None:
             self.assertNotEqual(told.value.notification()[0], "ide/diffRejected")
             told = await self.stream.next(0)
 
-    @word("the diff of c is open")
-    def diff_is_open(self) -> None:
-        self.assertIn(self.id_of("c"), [id for _, id, _ in self.editor.diffs])
+    words = {
+        "another window asks for the file": lambda t: setattr(
+            t.workspace.delivery, "_asking", lambda path: {"another"}
+        ),
+        "the other window asks no more": lambda t: setattr(
+            t.workspace.delivery, "_asking", lambda path: {t.id_of("c")}
+        ),
+        "d reads nothing yet": lambda t: (
+            setattr(t, "stream", t.by_name["d"].attach(None)),
+            t.workspace._stream_began(t.by_name["d"]),
+        ),
+        "d reads on and hears nothing": reads_on,
+    }
+    seen = {
+        r"(\w+) is called": lambda t, name: t.workspace.sessions.label(t.by_name[name]),
+        "it waits as the last event of c:": lambda t: (
+            [it.event_id for it in t.workspace.saved(0.0).proposals]
+            == [t.by_name["c"].saved().last_id]
+        ),
+        "the diff of c is open:": lambda t: t.id_of("c") in [id for _, id, _ in t.editor.diffs],
+    }
 
 
 class Alone(InLoop):

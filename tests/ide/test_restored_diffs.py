@@ -8,90 +8,70 @@ from GeminiCompanion.companion.ide.disk_check import LOOKS
 
 from ..support import until
 from ..tables import rows, word
-from .window import PATH, WithoutServer
+from .window import PATH, WINDOW, WithoutServer
 
 
 @rows("""
     a diff of which nobody knows is in the book from then on
-        given the editor has tabs of unknown
-        when  the editor comes back with unknown
-        then  nothing had been saved of it; the book holds open tabs
-        when  unknown is edited to mine
-        then  the book holds open mine; it counts as edited
+        the editor has tabs of unknown | the editor comes back with unknown
+        | what the editor was given of the file is nothing; the book holds open tabs
+        | unknown is edited to mine | the book holds open mine; edited are yes
     a diff that was decided before the restart is closed and not rejected
-        given c connects; c leaves; c proposes; c is accepted as mine
-        when  the companion restarts; the editor comes back with c
-        then  the diffs are none; the book holds decided mine
+        c connects & leaves & proposes & is accepted as mine
+        | the companion restarts; the editor comes back with c
+        | the diffs are nothing; the book holds decided mine
     a diff that is shown again says whether its CLI is there
-        given c connects; c proposes; the companion restarts; c returns
-        when  the editor has lost its diffs; the editor comes back with nothing
-        then  the diffs are theirs of c; c is said to be here
-        when  the companion restarts
-        and   the editor has lost its diffs; the editor comes back with nothing
-        then  the diffs are theirs of c; c is said to be away
-        when  the companion restarts; c ends; the marks are wiped off
-        and   the editor has lost its diffs; the editor comes back with nothing
-        then  the diffs are theirs of c; c is said to be away
+        c connects & proposes; the companion restarts; c returns
+        | the editor has lost its diffs; the editor comes back with nothing
+        | the diffs are theirs of c; away is c: no
+        | the companion restarts; the editor has lost its diffs; the editor comes back with
+        nothing
+        | the diffs are theirs of c; away is c: yes
+        | the companion restarts; c ends; the marks are wiped off; the editor has lost its
+        diffs; the editor comes back with nothing
+        | the diffs are theirs of c; away is c: yes
     what was typed into a diff that cannot be shown again comes back
-        given c connects; c proposes; c is edited to mine; the companion restarts
-        when  the editor cannot show it
-        then  mine comes back; the book holds decided no text
+        c connects & proposes & is edited to mine; the companion restarts
+        | the editor cannot show it | mine comes back; the book holds decided no text
     a text that a broken stream may not have brought waits after a restart
-        given c connects; a moment passes; c proposes; c is accepted as mine; a moment passes
-        when  c leaves; the companion restarts; c returns with 1 events unread
-        then  c heard accepted mine and accepted mine
+        c connects; a moment passes; c proposes & is accepted as mine; a moment passes
+        | c leaves; the companion restarts; c returns with 1 events unread
+        | c heard accepted mine and accepted mine
     a text that was read before the restart is not told again
-        given c connects; a moment passes; c proposes; c is accepted as mine; a moment passes
-        when  c leaves; the companion restarts; c returns with 0 events unread
-        then  c heard accepted mine
+        c connects; a moment passes; c proposes & is accepted as mine; a moment passes
+        | c leaves; the companion restarts; c returns with 0 events unread
+        | c heard accepted mine
     a rejection that a broken stream may not have brought waits after a restart
-        given c connects; a moment passes; c proposes; c is rejected; a moment passes
-        when  c leaves; the companion restarts; c returns with 1 events unread
-        then  c heard rejected and rejected
+        c connects; a moment passes; c proposes & is rejected; a moment passes
+        | c leaves; the companion restarts; c returns with 1 events unread
+        | c heard rejected and rejected
     a rejection that was read before the restart is not told again
-        given c connects; a moment passes; c proposes; c is rejected; a moment passes
-        when  c leaves; the companion restarts; c returns with 0 events unread
-        then  c heard rejected
+        c connects; a moment passes; c proposes & is rejected; a moment passes
+        | c leaves; the companion restarts; c returns with 0 events unread | c heard rejected
     a text that went out in order goes to no other session
-        given a text went out in order just before the end
-        when  GRACE + 1 s pass; d connects; SETTLED + 1 s pass; told texts are due at once
-        then  d heard nothing; unwritten are mine; the user heard 0 sentences
+        a text went out in order just before the end
+        | GRACE + 1 s pass; d connects; SETTLED + 1 s pass; told texts are due at once
+        | d heard nothing; unwritten are mine; the user heard 0 sentences
     a text that may be read can be withdrawn after a restart
-        given a text went out in order just before the end; told texts are due at once
-        when  mine is withdrawn; c returns as if it had not read it
-        then  c heard rejected; the book holds nothing
+        a text went out in order just before the end; told texts are due at once
+        | mine is withdrawn; c returns as if it had not read it
+        | c heard rejected; the book holds nothing
     a text that was read can be withdrawn after a restart
-        given a text went out in order just before the end; told texts are due at once
-        when  mine is withdrawn; c returns as if it had read it
-        then  c heard nothing; the book holds nothing
+        a text went out in order just before the end; told texts are due at once
+        | mine is withdrawn; c returns as if it had read it
+        | c heard nothing; the book holds nothing
     a text that may be read is not told after the next proposal
-        given a text went out in order just before the end
-        when  c proposes newer
-        then  no decision is in a queue
-        when  c returns as if it had not read it
-        then  c heard nothing
+        a text went out in order just before the end | c proposes newer | the events are 0, 0
+        | c returns as if it had not read it | c heard nothing
     a text that may be read waits over two restarts
-        given a text went out in order just before the end; the companion restarts
-        when  c returns as if it had not read it
-        then  c heard accepted mine
+        a text went out in order just before the end; the companion restarts
+        | c returns as if it had not read it | c heard accepted mine
     who came back before a restart is told after it
-        given c connects; c proposes; c leaves; ABSENT + 1 s pass; d connects
-        when  the companion restarts; d returns; c is accepted as mine; SETTLED + 1 s pass
-        then  c is unknown; d heard accepted mine
+        c connects & proposes & leaves; ABSENT + 1 s pass; d connects
+        | the companion restarts; d returns; c is accepted as mine; SETTLED + 1 s pass
+        | c is known: no; d heard accepted mine
 """)
 class RestoredDiffs(WithoutServer):
-    @word("nothing had been saved of it")
-    def nothing_saved(self) -> None:
-        self.assertEqual(self.editor.saved, {PATH: None})
-
-    @word("it counts as edited")
-    def is_edited(self) -> None:
-        self.assertEqual([it.is_edited for it in self.workspace.book.entries()], [True])
-
-    @word("the marks are wiped off")
-    def nobody_away(self) -> None:
-        self.editor.orphaned.clear()
-
     @word("the editor cannot show it")
     async def cannot_show(self) -> None:
         self.editor.refusal = f"{PATH} is a folder"
@@ -103,12 +83,13 @@ class RestoredDiffs(WithoutServer):
     async def comes_back(self) -> None:
         await self.clock.advance(LOOKS[-1] + 1)
         await until(lambda: self.editor.returned)
-        self.gave_back("mine")
+        self.assertEqual(self.editor.returned, [(WINDOW, PATH, "mine")])
 
     @word("a text went out in order just before the end")
     async def accept_and_restart(self) -> None:
         """The stream ends in good order; `self.event_id` is that of the text."""
-        self.connects("c")
+        self.opens("c")
+        self.returns("c")
         await self.clock.advance(0)
         await self.proposes("c")
         self.accept("c", "mine")
@@ -126,13 +107,13 @@ class RestoredDiffs(WithoutServer):
         last = self.event_id - bool(not_read)
         self.readers["c"] = [self.read(self.by_name["c"], last)]
 
-    @word("no decision is in a queue")
-    def no_queue(self) -> None:
-        self.assertEqual([it.event_id for it in self.workspace.book.entries()], [0, 0])
-
-    @word("c is unknown")
-    def is_unknown(self) -> None:
-        self.assertIsNone(self.workspace.sessions.find(self.id_of("c")))
+    words = {"the marks are wiped off": lambda t: t.editor.orphaned.clear()}
+    seen = {
+        "what the editor was given of the file is": lambda t: t.editor.saved[PATH],
+        "edited are": lambda t: [it.is_edited for it in t.workspace.book.entries()],
+        "the events are": lambda t: [it.event_id for it in t.workspace.book.entries()],
+        "c is known:": lambda t: t.workspace.sessions.find(t.id_of("c")) is not None,
+    }
 
 
 if __name__ == "__main__":

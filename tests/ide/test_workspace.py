@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 import time
+from string import ascii_lowercase
 from typing import Any, AsyncIterator
 from unittest import mock
 
@@ -26,114 +27,85 @@ from GeminiCompanion.companion.ide.window_settings import WindowSettings
 from GeminiCompanion.companion.ide.workspace import Workspace
 
 from ..support import PATIENCE, Background, Client, FakeEditor, discovery_files, until, untold
-from ..tables import rows, word
-from .window import DELIVERY, PATH, VERSION, WINDOW, FilesTestCase, WithoutServer
+from ..tables import rows
+from .window import DELIVERY, PATH, VERSION, WINDOW, FilesTestCase, WithoutServer, path_of
 
 PID = 2**30
 ACCEPTED = {"filePath": PATH, "content": "mine\n"}
 
 
+def write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
 @rows("""
     a new stream is told of the open files at once
-        given file a has the focus
-        when  c connects
-        then  c was shown a
+        file a has the focus | c connects | c was shown a
     without files it is told of an empty list
-        when  c connects
-        then  c was shown -
+        c connects | c was shown -
     every stream of a session begins with the context
-        given c connects; a moment passes
-        when  c returns
-        then  c was shown -, -
+        c connects; a moment passes | c returns | c was shown -, -
     an update follows fifty milliseconds after the last change
-        given c connects; file a has the focus; 0.04 s pass; file b has the focus; 0.04 s pass
-        then  c was shown -
-        when  0.011 s pass
-        then  c was shown -, b+a
+        c connects; file a has the focus; 0.04 s pass; file b has the focus; 0.04 s pass
+        | c was shown - | 0.011 s pass | c was shown -, b+a
     a burst of changes is one update
-        given c connects
-        when  files a to z have the focus; 1 s pass
-        then  c was shown -, z
+        c connects | files a to z have the focus; 1 s pass | c was shown -, z
     what changes nothing sends nothing
-        given file a has the focus; c connects
-        when  something changed; 1 s pass; something changed; 1 s pass
-        then  c was shown a
+        file a has the focus; c connects
+        | something changed; 1 s pass; something changed; 1 s pass | c was shown a
     a change that is undone in time sends nothing
-        given c connects; file a has the focus; DEBOUNCE / 2 s pass
-        when  file a is closed; 1 s pass
-        then  c was shown -
+        c connects; file a has the focus; DEBOUNCE / 2 s pass | file a is closed; 1 s pass
+        | c was shown -
     when the last file closes the list is empty
-        given file a has the focus; c connects
-        when  file a is closed; 1 s pass
-        then  c was shown a, -
+        file a has the focus; c connects | file a is closed; 1 s pass | c was shown a, -
     a change that still waits is told to a new stream and to the others once
-        given c connects; a moment passes
-        when  file a has the focus; d connects; 1 s pass
-        then  c was shown -, a; d was shown a
+        c connects; a moment passes | file a has the focus; d connects; 1 s pass
+        | c was shown -, a; d was shown a
     what may be told no more is taken back without waiting for other changes
-        given c connects; file a has the focus; 1 s pass; file b has the focus
-        when  the user pauses the sharing
-        then  c was shown -, a, -
-        when  1 s pass
-        then  c was shown -, a, -
+        c connects; file a has the focus; 1 s pass; file b has the focus
+        | the user pauses the sharing | c was shown -, a, - | 1 s pass | c was shown -, a, -
     trust is left out unless somebody says it
-        given c connects
-        when  the window is trusted; the window is not trusted; nobody says whether it is trusted
-        then  c heard of the trust None, True, False, None
+        c connects
+        | the window is trusted; the window is not trusted; nobody says whether it is trusted
+        | the states that c got are {'openFiles': []}, {'openFiles': [], 'isTrusted': True},
+        {'openFiles': [], 'isTrusted': False}, {'openFiles': []}
     the state of the window changes with a CLI that comes and one that stays away
-        given changes are looked at
-        when  c connects
-        then  the last clients seen were Gemini CLI
-        when  c leaves; ABSENT + 1 s pass
-        then  the last clients seen were none
+        each change is looked at | c connects | the clients at the last change were Gemini CLI
+        | c leaves; ABSENT + 1 s pass | the clients at the last change were nothing
 """)
 class Context(WithoutServer):
-    IDS = {name: number for number, name in enumerate("ab", 1)}
-
-    @word("file ([ab]) has the focus")
-    def focus_named(self, name: str) -> None:
-        self.focus(self.IDS[name], name)
-
-    @word("files a to z have the focus")
-    def focus_all(self) -> None:
-        for number in range(26):
-            self.focus(1, chr(ord("a") + number))
-
-    @word("file ([ab]) is closed")
-    def close_file(self, name: str) -> None:
-        self.workspace.context.close(self.IDS[name])
-        self.workspace.updates.changed()
-
-    @word("something changed")
-    def changed(self) -> None:
-        self.workspace.updates.changed()
-
-    @word("the user pauses the sharing")
-    def pause(self) -> None:
-        change = WindowSettingsChanged(1, WindowSettings(sharing=Sharing(paused=True)))
-        change.apply_to(self.workspace)
-
-    @word("(the window is|the window is not|nobody says whether it is) trusted")
-    async def trust(self, how: str) -> None:
-        self.workspace.updates.trust({"the window is": True, "the window is not": False}.get(how))
+    async def trust(self, is_trusted: bool | None) -> None:
+        self.workspace.updates.trust(is_trusted)
         await self.clock.advance(1)
 
-    @word("c heard of the trust (.+)")
-    def heard_of_trust(self, expected: str) -> None:
-        (reader,) = self.readers["c"]
-        states = [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
-        self.assertEqual(", ".join(str(it.get("isTrusted")) for it in states), expected)
-        self.assertEqual([it.pop("isTrusted", None) for it in states].count(None), 2)
-        self.assertEqual(states, [{"openFiles": []}] * 4)
+    def close_file(self, number: int) -> None:
+        self.workspace.context.close(number)
+        self.workspace.updates.changed()
 
-    @word("changes are looked at")
-    def look_at_changes(self) -> None:
-        self.seen: list[tuple[str, ...]] = []
-        self.workspace._on_change = lambda: self.seen.append(self.workspace.status().clients)
+    def states(self, name: str) -> list[Any]:
+        (reader,) = self.readers[name]
+        return [it["workspaceState"] for it in reader.received("ide/contextUpdate")]
 
-    @word("the last clients seen were (.+)")
-    def last_clients(self, expected: str) -> None:
-        self.assertEqual(", ".join(self.seen[-1]) or "none", expected)
+    words = {
+        "file ([ab]) has the focus": lambda t, name: t.focus(ord(name), name),
+        "files a to z have the focus": lambda t: [t.focus(1, it) for it in ascii_lowercase],
+        "file ([ab]) is closed": lambda t, name: t.close_file(ord(name)),
+        "something changed": lambda t: t.workspace.updates.changed(),
+        "the user pauses the sharing": lambda t: WindowSettingsChanged(
+            1, WindowSettings(sharing=Sharing(paused=True))
+        ).apply_to(t.workspace),
+        "the window is trusted": lambda t: t.trust(True),
+        "the window is not trusted": lambda t: t.trust(False),
+        "nobody says whether it is trusted": lambda t: t.trust(None),
+        "each change is looked at": lambda t: setattr(
+            t.workspace, "_on_change", lambda: setattr(t, "clients", t.workspace.status().clients)
+        ),
+    }
+    seen = {
+        "the states that (.) got are": lambda t, name: t.states(name),
+        "the clients at the last change were": lambda t: t.clients,
+    }
 
     async def test_changes_without_a_pause_hold_an_update_up_for_a_quarter_of_a_second(
         self,
@@ -149,261 +121,182 @@ class Context(WithoutServer):
 
 @rows("""
     an accepted diff is told with path and text to the one who asked
-        given c connects; d connects; c proposes; d proposes
-        when  c is accepted as mine
-        then  c heard accepted mine; d heard nothing
+        c connects; d connects; c proposes; d proposes | c is accepted as mine
+        | c heard accepted mine; d heard nothing
     a rejected diff is told with its path alone
-        given c connects; c proposes
-        when  c is rejected
-        then  c heard rejected
+        c connects & proposes | c is rejected | c heard rejected
     closing gives the text and no notification
-        given c connects; c proposes
-        when  c closes its diff and gets theirs; c closes its diff and gets no text; 1 s pass
-        then  c heard nothing; 0 proposals wait
+        c connects & proposes
+        | c closes its diff and gets theirs & closes its diff and gets no text; 1 s pass
+        | c heard nothing; proposals that wait: 0
     closing touches no diff of another session
-        given c connects; d connects; c proposes
-        when  d closes its diff and gets no text
-        then  the diffs are theirs of c
+        c connects; d connects; c proposes | d closes its diff and gets no text
+        | the diffs are theirs of c
     the editor is told whether the user has decided in the client
-        given c connects; c proposes
-        when  c closes its diff and gets theirs
-        then  0 diffs were left undecided
-        given c proposes
-        when  c closes its diff undecided and gets theirs
-        then  1 diffs were left undecided
+        c connects & proposes | c closes its diff and gets theirs
+        | the diffs left undecided are nothing
+        | c proposes & closes its diff undecided and gets theirs
+        | the diffs left undecided are /project/a.py
     what the editor cannot show is not waited for
-        given c connects; the editor refuses: It is a folder
-        when  c is refused, for It is a folder
-        then  0 proposals wait
+        c connects; the editor refuses: It is a folder | c is refused, for It is a folder
+        | proposals that wait: 0
     one CLI cannot open diffs without end
-        given c connects; c proposes as often as it may
-        when  c is refused, for 64 open diffs; c proposes again for 0; d connects; d proposes
-        then  the diff of c for 0 is again
-        when  c is rejected for 1; c proposes
-        then  64 diffs of c are open
+        c connects & proposes as often as it may
+        | c is refused, for 64 open diffs & proposes again for 0; d connects & proposes
+        | the diff of c for 0 is again | c is rejected for 1 & proposes | open diffs of c: 64
     many CLIs one after another cannot either
-        given CLIs that leave propose as often as they may; c connects
-        when  c is refused one.more, for open
-        then  256 proposals wait
+        CLIs that leave propose as often as they may; c connects
+        | c is refused one.more, for open | proposals that wait: 256
     a diff whose session ended outlives a restart with its text
-        given c connects; c proposes; c leaves; GRACE + 1 s pass; c is edited to mine
-        when  the companion crashes; the editor comes back with nothing
-        then  the diffs are mine of c
+        c connects & proposes & leaves; GRACE + 1 s pass; c is edited to mine
+        | the companion crashes; the editor comes back with nothing | the diffs are mine of c
     of a diff that came back the text that the editor gives is kept
-        given c connects; c proposes; c is edited to mine; the editor has tabs of c
-        when  the companion crashes; the editor comes back with c
-        then  the editor was given mine; the book holds open tabs
+        c connects & proposes & is edited to mine; the editor has tabs of c
+        | the companion crashes; the editor comes back with c
+        | the editor was given mine; the book holds open tabs
     a decision waits for a CLI whose stream comes back
-        given c connects; c proposes; c leaves
-        when  c is accepted as mine; c returns
-        then  c heard accepted mine; the user heard 1 sentence
+        c connects & proposes & leaves | c is accepted as mine & returns
+        | c heard accepted mine; the user heard 1 sentence
     a decision for a CLI that is gone is kept for the next and the user is told
-        given c connects; c proposes; c leaves; GRACE + 1 s pass
-        when  c is accepted as mine
-        then  the user heard 1 sentence of Show Unwritten Edits
-        when  d connects; e connects
-        then  d heard accepted mine; e heard nothing
+        c connects & proposes & leaves; GRACE + 1 s pass | c is accepted as mine
+        | the user heard 1 sentence of Show Unwritten Edits | d connects; e connects
+        | d heard accepted mine; e heard nothing
     the user is told where a stream breaks off right after it took a text
-        given c connects; c proposes; c is rejected; a moment passes
-        when  c leaves
-        then  the user heard 0 sentences; 0 texts count as unwritten
-        given d connects; d proposes; d is accepted as mine; a moment passes
-        then  0 texts count as unwritten
-        when  d leaves
-        then  the user heard 1 sentence of Show Unwritten Edits; 1 text counts as unwritten
+        c connects & proposes & is rejected; a moment passes | c leaves
+        | the user heard 0 sentences; what counts as unwritten is 0
+        | d connects & proposes & is accepted as mine; a moment passes
+        | what counts as unwritten is 0 | d leaves
+        | the user heard 1 sentence of Show Unwritten Edits; what counts as unwritten is 1
     a decision that no stream took outlives its session
-        given c connects; c proposes; c leaves; c is accepted as mine
-        when  GRACE + 1 s pass
-        then  no sessions are left
-        when  d connects
-        then  d heard accepted mine
+        c connects & proposes & leaves & is accepted as mine | GRACE + 1 s pass
+        | open sessions: 0 | d connects | d heard accepted mine
     it goes to the CLI that is there where the one that asked is gone
-        given c connects; c proposes; c is gone; d connects; e connects
-        when  c is accepted as mine
-        then  e heard accepted mine; d heard nothing; the user heard 0 sentences
+        c connects & proposes & is gone; d connects; e connects | c is accepted as mine
+        | e heard accepted mine; d heard nothing; the user heard 0 sentences
     a rejection goes to each that may be the one that asked
-        given b connects; c connects; c proposes; c is gone; d connects; e connects
-        when  c is rejected
-        then  d heard rejected; e heard rejected; b heard nothing; the book holds nothing
+        b connects; c connects & proposes & is gone; d connects; e connects | c is rejected
+        | d heard rejected; e heard rejected; b heard nothing; the book holds nothing
     nothing is passed on while a proposal for the path is open
-        given c connects; c proposes; c is gone; d connects; d proposes
-        when  tab is accepted as mine; SETTLED + 1 s pass
-        then  d heard nothing
-        when  d closes its diff and gets theirs; SETTLED / 2 s pass
-        then  d heard nothing
+        c connects & proposes & is gone; d connects & proposes
+        | tab is accepted as mine; SETTLED + 1 s pass | d heard nothing
+        | d closes its diff and gets theirs; SETTLED / 2 s pass | d heard nothing
     decisions that differ are passed on to nobody
-        given x is accepted as one; y is accepted as two
-        when  c connects; 1 s pass
-        then  c heard nothing; unwritten are one, two
+        x is accepted as one; y is accepted as two | c connects; 1 s pass
+        | c heard nothing; unwritten are one, two
     a session that ends with its stream open passes nothing on
-        given c connects; d connects; c proposes; c is accepted as mine
-        when  c ends
-        then  the stream of c has ended
-        when  c leaves
-        then  c heard accepted mine; d heard nothing
+        c connects; d connects; c proposes & is accepted as mine | c ends
+        | the stream of c has ended: yes | c leaves | c heard accepted mine; d heard nothing
     a text that its CLI did not write outlives a restart
-        given c connects; c is accepted as mine; told texts are due at once
-        when  the companion crashes
-        then  unwritten are mine
+        c connects & is accepted as mine; told texts are due at once | the companion crashes
+        | unwritten are mine
     a diff whose CLI is gone is shown as an orphan until the CLI is back
-        given c connects; c proposes; c leaves
-        when  ABSENT - 1 s pass
-        then  c is not said to be away
-        when  2 s pass
-        then  c is said to be away
-        when  c returns
-        then  c is said to be here
+        c connects & proposes & leaves | ABSENT - 1 s pass | away is c: nothing | 2 s pass
+        | away is c: yes | c returns | away is c: no
     a diff of which nobody knows is an orphan
-        when  the editor comes back with unknown
-        then  unknown is said to be away
+        the editor comes back with unknown | away is unknown: yes
     a CLI without diffs leaves no orphans
-        given c connects; c leaves
-        when  GRACE + 1 s pass
-        then  c is not said to be away
+        c connects & leaves | GRACE + 1 s pass | away is c: nothing
     a kept text that is withdrawn becomes a rejection
-        given c connects; c proposes; c leaves; c is accepted as mine; 1 s pass
-        then  unwritten are mine
-        when  mine is withdrawn
-        then  unwritten are none
-        when  d connects; GRACE + 1 s pass
-        then  d heard rejected
+        c connects & proposes & leaves & is accepted as mine; 1 s pass | unwritten are mine
+        | mine is withdrawn | unwritten are nothing | d connects; GRACE + 1 s pass
+        | d heard rejected
     a kept text of one that is gone is withdrawn, too
-        given c connects; c proposes; c leaves; c is accepted as mine; GRACE + 1 s pass
-        then  unwritten are mine
-        when  mine is withdrawn
-        then  unwritten are none
-        when  d connects; GRACE + 1 s pass
-        then  d heard rejected
+        c connects & proposes & leaves & is accepted as mine; GRACE + 1 s pass
+        | unwritten are mine | mine is withdrawn | unwritten are nothing
+        | d connects; GRACE + 1 s pass | d heard rejected
     a text withdrawn is withdrawn from all and takes no other with it
-        given c connects; c proposes; c leaves; c is accepted as one
-        and   d connects; d proposes; d leaves; d is accepted as two
-        and   e connects; e proposes; e leaves; e is accepted as one
-        then  unwritten are one, two
-        when  one is withdrawn
-        then  unwritten are two; the texts of the book are two
+        c connects & proposes & leaves & is accepted as one; d connects & proposes & leaves & is
+        accepted as two; e connects & proposes & leaves & is accepted as one
+        | unwritten are one, two | one is withdrawn
+        | unwritten are two; the texts of the book are two
     one that comes back at once as another session is told in seconds
-        given c connects; c proposes; c leaves; c is accepted as mine
-        when  d connects
-        then  d heard nothing
-        when  ABSENT + 1 s pass
-        then  d heard accepted mine
+        c connects & proposes & leaves & is accepted as mine | d connects | d heard nothing
+        | ABSENT + 1 s pass | d heard accepted mine
     a CLI that was there all along is not told of what another asked
-        given c connects; d connects; c proposes; NOTICED s pass; c leaves; GRACE + 1 s pass
-        when  c is accepted as mine; e connects
-        then  d heard nothing; e heard accepted mine
+        c connects; d connects; c proposes; NOTICED s pass; c leaves; GRACE + 1 s pass
+        | c is accepted as mine; e connects | d heard nothing; e heard accepted mine
     what was never told decides on no later proposal
-        given c connects; c proposes; c leaves; c is accepted as mine
-        when  c proposes; c returns
-        then  c heard nothing; the book holds told mine, open theirs
+        c connects & proposes & leaves & is accepted as mine | c proposes & returns
+        | c heard nothing; the book holds told mine, open theirs
     a CLI that closes what was accepted is given the text
-        given c connects; c proposes; c leaves; c is accepted as mine
-        when  c closes its diff and gets mine; c returns
-        then  c heard nothing
+        c connects & proposes & leaves & is accepted as mine
+        | c closes its diff and gets mine & returns | c heard nothing
     a CLI that is back as another session closes its diff
-        given c connects; c proposes; d connects
-        when  d closes its diff and gets no text; c leaves; GRACE + 1 s pass
-        and   d closes its diff and gets theirs
-        then  the diffs are none
+        c connects & proposes; d connects
+        | d closes its diff and gets no text; c leaves; GRACE + 1 s pass; d closes its diff and
+        gets theirs
+        | the diffs are nothing
     two that are away do not pile up rejections
-        given c opens a session; d opens a session; ABSENT + 1 s pass
-        when  c and d propose by turns
-        then  at most 2 decisions wait for c and d
+        c opens a session; d opens a session; ABSENT + 1 s pass | c and d propose by turns
+        | at most two decisions wait for c and d: yes
     a CLI between two streams keeps its diff
-        given c connects; c proposes; c leaves
-        when  d connects; d proposes
-        then  the diffs are theirs of c, theirs of d; at most 0 decisions wait for c and d
+        c connects & proposes & leaves | d connects & proposes
+        | the diffs are theirs of c, theirs of d; decisions that wait for c: 0
     what went out as the stream broke is told to the CLI that is back
-        given c connects; c proposes; c is rejected; a moment passes; READ / 2 s pass
-        when  c leaves; GRACE + 1 s pass; d connects
-        then  c heard rejected; d heard rejected
+        c connects & proposes & is rejected; a moment passes; READ / 2 s pass
+        | c leaves; GRACE + 1 s pass; d connects | c heard rejected; d heard rejected
     what went out some time before the stream broke is told to no other
-        given c connects; c proposes; c is rejected; a moment passes; READ * 2 s pass
-        when  c leaves; GRACE + 1 s pass; d connects
-        then  c heard rejected; d heard nothing
+        c connects & proposes & is rejected; a moment passes; READ * 2 s pass
+        | c leaves; GRACE + 1 s pass; d connects | c heard rejected; d heard nothing
     an acceptance without a text that went out then is told again too
-        given c connects; c proposes; c is accepted as nothing; a moment passes
-        when  c leaves; GRACE + 1 s pass; d connects
-        then  d heard accepted nothing
+        c connects & proposes & is accepted as nothing; a moment passes
+        | c leaves; GRACE + 1 s pass; d connects | d heard accepted nothing
     an editor that lost a diff costs none of its text
-        given c connects; c proposes; c is edited to mine; the editor has lost its diffs
-        when  c closes its diff and gets mine
-        then  the book holds told mine that comes back
+        c connects & proposes & is edited to mine; the editor has lost its diffs
+        | c closes its diff and gets mine | the book holds told mine that comes back
     a diff that was decided before the editor came back is closed
-        given c connects; the editor has theirs of c; the editor has theirs of unknown
-        when  the editor comes back with c, unknown
-        then  the diffs are theirs of unknown; c heard rejected
+        c connects; the editor has theirs of c; the editor has theirs of unknown
+        | the editor comes back with c, unknown
+        | the diffs are theirs of unknown; c heard rejected
     of a rejection that waits no kept text is promised
-        given c connects; c proposes; c leaves
-        when  c is rejected
-        then  the user heard 1 sentence of your decision waits; Show Unwritten is not promised
+        c connects & proposes & leaves | c is rejected
+        | the user heard 1 sentence of your decision waits; Show Unwritten is promised: no
     a text that was delivered cannot be withdrawn
-        given c connects; c proposes; c is accepted as mine; a moment passes
-        then  mine is not withdrawn
+        c connects & proposes & is accepted as mine; a moment passes | mine is not withdrawn
 """)
 class Decisions(WithoutServer):
     async def propose(self, session: Session, path: str = PATH, text: str = "theirs\n") -> None:
         await self.workspace.diffs.open_diff(session, path, text)
 
-    @word(r"(\d+) diffs were left undecided")
-    def left_undecided(self, count: str) -> None:
-        self.assertEqual(self.editor.left, [PATH] * int(count))
-
-    @word("(c) proposes as often as it may")
     async def propose_often(self, name: str) -> None:
-        self.assertEqual(MAX_OPEN_DIFFS, 64)
         for number in range(MAX_OPEN_DIFFS):
             await self.proposes(name, None, str(number))
 
-    @word(r"the diff of (c) for (\d) is (\w+)")
-    def diff_is(self, name: str, file: str, text: str) -> None:
-        path = os.path.join(os.path.dirname(PATH), file)
-        self.assertEqual(self.editor.diffs[WINDOW, self.id_of(name), path], text)
-
-    @word(r"(\d+) diffs of c are open")
-    def open_diffs(self, count: str) -> None:
-        self.assertEqual(len(self.workspace.book.of(OPEN, self.id_of("c"))), int(count))
-
-    @word("CLIs that leave propose as often as they may")
     async def many_propose(self) -> None:
-        self.assertEqual(MAX_WINDOW_DIFFS, 256)
         for number in range(MAX_WINDOW_DIFFS // MAX_OPEN_DIFFS):
-            session, _ = self.connect()
+            self.opens("gone")
             for each in range(MAX_OPEN_DIFFS):
-                await self.propose(session, f"/{number}/{each}")
-            self.leave(session)
-            self.workspace.sessions.end(session.id)
+                await self.propose(self.by_name["gone"], f"/{number}/{each}")
+            self.end("gone")
 
-    @word(r"the editor was given (\w+)")
-    def editor_was_given(self, text: str) -> None:
-        self.assertEqual(self.editor.saved, {PATH: text})
-
-    @word("no sessions are left")
-    def no_sessions(self) -> None:
-        self.assertEqual(len(self.workspace.sessions), 0)
-
-    @word(r"the stream of (\w) has ended")
-    def stream_ended(self, name: str) -> None:
-        self.assertTrue(self.readers[name][-1].ended)
-
-    @word(r"the texts of the book are (\w+)")
-    def texts_of_book(self, text: str) -> None:
-        found = [entry.text for entry in self.workspace.saved(0.0).proposals]
-        self.assertEqual([it for it in found if it], [text])
-
-    @word("c and d propose by turns")
     async def propose_by_turns(self) -> None:
         for _ in range(20):
             await self.proposes("c")
             await self.proposes("d")
 
-    @word(r"at most (\d) decisions wait for c and d")
-    def at_most(self, count: str) -> None:
-        found = sum(len(untold(self.by_name[name])) for name in "cd")
-        self.assertLessEqual(found, int(count))
-
-    @word("Show Unwritten is not promised")
-    def not_promised(self) -> None:
-        self.assertNotIn("Show Unwritten", "".join(self.editor.told))
+    words = {
+        "(c) proposes as often as it may": propose_often,
+        "CLIs that leave propose as often as they may": many_propose,
+        "c and d propose by turns": propose_by_turns,
+    }
+    seen = {
+        "the diffs left undecided are": lambda t: t.editor.left,
+        r"the diff of c for (\d) is": lambda t, name: t.editor.diffs[
+            WINDOW, t.id_of("c"), path_of(name)
+        ],
+        "open diffs of c:": lambda t: len(t.workspace.book.of(OPEN, t.id_of("c"))),
+        "the editor was given": lambda t: list(t.editor.saved.values()),
+        "open sessions:": lambda t: len(t.workspace.sessions),
+        r"the stream of (\w) has ended:": lambda t, name: t.readers[name][-1].ended,
+        "the texts of the book are": lambda t: [
+            it.text for it in t.workspace.saved(0.0).proposals if it.text
+        ],
+        "at most two decisions wait for c and d:": lambda t: (
+            sum(len(untold(t.by_name[name])) for name in "cd") <= 2
+        ),
+        "decisions that wait for c:": lambda t: len(untold(t.by_name["c"])),
+        "Show Unwritten is promised:": lambda t: "Show Unwritten" in t.editor.told[0],
+    }
 
     async def test_a_proposal_reaches_the_editor_of_this_window_as_it_was_sent(self) -> None:
         session, _ = self.connect()
@@ -447,8 +340,7 @@ class Decisions(WithoutServer):
             self.assertEqual(self.workspace.status().unwritten, 0)
             (entry,) = self.workspace.saved(time.time()).proposals
             self.assertEqual((entry.path, entry.text, entry.state), (path, "mine\n", TOLD))
-            with open(path, "w") as file:
-                file.write("mine\n")
+            write(path, "mine\n")
             await self.workspace.look_after()
             self.assertEqual(self.workspace.delivery.unwritten(), ())
 
@@ -501,8 +393,7 @@ class Decisions(WithoutServer):
         session, _ = self.connect()
         self.workspace.diffs.accept(session.id, path, "one\n")
         await self.clock.advance(0)
-        with open(path, "w") as file:
-            file.write("one\n")
+        write(path, "one\n")
         self.workspace.diffs.accept(session.id, path, "two\n")
         await until(lambda: [it.text for it in self.workspace.book.entries()] == ["two\n"])
 
@@ -536,34 +427,24 @@ class Decisions(WithoutServer):
 
 @rows("""
     it comes back where the CLI does not write it
-        given the user types mine; the CLI closes the diff
-        then  it is not due; mine comes back; nothing is kept
+        the user types mine; the CLI closes the diff
+        | unwritten are nothing; mine comes back; kept are nothing
     it does not where the CLI writes it
-        given the user types mine; the CLI closes the diff
-        when  the CLI writes mine; the looks are over
-        then  nothing came back; nothing is kept
+        the user types mine; the CLI closes the diff | the CLI writes mine; the looks are over
+        | what came back is nothing; kept are nothing
     where nothing was typed nothing comes back
-        when  the CLI closes the diff
-        then  nothing is kept
+        the CLI closes the diff | kept are nothing
     where nothing was typed and the tab stays nothing comes back
-        when  the CLI closes the diff undecided
-        then  nothing is kept
+        the CLI closes the diff undecided | kept are nothing
     where the tab stays nothing comes back
-        given the user types mine
-        when  the CLI closes the diff undecided
-        then  nothing is kept
+        the user types mine | the CLI closes the diff undecided | kept are nothing
     it comes back after a restart in the same seconds
-        given the user types mine; the CLI closes the diff
-        when  the companion restarts
-        then  mine comes back
+        the user types mine; the CLI closes the diff | the companion restarts | mine comes back
     a CLI that leaves before the answer loses none of it
-        given the user types mine
-        when  the CLI closes the diff and leaves
-        then  mine comes back
+        the user types mine | the CLI closes the diff and leaves | mine comes back
     an older text of the path stays while a newer proposal is open
-        given the user types mine; the CLI closes the diff
-        when  the CLI proposes newer
-        then  mine and newer are kept; mine comes back; 1 proposal waits
+        the user types mine; the CLI closes the diff | the CLI proposes newer
+        | kept are mine, newer; mine comes back; proposals that wait: 1
 """)
 class HandedOver(WithoutServer):
     """What closeDiff gave to the CLI, of a diff that the user has typed into or not."""
@@ -574,20 +455,16 @@ class HandedOver(WithoutServer):
         self.session, _ = self.connect()
         await self.propose("theirs")
 
-    @word(r"the CLI proposes (\w+)")
     async def propose(self, text: str) -> None:
         await self.workspace.diffs.open_diff(self.session, self.path, text)
 
-    @word("the user types mine")
     def type_into(self) -> None:
         self.editor.diffs[WINDOW, self.session.id, self.path] = "mine"
         self.editor.edited.add((WINDOW, self.path))
 
-    @word("the CLI closes the diff( undecided)?")
     async def close(self, undecided: str | None = None) -> None:
         await self.workspace.diffs.close_diff(self.session, self.path, not undecided)
 
-    @word("the CLI closes the diff and leaves")
     async def close_and_leave(self) -> None:
         asking = asyncio.shield(self.close())
         await asyncio.sleep(0)
@@ -595,16 +472,6 @@ class HandedOver(WithoutServer):
         await self.wait()
         self.assertTrue(asking.cancelled())
 
-    @word("the CLI writes mine")
-    def write(self) -> None:
-        with open(self.path, "w") as file:
-            file.write("mine")
-
-    @word("it is not due")
-    def not_due(self) -> None:
-        self.assertEqual(self.workspace.delivery.unwritten(), ())
-
-    @word("the looks are over")
     async def wait(self) -> None:
         """Let the looks at the disk pass."""
         for seconds in (0.0, *LOOKS):
@@ -612,20 +479,24 @@ class HandedOver(WithoutServer):
             await until(lambda: not any(it.name.endswith(" work") for it in threading.enumerate()))
             await self.clock.advance(0)
 
-    @word("mine comes back")
     async def comes_back(self) -> None:
         await self.wait()
         await until(lambda: self.editor.returned)
         self.assertEqual(self.editor.returned, [(WINDOW, self.path, "mine")])
 
-    @word("nothing came back")
-    def nothing_back(self) -> None:
-        self.assertEqual(self.editor.returned, [])
-
-    @word("(nothing|mine and newer) (?:is|are) kept")
-    def kept(self, texts: str) -> None:
-        found = [entry.text or "" for entry in self.workspace.book.entries()]
-        self.assertEqual(" and ".join(found) or "nothing", texts)
+    words = {
+        r"the CLI proposes (\w+)": propose,
+        "the user types mine": type_into,
+        "the CLI closes the diff( undecided)?": close,
+        "the CLI closes the diff and leaves": close_and_leave,
+        "the CLI writes mine": lambda t: write(t.path, "mine"),
+        "the looks are over": wait,
+        "mine comes back": comes_back,
+    }
+    seen = {
+        "what came back is": lambda t: t.editor.returned,
+        "kept are": lambda t: [entry.text for entry in t.workspace.book.entries()],
+    }
 
 
 class Served(FilesTestCase):

@@ -10,14 +10,14 @@ import asyncio
 import os
 import re
 import time
-from typing import Any
+from typing import Any, Callable
 from unittest import mock
 
 from GeminiCompanion.companion.ide import delivery
 from GeminiCompanion.companion.ide.clis import CLIS, GEMINI_CLI
 from GeminiCompanion.companion.ide.context import OpenFile
 from GeminiCompanion.companion.ide.context_updates import DEBOUNCE
-from GeminiCompanion.companion.ide.decisions import OPEN, Entry
+from GeminiCompanion.companion.ide.decisions import Entry
 from GeminiCompanion.companion.ide.editor import EditorError
 from GeminiCompanion.companion.ide.session import ABSENT, READ, Session, StreamEnded
 from GeminiCompanion.companion.ide.sessions import NOTICED
@@ -143,16 +143,12 @@ class WithoutServer(FilesTestCase):
         for name, session in self.by_name.items():
             self.by_name[name] = self.workspace.sessions.find(session.id) or session
 
+    def name_of(self, id: str) -> str:
+        return next((name for name, it in self.by_name.items() if it.id == id), id)
+
     def id_of(self, name: str) -> str:
         """That of a session; of one that nobody knows it is the name itself."""
         return self.by_name[name].id if name in self.by_name else name
-
-    # The CLIs.
-
-    @word(r"(\w+) connects(?: as (\w+))?")
-    def connects(self, name: str, kind: str | None = None) -> None:
-        self.opens(name, kind)
-        self.returns(name)
 
     @word(r"(\w+) opens a session(?: as (\w+))?")
     def opens(self, name: str, kind: str | None = None) -> None:
@@ -162,29 +158,9 @@ class WithoutServer(FilesTestCase):
     @word(r"(\w+) returns(?: with (-?\d+) events unread)?")
     def returns(self, name: str, unread: str | None = None) -> None:
         """It says what it has read; or nothing."""
-        session = self.by_name[name]
         known = self.readers.setdefault(name, [])
         last = None if unread is None else max(it.last_id for it in known) - int(unread)
-        known.append(self.read(session, last))
-
-    @word(r"(\w+) leaves")
-    def leaves(self, name: str) -> None:
-        self.leave(self.by_name[name])
-
-    @word(r"(\w+) ends")
-    def ends(self, name: str) -> None:
-        self.workspace.sessions.end(self.by_name[name].id)
-
-    @word(r"(\w+) is gone")
-    def is_gone(self, name: str) -> None:
-        self.leaves(name)
-        self.ends(name)
-
-    @word(r"(\w+) is lost")
-    async def is_lost(self, name: str) -> None:
-        """It goes away, and does not come back to its session."""
-        self.leaves(name)
-        await self.pass_by("ABSENT + 1")
+        known.append(self.read(self.by_name[name], last))
 
     @word(r"(\w+) proposes(?: (\w+))?(?: for (\S+))?")
     async def proposes(self, name: str, text: str | None = None, file: str | None = None) -> None:
@@ -200,36 +176,6 @@ class WithoutServer(FilesTestCase):
         given = self.workspace.diffs.close_diff(self.by_name[name], PATH, not undecided)
         self.assertEqual(await given, None if text == "no text" else text)
 
-    # The user, the editor and the time.
-
-    @word(r"(\w+) is accepted as (\w+)(?: for (\S+))?")
-    def accept(self, name: str, text: str, file: str | None = None) -> None:
-        self.workspace.diffs.accept(self.id_of(name), path_of(file), text_of(text))
-
-    @word(r"(\w+) is rejected(?: for (\S+))?")
-    def reject(self, name: str, file: str | None = None) -> None:
-        self.workspace.diffs.reject(self.id_of(name), path_of(file))
-
-    @word(r"(\w+) is edited to (\w+)")
-    def edit(self, name: str, text: str) -> None:
-        self.workspace.diffs.edited(self.id_of(name), PATH, text)
-
-    @word(r"(\w+) is( not)? withdrawn")
-    def withdraw(self, text: str, isnt: str | None) -> None:
-        self.assertEqual(self.workspace.delivery.withdraw(PATH, text), not isnt)
-
-    @word(r"the editor has (\w+) of (\w+)")
-    def has_diff(self, text: str, name: str) -> None:
-        self.editor.diffs[WINDOW, self.id_of(name), PATH] = text
-
-    @word("the editor has lost its diffs")
-    def lost_diffs(self) -> None:
-        self.editor.diffs.clear()
-
-    @word(r"the editor refuses: (.+)")
-    def refuse(self, reason: str) -> None:
-        self.editor.refusal = reason
-
     @word(r"the editor comes back with (.+)")
     async def reconcile(self, names: str) -> None:
         shown = [] if names == "nothing" else names.split(", ")
@@ -243,79 +189,78 @@ class WithoutServer(FilesTestCase):
             self.workspace.delivery.hand_on()
         self.begin_anew()
 
-    @word("all are looked after")
-    async def look_after(self) -> None:
-        await self.workspace.look_after()
-
     @word("told texts are due at once")
     def be_impatient(self) -> None:
         patch = mock.patch(DELIVERY + ".PATIENCE", -1)
         patch.start()
         self.addCleanup(patch.stop)
 
-    @word(r"([A-Z0-9. +/*-]+) s pass", "(a moment) passes")
+    @word(r"([A-Z0-9. +/*-]+) s pass")
     async def pass_by(self, span: str) -> None:
-        span = "0" if span == "a moment" else span
         await self.clock.advance(eval(span, dict(SPANS)))
 
-    # What is seen then.
+    def end(self, name: str) -> None:
+        self.workspace.sessions.end(self.by_name[name].id)
 
-    @word(r"(\w+) heard (nothing|(?:accepted|rejected).*)")
-    def heard(self, name: str, expected: str) -> None:
-        found = [it for reader in self.readers[name] for it in reader.messages]
-        self.assertEqual(decisions(found), expected)
+    def accept(self, name: str, text: str, file: str | None = None) -> None:
+        self.workspace.diffs.accept(self.id_of(name), path_of(file), text_of(text))
 
-    @word(r"(\w+) was shown (.+)")
-    def was_shown(self, name: str, expected: str) -> None:
-        """The open files of each context, several with a +; `-` for none."""
-        found = [it for reader in self.readers[name] for it in reader.contexts()]
-        self.assertEqual(["+".join(it) or "-" for it in found], expected.split(", "))
-
-    @word(r"the user heard (\d+) sentences?(?: of (.+))?")
-    def user_heard(self, count: str, part: str | None = None) -> None:
-        self.assertEqual(len(self.editor.told), int(count), self.editor.told)
-        for sentence in self.editor.told if part else ():
-            self.assertIn(part, sentence)
-
-    @word(r"the book holds (.+)")
-    def book_holds(self, expected: str) -> None:
-        found = map(entry_words, self.workspace.book.entries())
-        self.assertEqual(", ".join(found) or "nothing", expected)
-
-    @word(r"unwritten are (.+)")
-    def unwritten(self, expected: str) -> None:
-        found = self.workspace.delivery.unwritten()
-        self.assertEqual({path for path, _ in found} - {PATH}, set())
-        self.assertEqual(", ".join(text for _, text in found) or "none", expected)
-
-    @word(r"(\d+) texts? counts? as unwritten")
-    def count_unwritten(self, count: str) -> None:
-        self.assertEqual(self.workspace.status().unwritten, int(count))
-
-    @word(r"the diffs are (.+)")
-    def diffs_are(self, expected: str) -> None:
-        """Each as text of CLI, in the order in which they came."""
-        names = {session.id: name for name, session in self.by_name.items()}
-        found = [
-            f"{text} of {names.get(id, id)}" + ("" if path == PATH else f" for {path}")
-            for (_, id, path), text in self.editor.diffs.items()
-        ]
-        self.assertEqual(", ".join(found) or "none", expected)
-
-    @word(r"(\d+) proposals? waits?")
-    def waiting(self, count: str) -> None:
-        self.assertEqual(self.workspace.status().waiting, int(count))
-        self.assertEqual(len(self.workspace.book.of(OPEN)), int(count))
-
-    @word(r"(\w+) is (said to be (?:here|away)|not said to be away)")
-    def is_orphan(self, name: str, said: str) -> None:
-        words = {None: "not said to be away", True: "said to be away", False: "said to be here"}
-        self.assertEqual(words[self.editor.orphaned.get((WINDOW, self.id_of(name)))], said)
-
-    @word(r"the editor gave back (\w+)")
-    def gave_back(self, text: str) -> None:
-        expected = [] if text == "nothing" else [(WINDOW, PATH, text)]
-        self.assertEqual(self.editor.returned, expected)
+    words: dict[str, Callable[..., Any]] = {
+        r"(\w+) connects(?: as (\w+))?": lambda t, name, kind: (
+            t.opens(name, kind),
+            t.returns(name),
+        ),
+        r"(\w+) leaves": lambda t, name: t.leave(t.by_name[name]),
+        r"(\w+) ends": end,
+        r"(\w+) is gone": lambda t, name: (t.leave(t.by_name[name]), t.end(name)),
+        # It goes away, and does not come back to its session.
+        r"(\w+) is lost": lambda t, name: (
+            t.leave(t.by_name[name]),
+            t.clock.advance(ABSENT + 1),
+        )[1],
+        r"(\w+) is accepted as (\w+)(?: for (\S+))?": accept,
+        r"(\w+) is rejected(?: for (\S+))?": lambda t, name, file: t.workspace.diffs.reject(
+            t.id_of(name), path_of(file)
+        ),
+        r"(\w+) is edited to (\w+)": lambda t, name, text: t.workspace.diffs.edited(
+            t.id_of(name), PATH, text
+        ),
+        r"(\w+) is( not)? withdrawn": lambda t, text, isnt: t.assertEqual(
+            t.workspace.delivery.withdraw(PATH, text), not isnt
+        ),
+        r"the editor has (\w+) of (\w+)": lambda t, text, name: t.editor.diffs.update(
+            {(WINDOW, t.id_of(name), PATH): text}
+        ),
+        "the editor has lost its diffs": lambda t: t.editor.diffs.clear(),
+        "the editor refuses: (.+)": lambda t, reason: setattr(t.editor, "refusal", reason),
+        "all are looked after": lambda t: t.workspace.look_after(),
+        "a moment passes": lambda t: t.clock.advance(0),
+        r"the user heard (\d) sentences?(?: of (.+))?": lambda t, count, part: t.assertEqual(
+            [part in it if part else True for it in t.editor.told], [True] * int(count)
+        ),
+    }
+    seen: dict[str, Callable[..., Any]] = {
+        # Decisions.
+        r"(\w+) heard": lambda t, name: decisions(
+            [it for reader in t.readers[name] for it in reader.messages]
+        ),
+        # The open files of each context, several with a +; `-` for none.
+        r"(\w+) was shown": lambda t, name: [
+            "+".join(it) or "-" for reader in t.readers[name] for it in reader.contexts()
+        ],
+        "the book holds": lambda t: list(map(entry_words, t.workspace.book.entries())),
+        "unwritten are": lambda t: [
+            text if path == PATH else path for path, text in t.workspace.delivery.unwritten()
+        ],
+        "what counts as unwritten is": lambda t: t.workspace.status().unwritten,
+        # Each as text of CLI, in the order in which they came.
+        "the diffs are": lambda t: [
+            f"{text} of {t.name_of(id)}" + ("" if path == PATH else f" for {path}")
+            for (_, id, path), text in t.editor.diffs.items()
+        ],
+        "proposals that wait:": lambda t: t.workspace.status().waiting,
+        r"away is (\w+):": lambda t, name: t.editor.orphaned.get((WINDOW, t.id_of(name))),
+    }
 
 
 def entry_words(entry: Entry) -> str:
