@@ -1,17 +1,18 @@
-"""Tests as tables: a row is a sentence, and under it what is given, what happens, what is seen then.
+"""Tests as tables: a row is a sentence, and under it what is given, what happens, what is seen.
 
     @rows('''
         a decision waits for a CLI whose stream comes back
-            c connects & proposes & leaves | c is accepted as mine; c returns | c heard accepted mine
+            c connects & proposes & leaves | c is accepted as mine; c returns
+            | c heard accepted mine
     ''')
     class Decisions(InAWindow): ...
 
 Each row is a test of the class. Of two columns the first is what happens; two more columns are what
 happens next, and what is seen then. A step is a word of the class: a row of its `words`, by the
-pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at is
-a row of `seen`: the rest of the step is the value, as `told` says it. A word may be a coroutine or a
-generator, as the test runner of its class has it. A step that no word takes, or that several take,
-is an error of the import.
+pattern of its text, or a method under `word`; `&` joins what one does in a row. What is looked at
+is a row of `seen`: the rest of the step is the value, as `told` says it. A word may be a coroutine
+or a generator, as the test runner of its class has it. A step that no word takes, or that several
+take, is an error of the import.
 """
 
 from __future__ import annotations
