@@ -1,4 +1,4 @@
-"""The agent as other programs use it: chat, decide, look. Knows no HTTP and no editor."""
+"""The agent as other programs use it: chat, decide, inspect. Knows no HTTP and no editor."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ NOT_TRUSTED = sentence(
 
 @dataclass(frozen=True)
 class Options:
-    """`launch` is the CLI that is taken where nobody names any, `others` are those that are offered
-    beside it. `state` is a folder of ours (made where it is missing, its parent has to be there)
-    for credentials and the CLIs' homes. `trusts_workspaces` says whether a CLI may take a
-    workspace's own settings for its own.
+    """`launch` is the CLI that is used if none is named; `others` are offered beside it. `state` is
+    a folder of ours for credentials and the CLIs' homes; it is created if it is missing, but its
+    parent must exist. `trusts_workspaces` says whether a CLI may use a workspace's own settings.
     """
 
     launch: Launch
@@ -57,8 +56,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Info:
-    """Version and id of the usual CLI's first process; None while none runs. `starts` counts the
-    starts of all."""
+    """Version and process id of the usual CLI's first process; None while none runs. `starts`
+    counts the starts of all processes."""
 
     version: str | None
     pid: int | None
@@ -70,12 +69,12 @@ class Info:
 
 
 class Agent:
-    """Made and used inside of one running loop; ended with `stop`. `backends` are the CLIs that are
-    offered, `conversations` those that there are, `feed` tells all that happens in them.
+    """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
+    offered, `conversations` the existing ones, and `feed` has all their events.
 
-    Whatever cannot be raises AgentError, whose `code` is one of those in `failure`. Processes are
-    started when they are first needed, and again after they died. It is the one way into the room,
-    which takes some methods more than the twenty.
+    Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
+    are started when they are first needed, and again after they have died. This class is the only
+    way into the room, so it has some methods more than the twenty.
     """
 
     def __init__(self, options: Options) -> None:
@@ -90,8 +89,8 @@ class Agent:
         self.backends = Backends(launches, clis, options.state, self.conversations)
 
     async def load(self) -> None:
-        """Take up the conversations that are on disk; before anything else, if at all. From now on
-        until `stop` no other agent can. Raises FolderInUse, OSError."""
+        """Load the conversations that are on disk; must come before everything else, if at all. No
+        other agent can do so until `stop`. Raises FolderInUse, OSError."""
         with ExitStack() as failing:
             failing.callback(self._lock.release)
             await in_thread(self._lock.acquire)
@@ -106,23 +105,23 @@ class Agent:
         return self.backends[None].account
 
     def info(self) -> Info:
-        """Never starts it."""
+        """Never starts a process."""
         pool = self.backends[None].pool
         for first in pool.running:
             return Info(first.version, first.pid, pool.starts)
         return Info(None, None, pool.starts)
 
     async def prepare(self) -> None:
-        """Start the usual CLI now, so that the first message need not wait for it."""
+        """Start the usual CLI now, so that the first message does not wait for it."""
         await self.backends[None].pool.prepare(self.account.credentials)
 
     async def stop(self) -> None:
-        """Cancel what runs and end the processes, within about eight seconds. Where the disk
-        takes longer, the folder stays locked until all is written."""
+        """Cancel the turns and end the processes, within about eight seconds. If the disk takes
+        longer, the folder stays locked until everything is written."""
         try:
             await self.conversations.end_turns()
             await asyncio.gather(*(backend.stop() for backend in self.backends))
-            # An undo that waits for the disk has no turn.
+            # An undo that waits for the disk is not a turn.
             await self.conversations.finish_turns(ENDING)
         finally:
             await self.conversations.write(self._lock.release)
@@ -140,13 +139,14 @@ class Agent:
         agent: str | None = None,
         attachments: Sequence[str] = (),
     ) -> Turn:
-        """Say something; what comes of it are the turn's events.
+        """Send a message; the turn's events are the answer.
 
-        It goes to the conversation `session_id`; without, to the newest one of the workspace (an
-        absolute path of a folder) that nobody has used by its id, or a new one. `files` are paths
-        to be read along, `attachments` ids of those of the conversation. Where nobody can decide on
-        tools, `asks` is False, and those that need it are rejected. `agent` is the CLI's id, where
-        it is not to be the usual one.
+        The message goes to the conversation `session_id`. Without that, it goes to the newest
+        conversation of the workspace (an absolute path of a folder) that nobody has used by its id,
+        or to a new one. `files` are paths of files for the model to read; `attachments` are ids of
+        attachments of the conversation. `asks` is False if nobody can decide on tools; then calls
+        that need a decision are rejected. `agent` is the CLI's id, if it is not to be the usual
+        one.
 
         Codes: VALIDATION_ERROR, FILE_NOT_FOUND, SESSION_NOT_FOUND, SESSION_BUSY, AUTH_NOT_SET,
         AUTH_REQUIRED, CLIENT_NOT_INITIALIZED and those of the agent itself.
@@ -156,7 +156,7 @@ class Agent:
         try:
             worded = conversation.cli.text_for
             make = partial(prompt.message, message, files, conversation.workspace, worded)
-            # For no files, a thread would only hold up the message.
+            # Without files, a thread would only delay the message.
             said = await in_thread(make) if files else make()
             await self._connect(conversation)
             said = await conversation.attaching(said, attachments)
@@ -176,12 +176,12 @@ class Agent:
         session_id: str | None = None,
         new_text: str | None = None,
     ) -> None:
-        """Decide on a call that waits. The first decision counts. `new_text` is what is written
-        instead of the agent's own text with the outcome "modify_with_editor".
+        """Decide on a call that waits. Only the first decision counts. With the outcome
+        "modify_with_editor", `new_text` is written instead of the agent's own text.
 
-        Codes: VALIDATION_ERROR for an outcome that there is not or that lacks its text;
-        TOOL_CALL_NOT_FOUND; TOOL_INVALID_OUTCOME for one that this call does not allow. The call
-        then goes on waiting.
+        Codes: VALIDATION_ERROR for an unknown outcome or one without its text; TOOL_CALL_NOT_FOUND;
+        TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
+        to wait.
         """
         if outcome not in outcomes.OUTCOMES:
             raise failure.not_among(outcomes.OUTCOMES, outcome)
@@ -192,8 +192,8 @@ class Agent:
         return tuple(event for turn in self.conversations.turns for event in turn.confirmations)
 
     def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of a conversation, or all turns; how many there were. A message that waits
-        for the agent's start counts, and is not said any more.
+        """End the turn of a conversation, or all turns; gives their number. A message that waits
+        for the agent's start counts as a turn and is never sent.
 
         Code: SESSION_NOT_FOUND.
         """
@@ -212,12 +212,12 @@ class Agent:
         is_temporary: bool = False,
         servers: Sequence[ToolServer] = (),
     ) -> SessionInfo:
-        """Begin a conversation, which is used by its id, with the CLI of this id. A temporary one
-        does not outlive the server. `servers` are tool servers that it has beside the CLI's own;
-        code TOOL_SERVERS_DISABLED where workspaces are not trusted."""
+        """Begin a conversation that is used by its id, with the CLI of this id. A temporary one is
+        deleted with the end of the server. `servers` are tool servers beside the CLI's own; code
+        TOOL_SERVERS_DISABLED if workspaces are not trusted."""
         conversation = self._find(workspace, None, True, agent)
         if servers and not conversation.cli.trusted:
-            # The CLI would leave them out in silence (docs/gemini-cli-acp.md 11.65).
+            # The CLI would ignore them without a message (docs/gemini-cli-acp.md 11.65).
             told = NOT_TRUSTED.filled(cli=conversation.cli.name)
             raise AgentError(failure.TOOL_SERVERS_DISABLED, told)
         conversation.session.bring(servers)
@@ -228,13 +228,13 @@ class Agent:
     async def models(
         self, workspace: str, session_id: str | None = None, agent: str | None = None
     ) -> Models:
-        """What the agent offers for the conversation."""
+        """The models that the agent offers for the conversation."""
         conversation = self._find(workspace, session_id, False, agent)
         await self._connect(conversation)
         return conversation.session.models
 
     async def commands(self, session_id: str) -> tuple[SlashCommand, ...]:
-        """What the agent offers in a conversation to be said as `/name`."""
+        """The commands that the agent offers in a conversation, to be written as `/name`."""
         conversation = self.conversations.known(session_id)
         await self._connect(conversation)
         return await conversation.session.commands()
@@ -246,7 +246,7 @@ class Agent:
         session_id: str | None = None,
         agent: str | None = None,
     ) -> Models:
-        """Choose for the conversation's next turns.
+        """Choose the model for the conversation's next turns.
 
         Codes: VALIDATION_ERROR for a model that the agent does not offer; SESSION_BUSY while a
         turn runs.
@@ -259,8 +259,8 @@ class Agent:
     async def change(
         self, session_id: str, title: str | None, model: str | None, mode: str | None
     ) -> SessionInfo:
-        """Change what is given. Codes: SESSION_NOT_FOUND; VALIDATION_ERROR for what the agent does
-        not offer; SESSION_BUSY while a turn runs."""
+        """Change the values that are given. Codes: SESSION_NOT_FOUND; VALIDATION_ERROR for values
+        that the agent does not offer; SESSION_BUSY while a turn runs."""
         conversation = self.conversations.known(session_id)
         given = {"model": model, "mode": mode}
         wanted = {what: name for what, name in given.items() if name is not None}
@@ -276,21 +276,21 @@ class Agent:
         return self.conversations.known(session_id)
 
     async def changed_files(self, session_id: str, turn_id: str) -> list[FileChange] | None:
-        """What a turn made of files, and where that stands; None where there is no such turn. Code:
+        """The files that a turn changed, and their states; None if there is no such turn. Code:
         SESSION_NOT_FOUND."""
         conversation = self.conversations.known(session_id)
         files = await on_disk(partial(conversation.edits.files, turn_id))
         return files if files or await conversation.past.since(turn_id) else None
 
     async def undo(self, session_id: str, turn_id: str) -> list[FileChange] | None:
-        """Put back the files that are still as a turn left them; all of its files, as they stand
-        then, or None where there is no such turn. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
+        """Restore the files that are still as a turn left them. Gives all of its files with their
+        states afterwards; None if there is no such turn. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
         conversation = self.conversations.known(session_id)
         files = await conversation.undo(turn_id)
         return files if files or await conversation.past.since(turn_id) else None
 
     async def remove_when_over(self, session_id: str) -> None:
-        """The same as `remove` once its turn, which was cancelled, is over."""
+        """Call `remove` once the cancelled turn is over."""
         turn = self.conversations.known(session_id).turn
         if turn is not None:
             await end_of(turn)
@@ -306,7 +306,7 @@ class Agent:
     def _find(
         self, workspace: str, session_id: str | None, new: bool, agent: str | None
     ) -> Conversation:
-        """Raises AgentError, also where its CLI is not offered."""
+        """Raises AgentError, also if its CLI is not offered."""
         self.backends[agent]
         return self.conversations.find(workspace, session_id, new, agent, self.backends.usual)
 
@@ -317,7 +317,7 @@ class Agent:
         backend.pool.place_of(conversation).idle.used()
 
     async def _connect(self, conversation: Conversation) -> None:
-        """See to a session of the conversation, whose turn may be running. Raises AgentError."""
+        """Open a session for the conversation, whose turn may be running. Raises AgentError."""
         if not conversation.workspace:
             raise AgentError(failure.VALIDATION_ERROR, NO_FOLDER)
         backend = self.backends[conversation.cli.id]
@@ -334,6 +334,6 @@ class Agent:
             if not conversation.record.has_begun:
                 self.conversations.forget(conversation)
                 backend.pool.leave(conversation)
-        # Somebody else's attempt may have failed before.
+        # Another attempt may have failed before and removed the conversation.
         self.conversations.restore(conversation)
         place.enter(conversation)

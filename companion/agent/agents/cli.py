@@ -1,5 +1,5 @@
-"""What differs between the CLIs that the engine runs. Each of them is a module with a class of its
-own, and a row in `supported`; nobody else knows what is special of one."""
+"""What differs between the CLIs that the engine runs. Each has a module with a class of its own,
+and a row in `supported`; no other module knows its peculiarities."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..wording.failure import not_among
 from .credentials import Credentials
 from .program import Program
 
-# Seconds: what a CLI has not recorded by then will not be waited for.
+# Seconds after which nobody waits any longer for the CLI to record something.
 PATIENCE = 0.15
 
 
 @dataclass(frozen=True)
 class Retry:
-    """The CLI asks the model once more: after which attempt, and the model's status or ""."""
+    """The CLI asks the model again: the failed attempt, and the model's status or ""."""
 
     attempt: int
     status: str
@@ -29,8 +29,8 @@ class Retry:
 
 @dataclass(frozen=True)
 class Resumption:
-    """How a session that remembers is opened: LOAD or RESUME, the session's id, and how many
-    updates it repeats after its answer."""
+    """How to open a session that remembers: LOAD or RESUME, the session's id, and the number of
+    updates that it repeats after its answer."""
 
     method: str
     session: str
@@ -38,25 +38,25 @@ class Resumption:
 
 
 class NoRecording:
-    """Of a CLI whose protocol tells all."""
+    """For a CLI whose protocol gives everything."""
 
     def skip(self) -> None:
-        """Pass over what is there already, as a turn begins. Of turns before, it would be taken for
-        a call of this one that has the same id; of a long conversation that was loaded, it would be
-        read at the first call of a tool, with everybody waiting."""
+        """Skip what was recorded before this turn. A call of an earlier turn may have the same id
+        as a call of this one; and a long recording that was loaded would otherwise be read at the
+        first call of a tool, while everybody waits."""
 
     async def find(self, call_id: str, patience: float = PATIENCE) -> Record | None:
-        """What was recorded of the call; waits for it, but not longer than `patience` seconds."""
+        """The record of the call. Waits for it, but at most `patience` seconds."""
         return None
 
 
 class Cli(ABC):
-    """A CLI in a home of ours, which takes the place of the user's: `folder` is ours alone and is
-    made where it is missing; its parent has to be there. `trusted` says whether the CLI may take a
-    workspace's own settings for its own.
+    """A CLI in a home of ours, which replaces the user's. `folder` is this home; it is created if
+    it is missing, but its parent must exist. `trusted` says whether the CLI may use a workspace's
+    own settings.
 
-    `id` is how options, requests and transcripts name it; `kinds` are those of the credentials that
-    it takes. It is all that differs, which takes some methods more than the twenty.
+    `id` is its name in options, requests and transcripts. `kinds` are the kinds of credentials that
+    it accepts. All differences are methods of this class, so it has some more than the twenty.
     """
 
     id = ""
@@ -75,19 +75,20 @@ class Cli(ABC):
     # The process.
 
     def arguments(self, model: str) -> tuple[str, ...]:
-        """The program's, for the protocol; `model` is that of new sessions or ""."""
+        """The program's arguments for the protocol. `model` is that of new sessions, or ""."""
         return ("--acp", *(("--model", model) if model else ()))
 
     @abstractmethod
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        """Write its settings anew, with those in `more` on top. Raises OSError, NotPrivate."""
+        """Write its settings again, with those in `more` on top. Raises OSError, NotPrivate."""
 
     @abstractmethod
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
-        """All that the process sees; `more` wins."""
+        """The whole environment of the process; `more` takes precedence."""
 
     def retry(self, line: str) -> Retry | None:
-        """What a line of its own log says of the model, where it does; not in which session."""
+        """The retry that a line of its own log reports, if any. The line does not name the
+        session."""
         return None
 
     @classmethod
@@ -98,51 +99,51 @@ class Cli(ABC):
     # Who the user is.
 
     def check(self, credentials: Credentials) -> None:
-        """Raises AgentError where something is missing or could not be handed on."""
+        """Raises AgentError if something is missing or cannot be passed on."""
         if credentials.kind not in self.kinds:
             raise not_among(self.kinds, credentials.kind)
         credentials.check()
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Credentials | None:
-        """What a user of the CLI may have set already; None where nothing is."""
+        """What a user of the CLI may have set already; None if nothing is set."""
         return None
 
     @abstractmethod
     def authentication(self, credentials: Credentials) -> messages.Request[None]:
-        """What hands them over."""
+        """The request that passes on the credentials."""
 
     def asks_for_login(self, noise: str) -> bool:
-        """Whether a line past the protocol wants a person to log in."""
+        """Whether a line outside the protocol asks a person to log in."""
         return False
 
     @property
     def has_login(self) -> bool:
-        """Whether somebody logged in with Google in this home; it may have run out."""
+        """Whether somebody has logged in with Google in this home; the login may have expired."""
         return False
 
     @property
     def account(self) -> str | None:
-        """The e-mail address of who logged in."""
+        """The e-mail address of the user who logged in."""
         return None
 
     def forget_login(self) -> None:  # noqa: B027 (most have none)
         """Raises OSError."""
 
-    # What it says.
+    # Messages.
 
     @abstractmethod
     def text_for(self, message: str) -> str:
-        """The user's message in such words that the CLI hands them to the model. Raises
-        AgentError for an empty one, and a command of its own that would run without asking."""
+        """The user's message in a form that the CLI passes to the model. Raises AgentError for an
+        empty message, and for a command of the CLI that would run without asking."""
 
     @abstractmethod
     def read_call(self, told: messages.ToolCallUpdate) -> Call:
-        """What is told of a call, also in a permission request."""
+        """The information about a call, also in a permission request."""
 
     def usage(self, meta: messages.Meta) -> Usage:
-        """The tokens that the `meta` of a piece of an answer, or of a turn's end, tells of; they
-        are added up for the turn."""
+        """The tokens in the `meta` of a piece of an answer or of a turn's end. They are added up
+        for the turn."""
         return Usage()
 
     def writes_through_us(self, path: str, folder: str) -> bool:
@@ -150,27 +151,27 @@ class Cli(ABC):
         return True
 
     def text_to_write(self, request: messages.WriteTextFile) -> str:
-        """What has to stand in the file. Raises AgentError where it cannot be written so."""
+        """The text for the file. Raises AgentError if it cannot be written in that form."""
         return request.content
 
     def refusal(self, text: str) -> Any:
-        """The `error` of an answer of which the model is to read the text."""
+        """The `error` of an answer whose text the model is to read."""
         return {"code": jsonrpc.INTERNAL_ERROR, "message": text}
 
-    # What it has on disk.
+    # Files of the CLI.
 
     def recording(self, session: str) -> NoRecording:
-        """Where what the protocol leaves out of the session's calls is found."""
+        """The recording with what the protocol leaves out about the session's calls."""
         return NoRecording()
 
     @abstractmethod
     def resumption(
         self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Resumption | None:
-        """How a session that remembers what was said is opened, None where none can be; `id` is
-        for one that is written anew, `last` that of the one before. It may write files and take a
-        while. Raises OSError."""
+        """How to open a session that remembers what was said; None if that is not possible. `id` is
+        for a session that is written anew; `last` is the id of the one before. May write files and
+        take a while. Raises OSError."""
 
     @abstractmethod
     def remove_recordings(self, session: str) -> None:
-        """All that the CLI has of the session."""
+        """Remove everything that the CLI has stored about the session."""

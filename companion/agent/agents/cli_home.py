@@ -1,5 +1,5 @@
-"""The home that a CLI gets instead of the user's, as far as all CLIs are alike: settings that are
-written anew, and an environment without the user's secrets."""
+"""The home that a CLI gets instead of the user's, as far as it is the same for all CLIs: settings
+that are written each time, and an environment without the user's secrets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Mapping
 
 from ...base import private_files
 
-# What a program needs of its surroundings. Everything else stays out: the agent's tools can show
-# the environment to the model.
+# What a program needs of its environment. Everything else is left out, because the agent's tools
+# can show the environment to the model.
 INHERITED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
     "TMPDIR", "TMP", "TEMP",
@@ -21,17 +21,18 @@ INHERITED = (
 
 
 def inherited() -> dict[str, str]:
-    """What there is of those variables."""
+    """Those of these variables that are set."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
 
 
 def write_settings(
     home: str, folder: str, settings: Mapping[str, Any], more: Mapping[str, Any]
 ) -> None:
-    """`folder` is the CLI's own in the home; `more` goes on top. Raises OSError, NotPrivate."""
+    """`folder` is the CLI's own folder in the home; `more` goes on top. Raises OSError,
+    NotPrivate."""
     private_files.make_folder(home)
     private_files.make_folder(folder)
-    # Where the CLI's search for variables ends, which would go on in the folders above.
+    # The CLI's search for variables ends here; otherwise it would continue in the folders above.
     private_files.write(os.path.join(home, ".env"), b"")
     data = json.dumps(_merged(settings, more), ensure_ascii=False).encode("utf-8")
     private_files.write(os.path.join(folder, "settings.json"), data)

@@ -1,5 +1,4 @@
-"""Who the user is to the model's API: credentials, the file that keeps them, what is known of
-them."""
+"""The credentials for the model's API, the file that keeps them, and what is known about them."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ FILE = "credentials.json"
 
 @dataclass(frozen=True)
 class Credentials:
-    """`kind` is one of KINDS, `project` and `location` are those of Google Cloud, `base_url` and
-    `model` those of an API like OpenAI's. No text of an instance shows the key."""
+    """`kind` is one of KINDS. `project` and `location` belong to Google Cloud, `base_url` and
+    `model` to an API like OpenAI's. The text of an instance never contains the key."""
 
     kind: str
     api_key: str = field(default="", repr=False)
@@ -32,8 +31,8 @@ class Credentials:
     model: str = ""
 
     def check(self) -> None:
-        """Raises AgentError where a text could not be handed on; what each kind needs, the CLI
-        says."""
+        """Raises AgentError if a text cannot be passed on. The CLI itself reports what each kind
+        needs."""
         for text in (self.api_key, self.project, self.location, self.base_url, self.model):
             if any(not letter.isprintable() for letter in text):
                 told = sentence("Expected text without control characters.")
@@ -46,7 +45,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class AuthStatus:
-    """`is_verified` says whether a turn has gone well with these credentials."""
+    """`is_verified` says whether a turn has succeeded with these credentials."""
 
     is_authenticated: bool
     kind: str | None
@@ -57,15 +56,15 @@ class AuthStatus:
 
 
 class Store:
-    """Keeps the credentials in a file that only this user can read; `check` raises AgentError for
-    those that are of no use. Methods raise OSError."""
+    """Keeps the credentials in a file that only this user can read. `check` raises AgentError for
+    useless ones. Methods raise OSError."""
 
     def __init__(self, folder: str, check: Callable[[Credentials], None]) -> None:
         self._path = os.path.join(folder, FILE)
         self._check = check
 
     def load(self) -> Credentials | None:
-        """None where there are none, or a file that makes no sense."""
+        """None if there are none, or if the file cannot be understood."""
         try:
             with open(self._path, encoding="utf-8") as file:
                 value = json.load(file)

@@ -1,4 +1,4 @@
-"""Gemini CLI: all that is special of it.
+"""Gemini CLI and all its peculiarities.
 
 Source: docs/gemini-cli-acp.md.
 """
@@ -27,30 +27,30 @@ from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 
 FIXED = {
-    # Without it a second process stands between, which takes signals and passes none on.
+    # Without it there is a second process in between, which receives signals and passes none on.
     "GEMINI_CLI_NO_RELAUNCH": "true",
-    # A login must not open a browser on this machine; it says where to go instead.
+    # A login must not open a browser on this machine; the CLI then prints the address.
     "NO_BROWSER": "true",
-    # Where the CLI says that it asks the model once more, as soon as it does.
+    # With this the CLI reports at once that it asks the model again.
     **({} if os.name == "nt" else {"GEMINI_DEBUG_LOG_FILE": "/dev/stderr"}),
 }
-# Attempts of one request; ten, which is the default, would take minutes.
+# Attempts of one request; the default, ten, would take minutes.
 MAX_ATTEMPTS = 3
 LOGIN, ACCOUNTS = "oauth_creds.json", "google_accounts.json"
-# What the CLI prints where it wants a person to log in.
+# The CLI prints this when it asks a person to log in.
 LOGIN_MARK = "https://accounts.google.com/"
-# How its log says that the model is asked once more, not in which session (1.6).
+# A line of its log that says that the model is asked again; it does not name the session (1.6).
 RETRY = re.compile(r"Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d+))?.* Retrying")
 
 
-# Commands that only tell something.
+# Commands that only show something.
 HARMLESS = ("help", "about", "memory show", "memory list")
-# Those that change something, or read past the protocol.
+# Commands that change something, or read outside the protocol.
 COMMANDS = ("help", "about", "memory", "init", "restore", "extensions")
 
 
 class GeminiCli(Cli):
-    """Its own folder is `.gemini` in the home."""
+    """Its own folder in the home is `.gemini`."""
 
     id = "gemini"
     program = Program("Gemini CLI", "gemini", "@google/gemini-cli", "bundle/gemini.js")
@@ -62,10 +62,10 @@ class GeminiCli(Cli):
         return os.path.join(self.folder, ".gemini")
 
     def prepare(self, credentials: Credentials, more: Mapping[str, Any]) -> None:
-        """Anew each time, for the CLI adds the kind of login to them: started with it and without a
-        valid login it would wait for a person before it said a word."""
+        """Writes the settings each time, because the CLI adds the kind of login to them. With that
+        and without a valid login, it would wait for a person before it sends anything."""
         settings: dict[str, Any] = {
-            # The output of commands reaches the protocol only without a terminal of their own.
+            # With a terminal of their own, the output of commands does not reach the protocol.
             "tools": {"shell": {"enableInteractiveShell": False}},
             "general": {
                 "maxAttempts": MAX_ATTEMPTS,
@@ -80,7 +80,7 @@ class GeminiCli(Cli):
         write_settings(self.folder, self._own, settings, more)
 
     def environment(self, credentials: Credentials, more: Mapping[str, str]) -> dict[str, str]:
-        """The API key is not in it, save for Vertex AI, for which there is no other way."""
+        """Does not contain the API key, except for Vertex AI, which has no other way."""
         is_vertex = credentials.kind == VERTEX
         cloud = {
             "GOOGLE_CLOUD_PROJECT": credentials.project,
@@ -88,7 +88,7 @@ class GeminiCli(Cli):
             "GOOGLE_API_KEY": credentials.api_key if is_vertex else "",
         }
         if is_vertex and not credentials.api_key:
-            # Where the machine's own login for Google Cloud is.
+            # The place of the machine's own login for Google Cloud.
             name = "GOOGLE_APPLICATION_CREDENTIALS"
             cloud[name] = os.environ.get(name, "")
         return {
@@ -162,7 +162,7 @@ class GeminiCli(Cli):
         return tool_call.read(told)
 
     def usage(self, meta: messages.Meta) -> Usage:
-        """From `quota`, which comes with a turn's end."""
+        """From `quota`, which comes with the end of a turn."""
         quota = meta.get("quota")
         if not isinstance(quota, dict):
             return Usage()
@@ -174,13 +174,13 @@ class GeminiCli(Cli):
         return Usage(*_tokens(quota), by_model=by_model)
 
     def writes_through_us(self, path: str, folder: str) -> bool:
-        """Not outside of the folder, nor in its own of the user's home (8.47)."""
+        """Not outside the folder, and not in the CLI's own folder in the user's home (8.47)."""
         own = os.path.join(os.path.expanduser("~"), ".gemini")
         return _is_within(path, folder) and not _is_within(path, own)
 
     def refusal(self, text: str) -> Any:
-        """A text, which JSON-RPC has not: of its own kind of error the CLI tells the model "[object
-        Object]" (8.48)."""
+        """A text, although JSON-RPC expects an object: for an object the CLI tells the model
+        "[object Object]" (8.48)."""
         return text
 
     def recording(self, session: str) -> Recording:
@@ -190,7 +190,7 @@ class GeminiCli(Cli):
         self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Resumption | None:
         if self.trusted and os.path.exists(os.path.join(workspace, ".gemini", "settings.json")):
-            # A session that is loaded has the settings of the process's folder, and not these
+            # A loaded session has the settings of the process's folder, not these
             # (docs/gemini-cli-acp.md 9.50).
             return None
         updates = resumption.write_recording(self._own, workspace, id, turns)
@@ -201,8 +201,8 @@ class GeminiCli(Cli):
 
 
 def text_for(message: str) -> str:
-    """The message in such words that the CLI hands them to the model: one that begins with "/" or
-    "$" it offers to its commands first, which run without asking (3). Raises AgentError."""
+    """The message in a form that the CLI passes to the model. A message that begins with "/" or "$"
+    goes to the CLI's commands first, which run without asking (3). Raises AgentError."""
     inner = message.strip(BLANKS)
     if not inner:
         raise AgentError(VALIDATION_ERROR, sentence("The message is empty."))

@@ -1,5 +1,5 @@
-"""The CLI's own recording of a session, read for what its protocol leaves out: arguments and
-results of tools. An undocumented file: where it is missing or of another shape, nothing is found.
+"""Reads the CLI's own recording of a session for what its protocol leaves out: arguments and
+results of tools. The file is undocumented: if it is missing or has another form, nothing is found.
 
 Source: docs/gemini-cli-acp.md 6.
 """
@@ -18,16 +18,16 @@ from ..events.tool_call import Record
 from ..wording.surrogates import clean
 from .cli import PATIENCE, NoRecording
 
-# Seconds between two looks.
+# Seconds between two checks.
 INTERVAL = 0.003
 # Characters of the session's id in the name of the file.
 PREFIX = 8
-# Wraps the results of tools that read what strangers wrote, for the model's eyes.
+# Surrounds the results of tools that read text of strangers; meant for the model.
 WRAPPER = re.compile(r"^\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*$", re.DOTALL)
 
 
 class Recording(NoRecording):
-    """The recording of one session. `folder` is the CLI's own, with `tmp` in it."""
+    """The recording of one session. `folder` is the CLI's own folder, which contains `tmp`."""
 
     def __init__(self, folder: str, session: str) -> None:
         name = f"session-*-{glob.escape(session[:PREFIX])}.jsonl"
@@ -35,9 +35,10 @@ class Recording(NoRecording):
         self._path = ""
         self._read_to = 0
         self._rest = b""
-        # What nobody has asked for yet, oldest first: the model may give several calls one id.
+        # Records that nobody has asked for yet, oldest first: the model may use an id several
+        # times.
         self._records: dict[str, list[Record]] = {}
-        # When the newest call of each id ended: a message is written again for each of its calls,
+        # When the newest call of each id ended. A message is written again for each of its calls,
         # and by then the CLI may have put other results into it.
         self._ended: dict[str, str] = {}
 
@@ -66,12 +67,12 @@ class Recording(NoRecording):
         return oldest
 
     def _open(self) -> None:
-        """See whether the file is there by now."""
+        """Open the file if it exists by now."""
         if not self._path:
             self._path = next(iter(sorted(glob.glob(self._pattern), reverse=True)), "")
 
     def _look(self) -> None:
-        """Take in what was appended since the last look."""
+        """Read what was appended since the last check."""
         self._open()
         if not self._path:
             return
@@ -85,7 +86,7 @@ class Recording(NoRecording):
         self._read_to += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            # Most lines are texts; reading their JSON would be work for nothing.
+            # Most lines are texts; parsing their JSON would be useless.
             if b'"toolCalls"' in line:
                 for call_id, record in _calls(line):
                     self._add(call_id, record)
@@ -103,13 +104,13 @@ def _calls(line: bytes) -> Iterator[tuple[str, Record]]:
         return
     for holder in _holders(value):
         for call in holder.get("toolCalls") or []:
-            # A call is there before it has run, too; what counts is its result.
+            # A call is there before it has run as well; only one with a result counts.
             if isinstance(call, dict) and isinstance(call.get("id"), str) and call.get("result"):
                 yield call["id"], _record(call)
 
 
 def _holders(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The line itself, and what stands one level below: `{"$set": {...}}` changes a message."""
+    """The line itself, and its members one level below: `{"$set": {...}}` changes a message."""
     if isinstance(value, dict):
         yield value
         yield from (member for member in value.values() if isinstance(member, dict))
@@ -133,7 +134,7 @@ def _record(call: Mapping[str, Any]) -> Record:
 
 
 def _response(result: Any) -> tuple[str, str]:
-    """Output and error of all the parts of a result."""
+    """Output and error from all parts of a result."""
     outputs, errors = [], []
     for part in result if isinstance(result, list) else []:
         response = part.get("functionResponse") if isinstance(part, dict) else None

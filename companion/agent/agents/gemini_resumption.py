@@ -1,5 +1,5 @@
-"""A conversation that goes on in a new process of Gemini CLI: its turns as a recording that the CLI
-loads.
+"""Continues a conversation in a new process of Gemini CLI: writes its turns as a recording that the
+CLI loads.
 
 Source: docs/gemini-cli-acp.md 9.
 """
@@ -19,21 +19,21 @@ from ..events.turn_events import PastTurn
 from .gemini_recording import PREFIX
 from .message_text import NO_COMMAND
 
-# A minute that is over for certain: a load within the minute of the name destroys the recording.
+# A minute in the past: loading within the minute of the file's name destroys the recording.
 MINUTE = "2001-01-01T00-00"
 
 
 def write_recording(
     home: str, workspace: str, session: str, turns: Sequence[PastTurn]
 ) -> int | None:
-    """Write what the CLI loads as `session`; `home` is its folder `.gemini`. How many updates the
-    load will repeat; None where the CLI does not know the workspace yet, or nothing was said.
-    Raises OSError."""
+    """Write the recording that the CLI loads as `session`; `home` is its folder `.gemini`. Gives
+    the number of updates that the load will repeat; None if the CLI does not know the workspace
+    yet, or if nothing was said. Raises OSError."""
     folder = _chats(home, workspace)
     messages = list(_messages(turns))
     if not folder or not messages:
         return None
-    # Any hash does, but there has to be one.
+    # Any hash works, but there has to be one.
     head = {"sessionId": session, "projectHash": "-", "startTime": turns[0].time.isoformat()}
     lines = [json.dumps(each, ensure_ascii=False) for each in (head, *messages)]
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -44,7 +44,7 @@ def write_recording(
 
 
 def remove_recordings(home: str, session: str) -> None:
-    """All that the CLI has of the session."""
+    """Remove everything that the CLI has stored about the session."""
     name = f"session-*-{glob.escape(session[:PREFIX])}.jsonl"
     for path in glob.glob(os.path.join(glob.escape(home), "tmp", "*", "chats", name)):
         with suppress(OSError):
@@ -52,7 +52,7 @@ def remove_recordings(home: str, session: str) -> None:
 
 
 def _chats(home: str, workspace: str) -> str:
-    """The folder of the workspace's recordings, by the CLI's own list of them."""
+    """The folder of the workspace's recordings, from the CLI's own list of them."""
     try:
         with open(os.path.join(home, "projects.json"), encoding="utf-8") as file:
             name = json.load(file)["projects"][workspace]
@@ -72,7 +72,7 @@ def _messages(turns: Sequence[PastTurn]) -> Iterator[dict[str, Any]]:
 
 
 def _of_turn(turn: PastTurn) -> Iterator[dict[str, Any]]:
-    """What was said, in order: an answer, the calls that came of it, the next answer."""
+    """What was said, in order: an answer, the calls in it, the next answer."""
     yield {"type": "user", "content": _harmless(turn.said)}
     said: list[str] = []
     calls: list[dict[str, Any]] = []
@@ -107,10 +107,10 @@ def _call(body: events.ToolResult, number: int) -> dict[str, Any]:
 
 
 def _updates(message: Mapping[str, Any]) -> int:
-    """How many updates the CLI sends of the message."""
+    """The number of updates that the CLI sends for the message."""
     return bool(str(message["content"]).strip()) + len(message.get("toolCalls", ()))
 
 
 def _harmless(text: str) -> str:
-    """One that begins so does not count as said by the user."""
+    """A text with this beginning does not count as said by the user."""
     return NO_COMMAND + text if text.lstrip()[:1] in ("/", "?") else text

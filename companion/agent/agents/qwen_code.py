@@ -1,4 +1,4 @@
-"""Qwen Code: all that is special of it.
+"""Qwen Code and all its peculiarities.
 
 Source: docs/gemini-cli-acp.md 10.
 """
@@ -23,16 +23,16 @@ from .credentials import OPENAI, Credentials
 from .message_text import BLANKS, NO_COMMAND
 from .program import Program
 
-# Attempts of one request beyond the first; seven, which is the default, would take minutes.
+# Attempts of one request after the first; the default, seven, would take minutes.
 RETRIES = 2
-# Commands that only tell something.
+# Commands that only show something.
 HARMLESS = ("about", "status", "help", "context", "stats")
-# In what its writes may be encoded; of others we would make something else.
+# The encodings of its writes that we can write; others would be changed.
 ENCODINGS = ("", "utf-8", "utf8", "ascii")
 
 
 class QwenCode(Cli):
-    """Its own folder is `.qwen` in the home. It talks with an API like OpenAI's."""
+    """Its own folder in the home is `.qwen`. It uses an API like OpenAI's."""
 
     id = "qwen"
     program = Program("Qwen Code", "qwen", "@qwen-code/qwen-code", "cli-entry.js")
@@ -47,7 +47,7 @@ class QwenCode(Cli):
         if credentials.base_url:
             auth["baseUrl"] = credentials.base_url
         settings: dict[str, Any] = {
-            # Its own default edits files unasked.
+            # Its own default edits files without asking.
             "tools": {"approvalMode": "default"},
             "general": {"enableAutoUpdate": False},
             "model": {
@@ -55,7 +55,7 @@ class QwenCode(Cli):
                 **({"name": credentials.model} if credentials.model else {}),
             },
             "security": {"auth": auth, "folderTrust": {"enabled": not self.trusted}},
-            # It would ask the model for what the user could say next, and what to remember.
+            # It would ask the model for what the user could say next, and for what to remember.
             "ui": {"enableFollowupSuggestions": False},
             "memory": {"enableManagedAutoMemory": False},
             "privacy": {"usageStatisticsEnabled": False},
@@ -95,14 +95,14 @@ class QwenCode(Cli):
         return tool_call.read(told, str(told.meta.get("toolName") or "tool"), told.raw_input or {})
 
     def usage(self, meta: messages.Meta) -> Usage:
-        """It tells the tokens of each request with the last piece of what came of it."""
+        """It sends the tokens of each request with the last piece of the answer."""
         tokens = meta.get("usage")
         if not isinstance(tokens, dict):
             return Usage()
         return Usage(int(tokens.get("inputTokens") or 0), int(tokens.get("outputTokens") or 0))
 
     def text_to_write(self, request: messages.WriteTextFile) -> str:
-        """It gives the text with plain line ends, and says those of the file beside it."""
+        """It sends the text with plain line ends, and names those of the file."""
         text, said = request.content, request.meta
         encoding = str(said.get("encoding") or "")
         if encoding.lower() not in ENCODINGS:
@@ -115,7 +115,7 @@ class QwenCode(Cli):
     def resumption(
         self, workspace: str, id: str, last: str, turns: Sequence[PastTurn]
     ) -> Resumption | None:
-        """It has its own recordings, and takes them up again itself."""
+        """It has its own recordings and resumes them itself."""
         return Resumption(messages.RESUME, last) if self._recordings(last) else None
 
     def remove_recordings(self, session: str) -> None:

@@ -1,4 +1,4 @@
-"""The CLIs that the engine can run, by the names that options and requests have for them."""
+"""The CLIs that the engine can run, by their names in options and requests."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from .gemini_cli import GeminiCli
 from .qwen_code import QwenCode
 
 CLIS: Mapping[str, type[Cli]] = {each.id: each for each in (GeminiCli, QwenCode)}
-# The one that is run where nobody names any.
+# The one that runs if none is named.
 USUAL = GeminiCli.id

@@ -161,8 +161,8 @@ CHINESE_SENTENCES: Mapping[str, str] = {
     " them.": "{cli} 只在受信任的工作区中启动工具服务器；请使用 --trust 启动服务器。",
     # Of the CLI's process.
     "The model cannot be reached, or the connection broke off.": "无法连接到模型，或连接已中断。",
-    "Node.js 20 or newer is needed and not found.": "需要 Node.js 20 或更高版本，但没有找到。",
-    "{cli} is not found in {place}.": "在 {place} 中找不到 {cli}。",
+    "Node.js 20 or newer is needed and was not found.": "需要 Node.js 20 或更高版本，但没有找到。",
+    "{cli} was not found in {place}.": "在 {place} 中找不到 {cli}。",
     "The folder of {cli} is not closed to other users.": ("{cli} 的目录没有对其他用户关闭。"),
     "{cli} cannot be started: {reason}.": "无法启动 {cli}：{reason}。",
     "{cli} ended unexpectedly.": "{cli} 意外退出。",
