@@ -13,13 +13,13 @@ from ..base.background import in_thread
 from ..base.log import logger
 from . import discovery
 from .decisions import OPEN
-from .discovery import Advertisement
 from .editor import Editor
 from .file_content import Stamps
 from .reach import LOOPBACK, Reach
 from .saved_state import SavedWorkspace
 from .saving import Saving
 from .status import Status
+from .status_updates import Environments, StatusUpdates
 from .unclaimed import Unclaimed
 from .window_settings import DEFAULTS, WindowSettings
 from .workspace import Workspace
@@ -28,22 +28,14 @@ from .workspace import Workspace
 # the computer slept.
 TICK = 5.0
 SLEPT = 5.0
-# Seconds from a change until the new status is shown to the user.
-STATUS_DELAY = 0.05
-
-Environments = Mapping[int, Mapping[str, str]]
 
 
 class Windows:
     """One workspace for each window, by the window's id.
 
-    `on_environments` gets the variables for the terminals of all windows whenever they change; the
-    mapping is never changed afterwards. `state_path` is the file for the state that is kept over a
-    restart; None keeps nothing. `stamps` are those of files that the editor asks for. `saving` says
-    whether the present state is kept.
-
-    The class has one method more than the twenty: the beginning, the saved state and the end of a
-    workspace belong together.
+    `on_environments` is that of StatusUpdates. `state_path` is the file for the state that is kept
+    over a restart; None keeps nothing. `stamps` are those of files that the editor asks for.
+    `saving` says whether the present state is kept.
     """
 
     def __init__(
@@ -56,7 +48,6 @@ class Windows:
     ) -> None:
         self._editor = editor
         self._pid = pid
-        self._on_environments = on_environments
         self._reach = reach
         self.stamps = Stamps()
         self.saving = Saving(state_path, self._picture, editor.tell)
@@ -64,11 +55,7 @@ class Windows:
         self._is_ending = False
         self._workspaces: dict[int, Workspace] = {}
         self._tasks: dict[Workspace, asyncio.Task[None]] = {}
-        # The advertisements from which the variables were last made.
-        self._advertisements: list[Advertisement] = []
-        # The statuses that the editor last got.
-        self._statuses: tuple[Status, ...] = ()
-        self._status_timer: asyncio.TimerHandle | None = None
+        self._updates = StatusUpdates(editor, self, self.statuses, on_environments)
         self._stopped = asyncio.Event()
 
     async def run(self, on_ready: Callable[[], None]) -> None:
@@ -97,7 +84,7 @@ class Windows:
                     workspace.sessions.woke_up()
                 await self._look_after(workspace)
             # Some changes come only with time, such as a text that nobody wrote.
-            self._refresh()
+            self._updates.now()
 
     async def _take_over(self) -> None:
         """Take over the state of another editor that has kept the folder until now. The boundary of
@@ -133,7 +120,7 @@ class Windows:
             # Otherwise the next companion would find the folder in use.
             await self.saving.finish()
         self._workspaces = {}
-        self._on_environments({})
+        self._updates.stop()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -164,7 +151,7 @@ class Windows:
             if workspace not in self._tasks:
                 self._serve(workspace)
         self._hand_over()
-        self._refresh()
+        self._updates.now()
 
     def _open(
         self,
@@ -227,15 +214,11 @@ class Windows:
                 f"Gemini CLI cannot connect: no server could be started ({error}). Run"
                 ' "Gemini Companion: Restart Companion" from the command palette.'
             )
-        self._refresh()
+        self._updates.now()
 
     def _changed(self) -> None:
         """A workspace has another port, or something else has changed that must be saved."""
-        self._tell_environments()
-        if self._status_timer is None:
-            # Once for several changes that come together: each call of a tool makes some.
-            loop = asyncio.get_running_loop()
-            self._status_timer = loop.call_later(STATUS_DELAY, self._refresh)
+        self._updates.soon()
         self.saving.soon()
 
     def _picture(self) -> list[SavedWorkspace]:
@@ -247,30 +230,6 @@ class Windows:
     def statuses(self) -> tuple[Status, ...]:
         """The statuses of all windows."""
         return tuple(replace(each.status(), unsaved=self.saving.problem) for each in self)
-
-    def _refresh(self) -> None:
-        """Send the editor what has changed: the state of windows, the variables of terminals."""
-        if self._status_timer is not None:
-            self._status_timer.cancel()
-            self._status_timer = None
-        statuses = self.statuses()
-        if statuses != self._statuses:
-            self._statuses = statuses
-            self._editor.show_status(statuses)
-        self._tell_environments()
-
-    def _tell_environments(self) -> None:
-        advertisements = [it.advertisement for it in self._workspaces.values()]
-        if advertisements == self._advertisements:
-            return
-        self._advertisements = advertisements
-        self._on_environments(
-            {
-                workspace.window_id: workspace.environment()
-                for workspace in self
-                if workspace.advertisement.port
-            }
-        )
 
 
 def _asking(windows: Windows, path: str) -> set[str]:

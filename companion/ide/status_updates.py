@@ -1,0 +1,75 @@
+"""When the editor is told how its windows are served: the status of each, and the variables for its
+terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Callable, Iterable, Mapping
+
+from .discovery import Advertisement
+from .editor import Editor
+from .status import Status
+from .workspace import Workspace
+
+# Seconds from a change until the new status is shown to the user.
+STATUS_DELAY = 0.05
+
+Environments = Mapping[int, Mapping[str, str]]
+
+
+class StatusUpdates:
+    """Tells what has changed, once. `workspaces` are those of the windows now, `statuses` gives
+    theirs. `on_environments` gets the variables for the terminals of all windows whenever they
+    change; the mapping is never changed afterwards."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        workspaces: Iterable[Workspace],
+        statuses: Callable[[], tuple[Status, ...]],
+        on_environments: Callable[[Environments], None],
+    ) -> None:
+        self._editor = editor
+        self._workspaces = workspaces
+        self._statuses = statuses
+        self._on_environments = on_environments
+        # The advertisements from which the variables were last made.
+        self._advertisements: list[Advertisement] = []
+        # The statuses that the editor last got.
+        self._shown: tuple[Status, ...] = ()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def soon(self) -> None:
+        """A workspace has another port, or something else has changed."""
+        self._tell_environments()
+        if self._timer is None:
+            # Once for several changes that come together: each call of a tool makes some.
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(STATUS_DELAY, self.now)
+
+    def now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        statuses = self._statuses()
+        if statuses != self._shown:
+            self._shown = statuses
+            self._editor.show_status(statuses)
+        self._tell_environments()
+
+    def stop(self) -> None:
+        """No window is served any more."""
+        self._on_environments({})
+
+    def _tell_environments(self) -> None:
+        advertisements = [each.advertisement for each in self._workspaces]
+        if advertisements == self._advertisements:
+            return
+        self._advertisements = advertisements
+        self._on_environments(
+            {
+                workspace.window_id: workspace.environment()
+                for workspace in self._workspaces
+                if workspace.advertisement.port
+            }
+        )
