@@ -39,27 +39,13 @@ setup-runtime setup-api setup-python:
 setup-cli: setup-api
 	@$(PY) tools/setup.py cli
 
-setup-node: setup-python
-	@$(PY) tools/setup.py node
+# What only some tests need: the browser for those of the API's page, `schema` and `clients` to ask all of
+# the API by its description, `deploy` to look at what starts it in containers, `carried` to build packages.
+setup-node setup-schema setup-clients setup-deploy setup-carried: setup-python
+	@$(PY) tools/setup.py $(@:setup-%=%)
 
-# For the tests of the API's page only.
 setup-browser: setup-node
 	@$(PY) tools/setup.py browser
-
-# For the tests that ask all of the API by its description, and by clients that others wrote.
-setup-schema: setup-python
-	@$(PY) tools/setup.py schema
-
-setup-clients: setup-python
-	@$(PY) tools/setup.py clients
-
-# For the tests of what starts the API in containers.
-setup-deploy: setup-python
-	@$(PY) tools/setup.py deploy
-
-# For the tests that build the packages.
-setup-carried: setup-python
-	@$(PY) tools/setup.py carried
 
 run: missing setup-runtime
 	@$(PY) -m headless "$(FOLDER)"
@@ -76,7 +62,8 @@ api: setup-api $(if $(CLI),,setup-cli)
 	@$(PY) -m companion.api --workspace "$(FOLDER)" $(if $(CLI),,--cli $(OWN_CLI)) $(OPTIONS)
 
 # make test ALL=1   also tests that passed before and look at nothing that has changed since
-test: setup setup-browser setup-schema setup-clients setup-deploy setup-carried
+# What only some of them need is set up beside the others.
+test: setup-python
 	@$(PY) tools/run_tests.py
 
 # Twenty times as much as in the tests, other requests and other orders each time; about half an hour.
@@ -114,7 +101,7 @@ package:
 # make release-check [PAGE=https://...]   the page of the project
 # All tests of the tools run, and the image of the API's server is built of what the registries have.
 PAGE ?=
-release-check: setup
+release-check: setup setup-deploy setup-carried
 	@$(BASE) -m tools.release $(PAGE)
 	@ALL=1 WITH_REGISTRIES=1 $(PY) -m pytest -q tests/tools
 

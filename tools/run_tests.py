@@ -1,12 +1,14 @@
 """Runs all tests: `python tools/run_tests.py`; with `fuzz`, many more of the random ones.
 
 Several parts run at once, because those with the real CLI wait much of the time. What a part says
-is shown when it ends. One that hangs is ended, with its process group. The last line tells what was
-skipped in all of them, or, where something failed, in which.
+is shown when it ends. What only some of them need is set up meanwhile (tools/setup.py). One that
+hangs is ended, with its process group. The last line tells what was skipped in all of them, or,
+where something failed, in which.
 """
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import shutil
@@ -16,9 +18,9 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import IO, Dict, List, Set, Tuple
+from typing import IO, Callable, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTEST = ("-W", "error", "-m", "pytest")
@@ -48,28 +50,53 @@ def without(*folders: str) -> Tuple[str, ...]:
 
 
 ADAPTER = ("-O", "-m", "headless", "--exec", "tests/run.py")
-# By name, with the arguments of Python; those that take longest begin first.
+
+
+class Part(NamedTuple):
+    """`arguments` are Python's; `needs` the names of other parts, which have to end well first."""
+
+    name: str
+    arguments: Tuple[str, ...]
+    needs: Tuple[str, ...] = ()
+    is_set_up: bool = False
+
+
+def set_up(name: str, *needs: str) -> Part:
+    return Part(name, (os.path.join("tools", "setup.py"), name), needs, is_set_up=True)
+
+
+# What is set up beside the first tests, for it waits for registries much of the time.
+SET_UP = (
+    set_up("node"),
+    set_up("schema"),
+    set_up("clients"),
+    set_up("carried"),
+    set_up("deploy"),
+    set_up("browser", "node"),
+)
+# Those that take longest begin first.
 TESTS = (
-    ("the real CLI as an agent", with_cli(*AGENT)),
-    ("the real CLI behind the API", with_cli(*API, but=DESCRIBED)),
-    ("the core", without(E2E, *TOOLS)),
-    ("tools and the editor without a screen", (*PYTEST, *TOOLS)),
-    ("the API as it is described", with_cli(*DESCRIBED)),
-    ("the real CLI and faults", with_cli(*FAULTS)),
-    ("the API's page in a browser", with_cli(*PAGE)),
-    (
+    Part("the real CLI as an agent", with_cli(*AGENT), ("node",)),
+    Part("the real CLI behind the API", with_cli(*API, but=DESCRIBED), ("node",)),
+    Part("the API's page in a browser", with_cli(*PAGE), ("node", "browser")),
+    Part("the core", without(E2E, *TOOLS)),
+    Part("the API as it is described", with_cli(*DESCRIBED), ("node", "schema", "clients")),
+    Part("the real CLI and faults", with_cli(*FAULTS), ("node",)),
+    Part(
         "the real CLI in its terminal",
         with_cli("test_*.py", but=(*AGENT, *API, *PAGE, *FAULTS, *INSTALLED)),
+        ("node",),
     ),
-    ("the real CLI and what is installed", with_cli(*INSTALLED)),
-    ("the adapter in an editor", ADAPTER),
+    Part("the real CLI and what is installed", with_cli(*INSTALLED), ("node", "carried")),
+    Part("tools and the editor without a screen", (*PYTEST, *TOOLS), ("node", "carried", "deploy")),
+    Part("the adapter in an editor", ADAPTER),
 )
 FUZZ = (
-    ("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
-    ("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
-    ("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
-    ("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
-    ("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
+    Part("the core, simulated", ("-m", "tests.ide.simulator", "--seeds", "100000", "--jobs", "2")),
+    Part("the API, as described", ("-m", "pytest", "-s", "tests/e2e/test_api_schema.py")),
+    Part("the adapter with faults", (*ADAPTER, "--", "tests/ui/faults_test.py")),
+    Part("reviews in random order", (*ADAPTER, "--", "tests/ui/random_reviews_test.py")),
+    Part("the servers", ("-m", "pytest", "-s", "tests/ide/test_fuzz.py")),
 )
 # Parts that run at once: each core has its work while two of them wait for a CLI or a browser.
 AT_ONCE = (os.cpu_count() or 2) + 2
@@ -81,15 +108,15 @@ LAST_WORDS = 10.0
 # What a part's line about tests that did not run begins with; see tests/conftest.py.
 SKIPPED = "skipped: "
 
-Part = Tuple[str, Tuple[str, ...]]
-
 
 class Run:
-    """`failed` are the names of parts, `skipped` is what the parts said of tests. Each part may
-    take `limit` seconds; `environment` is theirs, None for that of this process."""
+    """`failed` are the names of parts with what went wrong, `skipped` is what the parts said of
+    tests. Each part may take `limit` seconds; `environment` gives that of tests, as it is then."""
 
-    def __init__(self, limit: float = LIMIT, environment: Dict[str, str] | None = None) -> None:
-        self.failed: List[str] = []
+    def __init__(
+        self, limit: float = LIMIT, environment: Callable[[], Dict[str, str] | None] = lambda: None
+    ) -> None:
+        self.failed: Dict[str, str] = {}
         self.skipped: List[str] = []
         self._limit = limit
         self._environment = environment
@@ -97,6 +124,25 @@ class Run:
         self._is_stopped = False
         # Held by whoever writes here or to the terminal.
         self._lock = threading.Lock()
+
+    def all(self, parts: Sequence[Part]) -> None:
+        """AT_ONCE at a time, each as soon as what it needs has ended."""
+        waiting = [*parts]
+        running: Dict[Future[None], str] = {}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                while waiting or running:
+                    unfinished = {part.name for part in waiting} | {*running.values()}
+                    ready = [part for part in waiting if not unfinished & {*part.needs}]
+                    for part in ready[: AT_ONCE - len(running)]:
+                        waiting.remove(part)
+                        running[pool.submit(self.part, part)] = part.name
+                    for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                        del running[ended]
+                        ended.result()
+            except BaseException:
+                self.stop()
+                raise
 
     def stop(self) -> None:
         """End what runs, and begin nothing more."""
@@ -106,26 +152,34 @@ class Run:
                 kill(process)
 
     def part(self, part: Part) -> None:
-        name, arguments = part
         begun = time.monotonic()
         # A file: with a pipe, whatever a part leaves running would be waited for.
         with tempfile.TemporaryFile() as file:
             with self._lock:
-                if self._is_stopped:
+                lacking = [name for name in part.needs if name in self.failed]
+                if lacking:
+                    self.failed[part.name] = "needs " + " and ".join(lacking)
+                if lacking or self._is_stopped:
                     return
-                process = start(arguments, file, self._environment)
+                environment = None if part.is_set_up else self._environment()
+                process = start(part.arguments, file, environment)
                 self._running.add(process)
             problem = self._wait(process)
             file.seek(0)
             output = file.read().decode("utf-8", "replace")
         with self._lock:
             self._running.remove(process)
-            seconds = time.monotonic() - begun
-            print(f"\n== Tests of {name}: {seconds:.0f} s ==\n{output}", flush=True)
+            self._tell(part, time.monotonic() - begun, output)
             if problem:
-                self.failed.append(f"{name} ({problem})")
-            lines = (line.rstrip() for line in output.splitlines())
-            self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
+                self.failed[part.name] = problem
+
+    def _tell(self, part: Part, seconds: float, output: str) -> None:
+        # What was set up before has nothing to say.
+        if output or not part.is_set_up:
+            heading = "Set-up" if part.is_set_up else "Tests"
+            print(f"\n== {heading} of {part.name}: {seconds:.0f} s ==\n{output}", flush=True)
+        lines = (line.rstrip() for line in output.splitlines())
+        self.skipped += [line[len(SKIPPED) :] for line in lines if line.startswith(SKIPPED)]
 
     def _wait(self, process: subprocess.Popen[bytes]) -> str:
         """What went wrong, empty where nothing did."""
@@ -181,22 +235,20 @@ def compiling(folder: str) -> Dict[str, str]:
     return found
 
 
-def run_all(parts: Tuple[Part, ...], limit: float = LIMIT) -> int:
+def run_all(parts: Sequence[Part], limit: float = LIMIT) -> int:
     """Run the parts, AT_ONCE at a time; gives the status to exit with."""
-    print("Running the tests of", ", ".join(name for name, _ in parts), flush=True)
+    print(
+        "Running the tests of", ", ".join(it.name for it in parts if not it.is_set_up), flush=True
+    )
     folder = tempfile.mkdtemp()
-    run = Run(limit, compiling(folder))
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        try:
-            list(pool.map(run.part, parts))
-        except KeyboardInterrupt:
-            run.stop()
-            raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    run = Run(limit, functools.partial(compiling, folder))
+    try:
+        run.all(parts)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     print(SKIPPED + ("; ".join(run.skipped) or "nothing"))
     if run.failed:
-        print("FAILED: tests of", ", ".join(run.failed))
+        print("FAILED:", ", ".join(f"{name} ({why})" for name, why in run.failed.items()))
     return 1 if run.failed else 0
 
 
@@ -205,4 +257,4 @@ if __name__ == "__main__":
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     # The parts are in groups of their own, and hear nothing of what ends this one.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(run_all(FUZZ if sys.argv[1:] == ["fuzz"] else TESTS))
+    sys.exit(run_all(FUZZ if sys.argv[1:] == ["fuzz"] else SET_UP + TESTS))

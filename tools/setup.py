@@ -13,6 +13,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Callable, Dict, List
 
@@ -45,6 +46,7 @@ await chromium.executablePath();
 await inflate("node_modules/@sparticuz/chromium/bin/al2023.tar.br");
 """
 CHROMIUM = os.path.join(ROOT, "tests", "e2e", "node_modules", ".chromium", "chromium")
+PIP = ["--no-compile", "--disable-pip-version-check", "--progress-bar=off"]
 # Not "ci", which fails where a registry lacks what other platforms need; "--no-save" leaves the
 # lock file as it is.
 NPM = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
@@ -102,11 +104,14 @@ def requirements(layer: str) -> List[str]:
 
 def install(venv: str, *lists: str) -> None:
     """What the lists name, into the virtual environment; each library is said as pip takes it.
-    Leaves with pip's status where it fails: it has said why."""
+    Leaves with pip's status where it fails: it has said why. Most modules are never imported, so
+    none is compiled."""
     names = " and ".join(os.path.relpath(each, ROOT) for each in lists)
     print("Installing %s into %s ..." % (names, os.path.relpath(venv, ROOT)), flush=True)
-    command = [python_of(venv), "-m", "pip", "install", "--disable-pip-version-check"]
-    command += ["--progress-bar", "off", *(word for each in lists for word in ("-r", each))]
+    command = [python_of(VENV), "-m", "pip"]
+    if venv != VENV:
+        command += ["--python", python_of(venv)]
+    command += ["install", *PIP, *(word for each in lists for word in ("-r", each))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True) as pip:
         for line in pip.stdout or ():
             if line.startswith("Collecting "):
@@ -130,7 +135,8 @@ def set_up_apart(name: str) -> None:
     stamp, value = os.path.join(venv, "stamp"), digest([wanted], sys.version)
     if not is_done(stamp, value):
         print("Making .venv/%s ..." % name, flush=True)
-        run([sys.executable, "-m", "venv", "--clear", venv])
+        # The pip of .venv serves all: to unpack another one takes longer than most libraries.
+        run([sys.executable, "-m", "venv", "--clear", "--without-pip", venv])
         install(venv, wanted)
         set_done(stamp, value)
 
@@ -168,14 +174,19 @@ def set_up_node() -> None:
             sys.exit(sentence)
         print(sentence)
         return
-    for folder in folders:
-        modules = os.path.join(folder, "node_modules")
-        stamp = os.path.join(modules, ".stamp")
-        value = digest([os.path.join(folder, "package-lock.json")])
-        if not is_done(stamp, value):
-            print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
-            npm_install(folder)
-            set_done(stamp, value)
+    # At once, for each waits for the registry.
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(set_up_modules, folders))
+
+
+def set_up_modules(folder: str) -> None:
+    modules = os.path.join(folder, "node_modules")
+    stamp = os.path.join(modules, ".stamp")
+    value = digest([os.path.join(folder, "package-lock.json")])
+    if not is_done(stamp, value):
+        print("Installing %s ..." % os.path.relpath(modules, ROOT), flush=True)
+        npm_install(folder)
+        set_done(stamp, value)
 
 
 def npm_install(folder: str, *more: str) -> None:

@@ -7,10 +7,13 @@ import io
 import os
 import sys
 import tempfile
+import threading
 import unittest
+from typing import Any
 from unittest import mock
 
-from tools import run_tests
+from tools import run_tests, setup
+from tools.run_tests import Part
 
 from ..support import is_alive, wait_for
 
@@ -23,11 +26,11 @@ time.sleep(600)
 """
 
 
-def run(*parts: tuple[str, str], limit: float = 600.0) -> tuple[int, list[str]]:
-    """Status and lines of a run with these parts, a name and a program each."""
+def run(*parts: tuple[Any, ...]) -> tuple[int, list[str]]:
+    """Status and lines of a run with these parts, a name, a program and more of `Part` each."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        status = run_tests.run_all(tuple((name, ("-c", code)) for name, code in parts), limit)
+        status = run_tests.run_all([Part(name, ("-c", code), *more) for name, code, *more in parts])
     return status, said.getvalue().splitlines()
 
 
@@ -42,34 +45,91 @@ class Ending(unittest.TestCase):
 
     def test_where_a_part_failed_the_last_line_names_it(self) -> None:
         status, lines = run(("one", "print('why'); raise SystemExit(3)"), ("two", ""))
-        self.assertEqual((status, lines[-1]), (1, "FAILED: tests of one (status 3)"))
+        self.assertEqual((status, lines[-1]), (1, "FAILED: one (status 3)"))
         self.assertIn("why", lines)
+
+    def test_what_had_to_be_set_up_is_told_and_what_was_there_is_not(self) -> None:
+        _status, lines = run(("one", "print('done')", (), True), ("two", "", (), True))
+        told = [line.partition(":")[0] for line in lines if line.startswith("==")]
+        self.assertEqual(told, ["== Set-up of one"])
+        self.assertIn("done", lines)
 
 
 class Parts(unittest.TestCase):
     def test_each_file_with_the_real_cli_is_in_one_of_them(self) -> None:
-        named = [
-            word for _name, words in run_tests.TESTS for word in words if word != run_tests.E2E
-        ]
-        found = sorted(word for word in named if word.startswith(run_tests.E2E))
+        found = sorted(
+            word
+            for part in run_tests.TESTS
+            for word in part.arguments
+            if word.startswith(run_tests.E2E + os.sep)
+        )
         names = sorted(os.listdir(os.path.join(run_tests.ROOT, run_tests.E2E)))
         tests = [it for it in names if it.startswith("test_") and it.endswith(".py")]
         self.assertEqual(found, [os.path.join(run_tests.E2E, name) for name in tests])
 
     def test_what_the_core_leaves_out_another_one_has(self) -> None:
-        core = dict(run_tests.TESTS)["the core"]
+        parts = {part.name: part.arguments for part in run_tests.TESTS}
+        core = parts.pop("the core")
         left_out = {folder for option, folder in zip(core, core[1:]) if option == "--ignore"}
-        elsewhere = {word for _name, words in run_tests.TESTS if words != core for word in words}
+        elsewhere = {word for arguments in parts.values() for word in arguments}
         self.assertLessEqual(left_out - {run_tests.E2E}, elsewhere)
 
+    def test_what_they_need_is_set_up_and_each_file_with_the_real_cli_needs_node(self) -> None:
+        elsewhere = {*setup.LAYERS, "cli"}
+        self.assertEqual({it.name for it in run_tests.SET_UP}, {*setup.PARTS} - elsewhere)
+        known = {part.name: part for part in run_tests.SET_UP}
+        for part in (*run_tests.SET_UP, *run_tests.TESTS):
+            with self.subTest(part.name):
+                self.assertLessEqual({*part.needs}, {*known})
+                if any(word.startswith(run_tests.E2E + os.sep) for word in part.arguments):
+                    self.assertIn("node", part.needs)
+
+    def order(self, at_once: int, *parts: Part) -> list[str]:
+        """Of the beginnings, and of the ends, each with a full stop."""
+        found: list[str] = []
+
+        def part(_run: run_tests.Run, given: Part) -> None:
+            found.append(given.name)
+            found.append(given.name + ".")
+
+        with mock.patch.object(run_tests, "AT_ONCE", at_once), mock.patch.object(
+            run_tests.Run, "part", part
+        ):
+            run_tests.Run().all(parts)
+        return found
+
     def test_no_more_run_at_once_than_are_wanted_and_the_first_begin_first(self) -> None:
-        begun: list[str] = []
-        parts = tuple((str(number), ()) for number in range(9))
-        with mock.patch.object(run_tests, "AT_ONCE", 1), mock.patch.object(
-            run_tests.Run, "part", lambda _run, part: begun.append(part[0])
+        found = self.order(1, *(Part(str(number), ()) for number in range(9)))
+        self.assertEqual(found, [str(number) + end for number in range(9) for end in ("", ".")])
+
+    def test_what_needs_another_waits_for_its_end_and_the_others_do_not(self) -> None:
+        parts = Part("late", (), ("first", "second")), Part("free", ()), Part("first", ())
+        found = self.order(1, *parts, Part("second", (), ("first",)))
+        self.assertEqual(found[::2], ["free", "first", "second", "late"])
+        found = self.order(9, *parts, Part("second", (), ("first",)))
+        for before, after in (("first.", "second"), ("second.", "late")):
+            self.assertLess(found.index(before), found.index(after))
+
+    def test_without_what_it_needs_a_part_does_not_run_and_fails(self) -> None:
+        broken = ("one", "raise SystemExit(3)", (), True)
+        status, lines = run(broken, ("two", "print('run')", ("one",)), ("three", "", ("two",)))
+        why = "one (status 3), two (needs one), three (needs two)"
+        self.assertEqual((status, lines[-1]), (1, "FAILED: " + why))
+        self.assertNotIn("run", lines)
+
+    def test_when_it_is_interrupted_what_runs_is_ended(self) -> None:
+        begun = threading.Event()
+
+        def interrupted(*_arguments: Any, **_more: Any) -> Any:
+            begun.wait(600)
+            raise KeyboardInterrupt
+
+        whole = run_tests.Run(environment=lambda: begun.set())
+        with mock.patch.object(run_tests, "wait", interrupted), self.assertRaises(
+            KeyboardInterrupt
         ), contextlib.redirect_stdout(io.StringIO()):
-            run_tests.run_all(parts)
-        self.assertEqual(begun, [str(number) for number in range(9)])
+            whole.all([Part("one", ("-c", "import time; time.sleep(600)"))])
+        self.assertEqual({*whole.failed}, {"one"})
 
 
 class Compiling(unittest.TestCase):
@@ -107,8 +167,8 @@ class Hanging(unittest.TestCase):
     def test_a_part_that_hangs_is_ended_and_the_others_go_on(self) -> None:
         hanging = run_tests.Run(limit=0.1)
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            hanging.part(("one", ("-c", "import time; time.sleep(600)")))
-        self.assertEqual(hanging.failed, ["one (hung: ended after 0 s)"])
+            hanging.part(Part("one", ("-c", "import time; time.sleep(600)")))
+        self.assertEqual(hanging.failed, {"one": "hung: ended after 0 s"})
         self.assertIn("== Tests of one: ", said.getvalue())
 
     @unittest.skipUnless(sys.platform.startswith("linux"), "processes are looked at as on Linux")
@@ -130,5 +190,5 @@ class Hanging(unittest.TestCase):
         stopped = run_tests.Run()
         stopped.stop()
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            stopped.part(("one", ("-c", "")))
-        self.assertEqual((said.getvalue(), stopped.failed), ("", []))
+            stopped.part(Part("one", ("-c", "")))
+        self.assertEqual((said.getvalue(), stopped.failed), ("", {}))
