@@ -12,7 +12,7 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from ..base import private_files
 from ..base.log import logger
@@ -50,6 +50,14 @@ class Advertisement:
     @property
     def workspace_path(self) -> str:
         return self.path_maps.separator.join(self.remote_folders)
+
+    def environment(self) -> dict[str, str]:
+        """The variables with which a terminal leads each CLI to the endpoint (docs/protocol.md
+        5.46)."""
+        variables: dict[str, str] = {}
+        for cli in CLIS:
+            variables.update(cli.environment(self.port, self.workspace_path, self.token, self.pid))
+        return variables
 
     def encode(self, cli: Cli, form: DiscoveryForm) -> bytes:
         members: dict[str, Any] = {
@@ -172,12 +180,19 @@ class Publication:
 
     `paths` are the files that could be written. `unwritten` has, for each folder without a file, a
     sentence about the reason. `problem` is the first of these sentences that matters, because a CLI
-    is likely to search there; empty if none does. `extra` is as in `places`.
+    is likely to search there; empty if none does. `tell` gets each new one. `extra` is as in
+    `places`.
     """
 
-    def __init__(self, advertisement: Advertisement, extra: str = "") -> None:
+    def __init__(
+        self,
+        advertisement: Advertisement,
+        extra: str = "",
+        tell: Callable[[str], None] = lambda problem: None,
+    ) -> None:
         self.advertisement = advertisement
         self._extra = extra
+        self._tell = tell
         self.paths: tuple[str, ...] = ()
         self.problem = ""
         self.unwritten: dict[str, str] = {}
@@ -202,7 +217,17 @@ class Publication:
             self._write()
 
     def _write(self) -> None:
-        before, self.paths, self.problem = self.paths, (), ""
+        paths, problem = self.paths, self.problem
+        self._write_files()
+        # A file that could not be written again would still name the old folders.
+        for path in set(paths) - set(self.paths):
+            _unlink(path)
+        if self.problem not in ("", problem):
+            logger.error("%s", self.problem)
+            self._tell(self.problem)
+
+    def _write_files(self) -> None:
+        self.paths, self.problem = (), ""
         self.unwritten = {}
         self._places = places(self._extra)
         tried: set[str] = set()
@@ -216,9 +241,6 @@ class Publication:
             elif problem:
                 logger.info("%s", problem)
             tried.add(place.cli.id)
-        # A file that could not be written again would still name the old folders.
-        for path in set(before) - set(self.paths):
-            _unlink(path)
 
     def _write_into(self, place: Place) -> str:
         """Gives what went wrong, as a sentence."""

@@ -68,7 +68,7 @@ class StatusUpdates:
         self._advertisements = advertisements
         self._on_environments(
             {
-                workspace.window_id: workspace.environment()
+                workspace.window_id: workspace.advertisement.environment()
                 for workspace in self._workspaces
                 if workspace.advertisement.port
             }

@@ -12,8 +12,6 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Callable, Iterable
 
-from ..base.log import logger
-from .clis import CLIS
 from .context import ContextStore
 from .context_updates import ContextUpdates
 from .decisions import DECIDED, OPEN, TOLD, Book, Entry
@@ -39,8 +37,8 @@ class Workspace:
     Its parts: `sessions`; `context`, the files of the user, and `updates`, which sends it; `book`,
     the proposals and decisions; `diffs`, the tools and what the user does with open diffs;
     `restored_diffs`, those from before a restart; `delivery`, which passes decisions to CLIs. This
-    class puts them together and has one method more than the twenty. `on_change` is called whenever
-    something has changed that must be saved. `asking` is that of `Delivery`.
+    class puts them together. `on_change` is called whenever something has changed that must be
+    saved. `asking` is that of `Delivery`.
 
     `since` is when a CLI could first find it, in seconds since the epoch, 0.0 if it takes over from
     an earlier one. `connected_before` gives, by the id of the kind of CLI, when one last connected
@@ -145,7 +143,7 @@ class Workspace:
             port = await self._listen(stack)
             self.since = 0.0 if port == self._wanted_port else time.time()
             self.advertisement = replace(self.advertisement, pid=pid, port=port)
-            self._publish()
+            self.publication = Publication(self.advertisement, self.reach.folder, self._editor.tell)
             self._on_change()
             await self._closed.wait()
 
@@ -204,17 +202,8 @@ class Workspace:
         if advertisement != self.advertisement:
             self.advertisement = advertisement
             self.updates.tell_now()
-            if advertisement.port:
-                self._publish()
-
-    def environment(self) -> dict[str, str]:
-        """The variables with which a terminal of this window leads each CLI here
-        (docs/protocol.md 5.46)."""
-        it = self.advertisement
-        variables: dict[str, str] = {}
-        for cli in CLIS:
-            variables.update(cli.environment(it.port, it.workspace_path, it.token, it.pid))
-        return variables
+            if self.publication is not None:
+                self.publication.change(advertisement)
 
     def status(self) -> Status:
         clients = tuple(each.cli.name for each in self.sessions if each.stream is not None)
@@ -238,23 +227,7 @@ class Workspace:
         await self._disk.look()
         self.delivery.pass_on()
         if self.publication is not None:
-            problem = self.publication.problem
             self.publication.renew()
-            if self.publication.problem != problem:
-                self._tell_problem()
-
-    def _publish(self) -> None:
-        if self.publication is None:
-            self.publication = Publication(self.advertisement, self.reach.folder)
-        else:
-            self.publication.change(self.advertisement)
-        self._tell_problem()
-
-    def _tell_problem(self) -> None:
-        """The terminals' variables lead to the port in any case."""
-        if self.publication is not None and self.publication.problem:
-            logger.error("%s", self.publication.problem)
-            self._editor.tell(self.publication.problem)
 
     async def _give_back(self, entry: Entry) -> None:
         await self._editor.return_text(self.window_id, entry.path, entry.text or "")

@@ -119,7 +119,7 @@ class FuzzTestCase(unittest.TestCase):
         self.background = Background(self.serving)
         self.addCleanup(self.background.stop)
         self.background.start()
-        environment = self.workspace.environment()
+        environment = self.workspace.advertisement.environment()
         self.token = environment["GEMINI_CLI_IDE_AUTH_TOKEN"]
         self.client = Client(int(environment["GEMINI_CLI_IDE_SERVER_PORT"]), self.token)
         self.client.initialize()

@@ -255,7 +255,9 @@ class Mapped(WithoutServer):
         self.workspace.change_folders((self.temp,))
         changes: list[str] = []
         name = "GEMINI_CLI_IDE_WORKSPACE_PATH"
-        self.workspace._on_change = lambda: changes.append(self.workspace.environment()[name])
+        self.workspace._on_change = lambda: changes.append(
+            self.workspace.advertisement.environment()[name]
+        )
         self.map(PathMap(self.temp, "/elsewhere"))
         self.assertEqual(changes, ["/elsewhere"])
 

@@ -545,7 +545,7 @@ class DiscoveryFile(Served):
     def test_the_variables_of_terminals_say_the_same(self) -> None:
         self.serve("/one", "/two")
         (file,) = self.files()
-        environment = self.workspace.environment()
+        environment = self.workspace.advertisement.environment()
         self.assertEqual(
             {name: environment[name] for name in environment if name.startswith("GEMINI_")},
             {
@@ -558,7 +558,7 @@ class DiscoveryFile(Served):
 
     def test_the_variables_of_terminals_lead_every_cli_here(self) -> None:
         self.serve("/one", "/two")
-        environment = self.workspace.environment()
+        environment = self.workspace.advertisement.environment()
         for cli in CLIS:
             self.assertEqual(environment[cli.variables.port], environment[CLIS[0].variables.port])
 
@@ -585,7 +585,7 @@ class DiscoveryFile(Served):
             self.background.call(self.workspace.change_folders, ("/two",))
         self.assertEqual(self.files(), [{**before, "workspacePath": "/two"}])
         self.assertEqual(removed, [])
-        environment = self.workspace.environment()
+        environment = self.workspace.advertisement.environment()
         self.assertEqual(environment["GEMINI_CLI_IDE_WORKSPACE_PATH"], "/two")
 
     def test_the_same_folders_are_not_written_again(self) -> None:
@@ -627,7 +627,7 @@ class DiscoveryFile(Served):
         self.assertEqual(len(self.editor.told), 1)
         self.assertIn("should be a folder", self.editor.told[0])
         self.assertEqual(self.workspace.status().discovery_paths, ())
-        environment = self.workspace.environment()
+        environment = self.workspace.advertisement.environment()
         port, token = (environment["GEMINI_CLI_IDE_" + it] for it in ("SERVER_PORT", "AUTH_TOKEN"))
         client = Client(int(port), token)
         client.initialize()
