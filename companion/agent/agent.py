@@ -18,16 +18,14 @@ from .acp.tool_servers import ToolServer
 from .agents.supported import CLIS
 from .conversations import prompt
 from .conversations.conversation import Conversation, SessionInfo
-from .conversations.past_turns import on_disk
-from .conversations.registry import ENDING, Conversations, end_of
+from .conversations.registry import Conversations
 from .conversations.transcripts import Transcripts
-from .conversations.turn_undo import FileChange
+from .conversations.turns import ENDING, end_of
 from .events import turn_events as events
 from .events.event_feed import EventFeed
 from .processes.account import Account
 from .processes.backend import Backends, make_cli
 from .processes.runner import Launch
-from .turn import outcomes
 from .turn.turn import Limits, Turn
 from .wording import failure
 from .wording.failure import AgentError
@@ -70,11 +68,10 @@ class Info:
 
 class Agent:
     """Created and used inside one running loop; ends with `stop`. `backends` are the CLIs that are
-    offered, `conversations` the existing ones, and `feed` has all their events.
+    offered, `conversations` the existing ones, `turns` their turns, and `feed` has their events.
 
     Whatever is not possible raises AgentError, whose `code` is one of those in `failure`. Processes
-    are started when they are first needed, and again after they have died. This class is the only
-    way into the room, so it has some methods more than the twenty.
+    are started when they are first needed, and again after they have died.
     """
 
     def __init__(self, options: Options) -> None:
@@ -86,7 +83,8 @@ class Agent:
         transcripts = Transcripts(os.path.join(options.state, "conversations"))
         self.conversations = Conversations(transcripts, clis, self.feed)
         launches = (options.launch, *options.others)
-        self.backends = Backends(launches, clis, options.state, self.conversations)
+        self.turns = self.conversations.turns
+        self.backends = Backends(launches, clis, options.state, self.turns)
 
     async def load(self) -> None:
         """Load the conversations that are on disk; must come before everything else, if at all. No
@@ -119,10 +117,10 @@ class Agent:
         """Cancel the turns and end the processes, within about eight seconds. If the disk takes
         longer, the folder stays locked until everything is written."""
         try:
-            await self.conversations.end_turns()
+            await self.turns.end()
             await asyncio.gather(*(backend.stop() for backend in self.backends))
             # An undo that waits for the disk is not a turn.
-            await self.conversations.finish_turns(ENDING)
+            await self.turns.finish(ENDING)
         finally:
             await self.conversations.write(self._lock.release)
 
@@ -164,40 +162,6 @@ class Agent:
             return conversation.begin(said, self._limits, asks, ended)
         finally:
             conversation.release()
-
-    def turn(self, turn_id: str) -> Turn | None:
-        """The running or last turn of a conversation, by its id."""
-        return next((turn for turn in self.conversations.turns if turn.id == turn_id), None)
-
-    def confirm(
-        self,
-        call_id: str,
-        outcome: str,
-        session_id: str | None = None,
-        new_text: str | None = None,
-    ) -> None:
-        """Decide on a call that waits. Only the first decision counts. With the outcome
-        "modify_with_editor", `new_text` is written instead of the agent's own text.
-
-        Codes: VALIDATION_ERROR for an unknown outcome or one without its text; TOOL_CALL_NOT_FOUND;
-        TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
-        to wait.
-        """
-        if outcome not in outcomes.OUTCOMES:
-            raise failure.not_among(outcomes.OUTCOMES, outcome)
-        self.conversations.asking(call_id, session_id).confirm(call_id, outcome, new_text)
-
-    def confirmations(self) -> tuple[events.TurnEvent, ...]:
-        """The events of all calls that wait for a decision."""
-        return tuple(event for turn in self.conversations.turns for event in turn.confirmations)
-
-    def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of a conversation, or all turns; gives their number. A message that waits
-        for the agent's start counts as a turn and is never sent.
-
-        Code: SESSION_NOT_FOUND.
-        """
-        return self.conversations.cancel(session_id)
 
     # Conversations and models.
 
@@ -270,24 +234,6 @@ class Agent:
         if title is not None:
             conversation.record.rename(title)
         return conversation.info
-
-    def conversation(self, session_id: str) -> Conversation:
-        """Code: SESSION_NOT_FOUND."""
-        return self.conversations.known(session_id)
-
-    async def changed_files(self, session_id: str, turn_id: str) -> list[FileChange] | None:
-        """The files that a turn changed, and their states; None if there is no such turn. Code:
-        SESSION_NOT_FOUND."""
-        conversation = self.conversations.known(session_id)
-        files = await on_disk(partial(conversation.edits.files, turn_id))
-        return files if files or await conversation.past.since(turn_id) else None
-
-    async def undo(self, session_id: str, turn_id: str) -> list[FileChange] | None:
-        """Restore the files that are still as a turn left them. Gives all of its files with their
-        states afterwards; None if there is no such turn. Codes: SESSION_NOT_FOUND, SESSION_BUSY."""
-        conversation = self.conversations.known(session_id)
-        files = await conversation.undo(turn_id)
-        return files if files or await conversation.past.since(turn_id) else None
 
     async def remove_when_over(self, session_id: str) -> None:
         """Call `remove` once the cancelled turn is over."""

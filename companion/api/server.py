@@ -141,7 +141,7 @@ class Server:
         """Refuse new turns from now on, and wait at most that many seconds until the running ones
         have ended. Everything else continues until `stop`."""
         self._admission.close()
-        await self.agent.conversations.finish_turns(seconds)
+        await self.agent.turns.finish(seconds)
 
     async def stop(self) -> None:
         """Refuse new connections, and end the turns, the agent and all other requests within about

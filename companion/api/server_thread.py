@@ -154,7 +154,7 @@ class Service:
             logger.info("the API server listens at %s, for %s", server.url, workspace)
             self._told()
             if await end is Ending.QUIT:
-                await server.agent.conversations.end_turns()
+                await server.agent.turns.end()
                 _kill(_pids(server))
         finally:
             self.serving = None

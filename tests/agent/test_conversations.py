@@ -139,7 +139,7 @@ class WithoutACli(OnDisk):
     async def test_what_the_disk_refuses_is_tried_again_until_it_takes_it(self) -> None:
         transcript = self.written()
         agent = await self.started()
-        known, full = agent.conversation(ID), OSError(28, "No space left on device")
+        known, full = agent.conversations.known(ID), OSError(28, "No space left on device")
         with mock.patch.object(refusals, "PAUSE", 0.01), mock.patch.object(transcripts, "PAUSE", 0):
             with mock.patch.object(LineFile, "append", side_effect=full) as append:
                 with self.assertLogs("GeminiCompanion", "ERROR"):
@@ -164,7 +164,7 @@ class WithoutACli(OnDisk):
             with contextlib.ExitStack() as stack:
                 logs = stack.enter_context(self.assertLogs("GeminiCompanion", "ERROR"))
                 with mock.patch.object(LineFile, "append", side_effect=full):
-                    agent.conversation(ID).record.rename("A title")
+                    agent.conversations.known(ID).record.rename("A title")
                     await until(lambda: agent.conversations.refusals.are_there)  # noqa: B023
                     if is_full:
                         await agent.stop()
@@ -214,7 +214,7 @@ class WithoutACli(OnDisk):
         agent = self.agent()
         for where, name in (
             (agent.conversations, "load"),
-            (agent.conversations, "end_turns"),
+            (agent.turns, "end"),
         ):
             with mock.patch.object(where, name, side_effect=PermissionError("No.")):
                 with self.assertRaises(PermissionError):
@@ -264,7 +264,7 @@ class WithoutACli(OnDisk):
 class CutOff(OnDisk):
     async def last(self, agent: Agent) -> list[TurnEvent]:
         """The events of the newest turn."""
-        page = await agent.conversation(ID).past.page(1, None)
+        page = await agent.conversations.known(ID).past.page(1, None)
         assert page is not None
         return page.turns[-1].events
 
@@ -316,7 +316,7 @@ class WithSessions(OnDisk):
             ("conversations.session_opener.SessionOpener.open", open_session),
             ("processes.runner.Runner.client", client),
             # Its turns have no CLI that could end them.
-            ("conversations.registry.ENDING", 0.1),
+            ("conversations.turns.ENDING", 0.1),
             ("agent.ENDING", 0.1),
         ):
             patch = mock.patch(where + name, stub)
@@ -354,7 +354,7 @@ class WithSessions(OnDisk):
     ) -> None:
         self.written()
         agent = await self.started()
-        cli = agent.conversation(ID).cli
+        cli = agent.conversations.known(ID).cli
         assert isinstance(cli, GeminiCli)
         own = cli._own
         os.makedirs(os.path.join(own, "tmp"), exist_ok=True)
@@ -435,7 +435,7 @@ class WithSessions(OnDisk):
         said = asyncio.ensure_future(agent.chat(self.workspace, "which?", session_id=ID))
         while not agent.sessions()[0].is_busy:
             await asyncio.sleep(0)
-        agent.cancel(ID)
+        agent.turns.cancel(ID)
         self.gate.set()
         self.assertTrue((await said).is_over)
         self.client.begin.assert_not_called()

@@ -362,7 +362,7 @@ class LeavingAnUndo(Leaving):
         answers.set()
         wait_for(lambda: not self.ask("GET", "/sessions")["sessions"][0]["isBusy"])
         self.assertEqual(self.read("a.txt"), b"before")
-        known = self.conversation.agent.conversation(ID)
+        known = self.conversation.agent.conversations.known(ID)
         self.assertEqual(known.record.state.undone, (path,))
 
 

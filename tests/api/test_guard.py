@@ -482,7 +482,7 @@ class Texts(ApiTest):
 
         turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):
-            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+            with mock.patch.object(self.server.agent.turns, "by_id", return_value=turn):
                 reply = self.ask("GET", "/chat/turn/events", headers={"Accept": accepted})
             self.assertEqual(reply.data.count(b"bad ? half"), 2, reply)
 

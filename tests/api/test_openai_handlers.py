@@ -31,14 +31,14 @@ class Pieces(unittest.IsolatedAsyncioTestCase):
                 yield TurnEvent(number, NOW, "one", "turn", body)
 
         services, turn = mock.MagicMock(), mock.MagicMock()
-        services.agent.confirm.side_effect = failure.no_call("call")
+        services.agent.turns.confirm.side_effect = failure.no_call("call")
         turn.events = told
 
         async def read() -> list[events.Body]:
             return [body async for body in openai_handlers._pieces(services, turn)]
 
         self.assertEqual(await asyncio.wait_for(read(), PATIENCE), bodies)
-        services.agent.confirm.assert_called_once()
+        services.agent.turns.confirm.assert_called_once()
 
 
 class Completions(unittest.IsolatedAsyncioTestCase):

@@ -181,7 +181,7 @@ class Behind(ApiTest):
         turn = mock.Mock(id="turn", is_over=True, last_number=2, events=told)
         for accepted in ("text/event-stream", "application/x-ndjson"):
             gate.clear()
-            with mock.patch.object(self.server.agent, "turn", return_value=turn):
+            with mock.patch.object(self.server.agent.turns, "by_id", return_value=turn):
                 connection = self.open()
                 self.addCleanup(connection.close)
                 headers = {

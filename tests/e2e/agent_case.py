@@ -166,7 +166,7 @@ class AgentCase(unittest.TestCase):
         self.model.will_play("sleep", [call("run_shell_command", command=line)], ["Slept."])
         turn = await agent.chat(self.workspace, "sleep")
         asked = await self.until(turn, events.ToolConfirmation)
-        agent.confirm(asked.call_id, "proceed_once")
+        agent.turns.confirm(asked.call_id, "proceed_once")
         await self.until_file(marker)
         return turn, int(self.read("running"))
 
@@ -175,7 +175,7 @@ class AgentCase(unittest.TestCase):
         async for event in turn.events(after):
             story.append(event.body)
             if decide and isinstance(event.body, events.ToolConfirmation):
-                self.agent.confirm(event.body.call_id, decide)
+                self.agent.turns.confirm(event.body.call_id, decide)
         return story
 
     async def until(self, turn: Turn, kind: type[T]) -> T:

@@ -206,7 +206,7 @@ class ApiCase(AgentCase):
 
     async def until_over(self, turn: str) -> None:
         """Wait for the end of a turn that nobody reads."""
-        known = self.agent.turn(turn)
+        known = self.agent.turns.by_id(turn)
         while known is not None and not known.is_over:
             await asyncio.sleep(0.01)
 

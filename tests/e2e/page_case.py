@@ -119,7 +119,7 @@ class PageCase(ApiCase):
         """Nothing of a test is there for the next one: neither tabs nor conversations."""
         for context in self.browser.contexts:
             await context.close()
-        await self.agent.conversations.end_turns()
+        await self.agent.turns.end()
         while self.agent.sessions():
             for info in self.agent.sessions():
                 # One whose session is just being opened can be removed a moment later.

@@ -64,7 +64,7 @@ class ScriptedContract(AgentCase):
         self.plan("write it", "Written.", "one\n")
         turn, call = await self.begin("write it")
         self.assertFalse(os.path.exists(self.file))
-        self.agent.confirm(call, "proceed_once")
+        self.agent.turns.confirm(call, "proceed_once")
         story = await self.rest(turn)
         self.assert_said(story, "Written.")
         self.assertEqual(self.read("file.txt"), "one\n")
@@ -87,7 +87,7 @@ class ScriptedContract(AgentCase):
     async def test_a_call_that_waits_as_the_turn_is_cancelled_does_not_run(self) -> None:
         self.plan("write it", "Written.", "one\n")
         turn, _call = await self.begin("write it")
-        self.assertEqual(self.agent.cancel(turn.session_id), 1)
+        self.assertEqual(self.agent.turns.cancel(turn.session_id), 1)
         story = await self.rest(turn)
         self.assertEqual(story[-1].reason, events.CANCELLED)
         self.assertFalse(os.path.exists(self.file))

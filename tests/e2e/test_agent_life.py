@@ -40,7 +40,7 @@ class Cancelling(AgentCase):
         await self.until(turn, Content)
         # The CLI obeys; it is not ended for it.
         with mock.patch.object(turn_module, "CANCELLING", 2 * PATIENCE):
-            self.assertEqual(self.agent.cancel(turn.session_id), 1)
+            self.assertEqual(self.agent.turns.cancel(turn.session_id), 1)
             story = await self.rest(turn)
         self.assertEqual((text(story), story[-1].reason), ("Once ", events.CANCELLED))
         self.model.will_play("again", ["Here."])
@@ -68,7 +68,7 @@ class Cancelling(AgentCase):
         telling = asyncio.ensure_future(agent.chat(self.workspace, "too soon"))
         while not agent.info().starts:
             await asyncio.sleep(0.01)
-        self.assertEqual(agent.cancel(agent.sessions()[0].id), 1)
+        self.assertEqual(agent.turns.cancel(agent.sessions()[0].id), 1)
         story = await self.rest(await telling)
         self.assertEqual((text(story), story[-1].reason), ("", events.CANCELLED))
         # Only that one.
@@ -84,7 +84,7 @@ class Cancelling(AgentCase):
         asked = await self.until(turn, ToolConfirmation)
         turn.cancel()
         with self.assertRaises(AgentError) as caught:
-            self.agent.confirm(asked.call_id, "proceed_once")
+            self.agent.turns.confirm(asked.call_id, "proceed_once")
         self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
         story = await self.rest(turn)
         self.assertEqual(story[-1].reason, events.CANCELLED)
@@ -189,11 +189,11 @@ class Dying(AgentCase):
         asked = await self.until(turn, ToolConfirmation)
         os.kill(self.agent.info().pid or 0, signal.SIGKILL)
         story = await self.rest(turn)
-        self.assertEqual(self.agent.confirmations(), ())
+        self.assertEqual(self.agent.turns.confirmations, ())
         self.assertFalse(of(ToolResult, story)[0].success)
         self.assertIsInstance(story[-1], Error)
         with self.assertRaises(AgentError):
-            self.agent.confirm(asked.call_id, "proceed_once")
+            self.agent.turns.confirm(asked.call_id, "proceed_once")
 
     async def test_a_stopped_agent_leaves_no_process(self) -> None:
         agent = await self.another_agent()
@@ -240,7 +240,7 @@ class Trusting(AgentCase):
         self.model.will_play("env", [call("run_shell_command", command="env; true")], ["Ran."])
         turn = await agent.chat(self.workspace, "env")
         asked = await self.until(turn, ToolConfirmation)
-        agent.confirm(asked.call_id, "proceed_once")
+        agent.turns.confirm(asked.call_id, "proceed_once")
         result = of(ToolResult, await self.rest(turn))[0].result
         self.assertIn("PATH=", result)
         self.assertNotIn("FROM_ABOVE", result)
@@ -300,7 +300,7 @@ class Many(AgentCase):
         late = [event async for event in turn.events(after=2)]
         self.assertEqual(whole[2:], late)
         self.assertEqual([event.number for event in whole], list(range(1, len(whole) + 1)))
-        self.assertIs(self.agent.turn(turn.id), turn)
+        self.assertIs(self.agent.turns.by_id(turn.id), turn)
 
     async def test_a_model_is_chosen_from_those_there_are(self) -> None:
         models = await self.agent.models(self.workspace)

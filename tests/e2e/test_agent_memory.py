@@ -59,7 +59,7 @@ class Lasting(AgentCase):
         async for event in turn.events():
             story.append(event.body)
             if isinstance(event.body, events.ToolConfirmation):
-                agent.confirm(event.body.call_id, "proceed_once")
+                agent.turns.confirm(event.body.call_id, "proceed_once")
         return turn, story
 
     def sent(self) -> list[tuple[str, str]]:
@@ -140,7 +140,7 @@ class Lasting(AgentCase):
         # As it is on disk at that moment.
         self.state = shutil.copytree(self.state, self.state + " of the next")
         second = await self.started()
-        page = await second.conversation(turn.session_id).past.page(1, None)
+        page = await second.conversations.known(turn.session_id).past.page(1, None)
         assert page is not None
         last = page.turns[-1].events[-1].body
         assert isinstance(last, events.Error)

@@ -170,9 +170,9 @@ class Turns(AgentCase):
         self.assertFalse(os.path.exists(path))
         self.assertEqual(asked.diff, events.Diff(path, "", "new\n"))
         self.assertEqual(asked.command, f"write_file {path}")
-        self.assertEqual([it.body for it in self.agent.confirmations()], [asked])
-        self.agent.confirm(asked.call_id, "proceed_once")
-        self.assertEqual(self.agent.confirmations(), ())
+        self.assertEqual([it.body for it in self.agent.turns.confirmations], [asked])
+        self.agent.turns.confirm(asked.call_id, "proceed_once")
+        self.assertEqual(self.agent.turns.confirmations, ())
         story = await self.rest(turn)
         self.assertEqual(
             self.steps(story),
@@ -231,12 +231,12 @@ class Turns(AgentCase):
         ):
             with self.subTest(outcome):
                 with self.assertRaises(AgentError) as caught:
-                    self.agent.confirm(asked.call_id, outcome)
+                    self.agent.turns.confirm(asked.call_id, outcome)
                 self.assertEqual(caught.exception.code, code)
         self.assertFalse(os.path.exists(path))
-        self.agent.confirm(asked.call_id, "proceed_once")
+        self.agent.turns.confirm(asked.call_id, "proceed_once")
         with self.assertRaises(AgentError) as caught:
-            self.agent.confirm(asked.call_id, "cancel")
+            self.agent.turns.confirm(asked.call_id, "cancel")
         self.assertEqual(caught.exception.code, failure.TOOL_CALL_NOT_FOUND)
         await self.rest(turn)
         self.assertEqual(self.read("o.txt"), "o")
@@ -334,12 +334,12 @@ class Turns(AgentCase):
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 with self.assertRaises(AgentError):
-                    self.agent.confirm(event.body.call_id, "modify_with_editor")
+                    self.agent.turns.confirm(event.body.call_id, "modify_with_editor")
                 with self.assertRaises(AgentError):
-                    self.agent.confirm(event.body.call_id, "proceed_once", None, new)
+                    self.agent.turns.confirm(event.body.call_id, "proceed_once", None, new)
                 if self.meddling:
                     self.write(name, self.meddling)
-                self.agent.confirm(event.body.call_id, "modify_with_editor", None, new)
+                self.agent.turns.confirm(event.body.call_id, "modify_with_editor", None, new)
         return story
 
     def raw(self, name: str) -> bytes:
@@ -396,7 +396,7 @@ class Turns(AgentCase):
             story.append(event.body)
             if isinstance(event.body, ToolConfirmation):
                 self.write("f.txt", "one\nthree\n")
-                self.agent.confirm(event.body.call_id, "proceed_once")
+                self.agent.turns.confirm(event.body.call_id, "proceed_once")
         self.assertEqual(self.raw("f.txt"), b"one\nthree\n", story)
         self.assertFalse(of(ToolResult, story)[0].success)
 
@@ -406,9 +406,9 @@ class Turns(AgentCase):
         turn = await self.chat("run it")
         asked = await self.until(turn, ToolConfirmation)
         with self.assertRaises(AgentError) as caught:
-            self.agent.confirm(asked.call_id, "modify_with_editor", None, "text")
+            self.agent.turns.confirm(asked.call_id, "modify_with_editor", None, "text")
         self.assertEqual(caught.exception.code, failure.TOOL_INVALID_OUTCOME)
-        self.agent.confirm(asked.call_id, "cancel")
+        self.agent.turns.confirm(asked.call_id, "cancel")
         await self.rest(turn)
 
 

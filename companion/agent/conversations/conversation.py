@@ -184,9 +184,16 @@ class Conversation:
         self._say(turn, said)
         return turn
 
-    async def undo(self, turn: str) -> list[FileChange]:
-        """Put back the files that are still as the turn left them; the agent is told with the next
-        message. Raises AgentError, also while a turn runs."""
+    async def changed_files(self, turn: str) -> list[FileChange] | None:
+        """The files that a turn changed, and their states; None if there is no such turn. Raises
+        AgentError."""
+        files = await on_disk(partial(self.edits.files, turn))
+        return files if files or await self.past.since(turn) else None
+
+    async def undo(self, turn: str) -> list[FileChange] | None:
+        """Restore the files that are still as the turn left them. Gives all of its files with their
+        states afterwards; None if there is no such turn. The agent is told with the next message.
+        Raises AgentError, code SESSION_BUSY while a turn runs."""
         self.reserve()
         try:
             # Without a limit: nobody else may work on the files before the thread is done.
@@ -197,7 +204,7 @@ class Conversation:
         undone = [it.path for it in files if it.state == UNDONE]
         known = dict.fromkeys([*state.undone, *undone])
         self.record.change(replace(state, undone=tuple(known)))
-        return files
+        return files if files or await self.past.since(turn) else None
 
     async def remove(self) -> None:
         """Forget all of it; it is not to be used any more. Raises AgentError, OSError."""

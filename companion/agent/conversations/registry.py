@@ -14,29 +14,24 @@ from ...base.background import in_thread
 from ...base.log import logger
 from ..agents.cli import Cli
 from ..agents.supported import USUAL
-from ..events import turn_events as events
 from ..events.event_feed import EventFeed
-from ..turn.turn import Turn
 from ..wording import failure
 from ..wording.failure import AgentError
 from ..wording.sentence import sentence
 from .conversation import Conversation, forget
 from .refusals import Refusals
 from .transcripts import Summary, Transcript, Transcripts
+from .turns import Turns
 
 # Conversations that there may be; more are refused, and none is dropped for a new one.
 MAX_CONVERSATIONS = 2000
 # Seconds that the disk gets at the end.
 WRITING = 5.0
-# Seconds in which a cancelled turn ends its commands, with some to spare.
-ENDING = 2.0
-# Seconds between two looks at whether turns still run.
-LOOKING = 0.05
 
 
 class Conversations:
     """`transcripts` are those on disk, `clis` those that they may be held with by their ids, `feed`
-    hears all events. `refusals` are what the disk does not take."""
+    hears all events. `refusals` are what the disk does not take, `turns` the turns of all."""
 
     def __init__(self, transcripts: Transcripts, clis: Mapping[str, Cli], feed: EventFeed) -> None:
         self._transcripts = transcripts
@@ -44,7 +39,7 @@ class Conversations:
         self._feed = feed
         # The last used one is the last.
         self._by_id: dict[str, Conversation] = {}
-        self.refusals = Refusals(self)
+        self.refusals, self.turns = Refusals(self), Turns(self)
 
     async def load(self) -> None:
         """Take up those that are on disk; one that cannot be read at all is passed over, and stays
@@ -58,54 +53,6 @@ class Conversations:
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(list(self._by_id.values()))
-
-    @property
-    def turns(self) -> list[Turn]:
-        """The running or last turn of each."""
-        return [it.turn for it in self._by_id.values() if it.turn is not None]
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a message is being answered, or about to be."""
-        return any(each.is_busy for each in self)
-
-    def refuse_if_busy(self, agent: str) -> None:
-        """Raises AgentError, code SESSION_BUSY, while that CLI answers a message."""
-        if any(each.is_busy for each in self if each.cli.id == agent):
-            told = sentence("A message is being answered; cancel it first.")
-            raise AgentError(failure.SESSION_BUSY, told)
-
-    def cancel_all(self, agent: str) -> None:
-        """End all turns of that CLI."""
-        for conversation in self:
-            if conversation.cli.id == agent:
-                conversation.cancel()
-
-    def cancel(self, session_id: str | None = None) -> int:
-        """End the turn of one, or all turns; how many there were. Raises AgentError, code
-        SESSION_NOT_FOUND."""
-        wanted = list(self) if session_id is None else [self.known(session_id)]
-        busy = [each for each in wanted if each.is_busy]
-        for conversation in busy:
-            conversation.cancel()
-        return len(busy)
-
-    async def finish_turns(self, seconds: float) -> None:
-        """Wait until no turn runs, for so long at most."""
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while self.is_busy and loop.time() < ends:
-            await asyncio.sleep(LOOKING)
-
-    async def end_turns(self) -> None:
-        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
-        the CLI ends the commands of its tools, also those that `end_tree` would not find."""
-        ends = [asyncio.ensure_future(end_of(turn)) for turn in self.turns if not turn.is_over]
-        self.cancel()
-        if ends:
-            _done, late = await asyncio.wait(ends, timeout=ENDING)
-            for each in late:
-                each.cancel()
 
     def known(self, session_id: str) -> Conversation:
         """Raises AgentError, code SESSION_NOT_FOUND."""
@@ -202,25 +149,6 @@ class Conversations:
     def _conversation(self, transcript: Transcript, summary: Summary, cli: Cli) -> Conversation:
         return Conversation(transcript, summary, cli, self._feed.publish)
 
-    def asking(self, call_id: str, session_id: str | None) -> Turn:
-        """The turn of which the call waits for a decision, in the conversation `session_id` or in
-        any. Raises AgentError, code TOOL_CALL_NOT_FOUND."""
-        asking = [
-            turn
-            for turn in self.turns
-            if session_id in (None, turn.session_id)
-            and any(_call_id(event) == call_id for event in turn.confirmations)
-        ]
-        if len(asking) != 1:
-            raise failure.no_call(call_id)
-        return asking[0]
-
-
-async def end_of(turn: Turn) -> None:
-    """Wait until it is over."""
-    async for _event in turn.events(turn.last_number):
-        pass
-
 
 def _summaries(
     transcripts: Transcripts, clis: Mapping[str, Cli]
@@ -246,7 +174,3 @@ def _summaries(
 
 def _agent(summary: Summary) -> str:
     return summary.state.agent or USUAL
-
-
-def _call_id(event: events.TurnEvent) -> str:
-    return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""

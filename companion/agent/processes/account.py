@@ -8,7 +8,7 @@ from typing import AsyncIterator
 
 from ..agents.cli import Cli
 from ..agents.credentials import GOOGLE, AuthStatus, Credentials, Store
-from ..conversations.registry import Conversations
+from ..conversations.turns import Turns
 from ..events import turn_events as events
 from ..wording import failure
 from ..wording.failure import AgentError
@@ -27,13 +27,13 @@ class Account:
         fallback: Credentials | None,
         cli: Cli,
         pool: Pool,
-        conversations: Conversations,
+        turns: Turns,
     ) -> None:
         self._store = store
         self._credentials = store.load() or fallback
         self._cli = cli
         self._pool = pool
-        self._conversations = conversations
+        self._turns = turns
         # Held by who changes who the user is; what is in memory and on disk stays the same so.
         self._changing = asyncio.Lock()
         self._login: GoogleLogin | None = None
@@ -68,9 +68,9 @@ class Account:
         Codes: VALIDATION_ERROR; SESSION_BUSY while a turn runs; AUTH_CONFIG_FAILED.
         """
         self._cli.check(credentials)
-        self._conversations.refuse_if_busy(self._cli.id)
+        self._turns.refuse_if_busy(self._cli.id)
         async with self._without_login():
-            self._conversations.refuse_if_busy(self._cli.id)
+            self._turns.refuse_if_busy(self._cli.id)
             try:
                 self._store.save(credentials)
             except OSError as error:
@@ -99,7 +99,7 @@ class Account:
                     failure.VALIDATION_ERROR,
                     sentence("Configure the kind of login {kind} first.", kind=repr(GOOGLE)),
                 )
-            self._conversations.refuse_if_busy(self._cli.id)
+            self._turns.refuse_if_busy(self._cli.id)
             if self._login is not None and not self._login.is_over:
                 return self._login.place
             self._login = GoogleLogin(self._pool, self._cli, credentials)
@@ -166,5 +166,5 @@ class Account:
         self._credentials = credentials
         self._is_refused = self._is_verified = False
         # Old sessions of the agent would keep the old credentials.
-        self._conversations.cancel_all(self._cli.id)
+        self._turns.cancel_those_of(self._cli.id)
         await self._pool.stop()

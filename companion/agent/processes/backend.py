@@ -11,7 +11,7 @@ from ..agents.cli import Cli
 from ..agents.credentials import Store
 from ..agents.program import is_there
 from ..agents.supported import CLIS, USUAL
-from ..conversations.registry import Conversations
+from ..conversations.turns import Turns
 from ..wording.failure import AGENT_NOT_FOUND, AgentError
 from ..wording.sentence import sentence
 from .account import Account
@@ -43,13 +43,13 @@ def make_cli(id: str, state: str, trusted: bool) -> Cli:
 class Backend:
     """`state` is the engine's folder, which is there."""
 
-    def __init__(self, launch: Launch, cli: Cli, state: str, conversations: Conversations) -> None:
+    def __init__(self, launch: Launch, cli: Cli, state: str, turns: Turns) -> None:
         folder = _folder(state, cli.id)
         private_files.make_folder(folder)
         self.cli = cli
         self.pool = Pool(launch, cli)
         store = Store(folder, cli.check)
-        self.account = Account(store, launch.fallback, cli, self.pool, conversations)
+        self.account = Account(store, launch.fallback, cli, self.pool, turns)
         self._launch = launch
 
     @property
@@ -91,11 +91,11 @@ class Backends:
         launches: Sequence[Launch],
         clis: Mapping[str, Cli],
         state: str,
-        conversations: Conversations,
+        turns: Turns,
     ) -> None:
         self.usual = launches[0].agent
         self._by_id = {
-            each.agent: Backend(each, clis[each.agent], state, conversations) for each in launches
+            each.agent: Backend(each, clis[each.agent], state, turns) for each in launches
         }
 
     def __iter__(self) -> Iterator[Backend]:

@@ -8,6 +8,7 @@ from typing import Callable, TypeVar
 
 from aiohttp import web
 
+from ...agent.conversations.attachments import Attachments
 from ...agent.display import wire
 from ...base import http_server
 from ...base.background import in_thread
@@ -26,7 +27,7 @@ async def add(services: Services, inputs: Inputs) -> Answer:
     """Upload an image (PNG, JPEG, GIF, WebP) or a PDF of at most 10 MiB, as the member `file` of a
     form. The server finds the type by the content, not by the name. A message names the upload by
     its id, in `attachments`."""
-    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
+    attachments = _attachments(services, inputs)
     upload = await uploads.read(inputs.request, inputs.memory)
     added = await _done(partial(attachments.add, upload.name, upload.data))
     return Answer("attachment_added", wire.attachment(added))
@@ -34,15 +35,14 @@ async def add(services: Services, inputs: Inputs) -> Answer:
 
 async def listed(services: Services, inputs: Inputs) -> Answer:
     """All attachments of the conversation, in the order of names."""
-    found = await _done(services.agent.conversation(inputs.fields["sessionId"]).attachments.all)
+    found = await _done(_attachments(services, inputs).all)
     return Answer("attachments_told", {"attachments": [wire.attachment(it) for it in found]})
 
 
 async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
     """The bytes of an attachment, as they were uploaded."""
-    fields = inputs.fields
-    attachments = services.agent.conversation(fields["sessionId"]).attachments
-    known = await _done(partial(attachments.get, fields["attachmentId"]))
+    attachments = _attachments(services, inputs)
+    known = await _done(partial(attachments.get, inputs.fields["attachmentId"]))
     await http_server.take(inputs.memory, known.size)
     data = await _done(partial(attachments.read, known.id))
     headers = {**inputs.headers, "Content-Type": BYTES, "Content-Disposition": "attachment"}
@@ -51,9 +51,14 @@ async def content(services: Services, inputs: Inputs) -> web.StreamResponse:
 
 async def remove(services: Services, inputs: Inputs) -> Answer:
     """Delete an attachment. Messages that used it keep its name."""
-    attachments = services.agent.conversation(inputs.fields["sessionId"]).attachments
+    attachments = _attachments(services, inputs)
     await _done(partial(attachments.remove, inputs.fields["attachmentId"]))
     return Answer("attachment_removed")
+
+
+def _attachments(services: Services, inputs: Inputs) -> Attachments:
+    """Those of the conversation that is asked about. Raises AgentError."""
+    return services.agent.conversations.known(inputs.fields["sessionId"]).attachments
 
 
 async def _done(work: Callable[[], T]) -> T:

@@ -88,7 +88,7 @@ async def turn_events(services: Services, inputs: Inputs) -> web.StreamResponse:
 async def confirm(services: Services, inputs: Inputs) -> Answer:
     fields = inputs.fields
     audit_log.note(decision=fields["outcome"], **_decided(services, fields))
-    services.agent.confirm(
+    services.agent.turns.confirm(
         fields["callId"], fields["outcome"], fields.get("sessionId"), fields.get("newContent")
     )
     return Answer("tool_rejected" if fields["outcome"] == CANCEL else "tool_confirmed")
@@ -96,7 +96,7 @@ async def confirm(services: Services, inputs: Inputs) -> Answer:
 
 def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
     """What the audit log says of the waiting call."""
-    for event in services.agent.confirmations():
+    for event in services.agent.turns.confirmations:
         body, session = event.body, fields.get("sessionId", event.session_id)
         if isinstance(body, events.ToolConfirmation) and body.call_id == fields["callId"]:
             if event.session_id == session:
@@ -105,12 +105,12 @@ def _decided(services: Services, fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def confirmations(services: Services, inputs: Inputs) -> Answer:
-    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.confirmations()]
+    waiting = [wire.as_seed(event, inputs.language) for event in services.agent.turns.confirmations]
     return Answer("confirmations_told", {"confirmations": waiting})
 
 
 async def cancel(services: Services, inputs: Inputs) -> Answer:
-    count = services.agent.cancel(inputs.fields.get("sessionId"))
+    count = services.agent.turns.cancel(inputs.fields.get("sessionId"))
     return Answer("cancelled", {"cancelled": count}, {"count": count})
 
 

@@ -43,7 +43,7 @@ def kind_of(accept: str) -> str:
 def place_of(services: Services, id: str) -> tuple[Turn, int]:
     """The turn and the number of an event's id. Raises Refusal."""
     turn_id, number = parts_of(id)
-    turn = services.agent.turn(turn_id)
+    turn = services.agent.turns.by_id(turn_id)
     if turn is None:
         raise Refusal(TURN_NOT_FOUND, turn=turn_id[:100])
     return turn, number

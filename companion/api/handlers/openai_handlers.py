@@ -78,7 +78,7 @@ async def chat_completions(services: Services, inputs: Inputs) -> web.StreamResp
         # Many clients disconnect as soon as they have the last piece.
         outlive_client(inputs.request)
         with suppress(AgentError):
-            services.agent.cancel(info.id)
+            services.agent.turns.cancel(info.id)
             await services.agent.remove_when_over(info.id)
 
 
@@ -117,7 +117,7 @@ async def _pieces(services: Services, turn: Turn) -> AsyncIterator[events.Body]:
         if isinstance(event.body, events.ToolConfirmation):
             # Somebody else may have decided, or the turn may have ended.
             with suppress(AgentError):
-                services.agent.confirm(event.body.call_id, ONCE, turn.session_id)
+                services.agent.turns.confirm(event.body.call_id, ONCE, turn.session_id)
         yield event.body
 
 

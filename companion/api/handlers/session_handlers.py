@@ -75,7 +75,7 @@ async def messages(services: Services, inputs: Inputs) -> Answer:
     pieces of an answer are joined."""
     fields = inputs.fields
     before = fields.get("before")
-    past = services.agent.conversation(fields["sessionId"]).past
+    past = services.agent.conversations.known(fields["sessionId"]).past
     page = await past.page(fields.get("limit", USUAL), before)
     if page is None and before is not None:
         raise Refusal(TURN_NOT_FOUND, turn=before[:100])
@@ -92,7 +92,7 @@ async def session_events(services: Services, inputs: Inputs) -> web.StreamRespon
     # Before the transcript is read, so that no event is missed in between.
     coming = services.agent.feed.follow(id, None)
     seen = inputs.request.headers.get(LAST_SEEN)
-    past = services.agent.conversation(id).past
+    past = services.agent.conversations.known(id).past
     if seen is None:
         return await event_stream.follow(services, inputs, coming)
     place = event_stream.parts_of(seen)

@@ -16,7 +16,8 @@ async def files(services: Services, inputs: Inputs) -> Answer:
     """The files that a turn created or changed, and whether they are still as the turn left them.
     Changes by shell commands and tool servers are not included."""
     fields = inputs.fields
-    found = await services.agent.changed_files(fields["sessionId"], fields["turnId"])
+    conversation = services.agent.conversations.known(fields["sessionId"])
+    found = await conversation.changed_files(fields["turnId"])
     return Answer("turn_files_told", {"files": _told(found, fields["turnId"])})
 
 
@@ -27,7 +28,8 @@ async def undo(services: Services, inputs: Inputs) -> Answer:
     Gemini about it."""
     fields = inputs.fields
     outlive_client(inputs.request)
-    told = _told(await services.agent.undo(fields["sessionId"], fields["turnId"]), fields["turnId"])
+    conversation = services.agent.conversations.known(fields["sessionId"])
+    told = _told(await conversation.undo(fields["turnId"]), fields["turnId"])
     is_whole = all(it["state"] == UNDONE for it in told)
     return Answer("turn_undone" if is_whole else "turn_undone_partly", {"files": told})
 

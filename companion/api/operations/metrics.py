@@ -110,7 +110,7 @@ class Metrics:
             "gemini_api_open_streams": ("Streams that are open.", self._open_streams()),
             "gemini_api_waiting_decisions": (
                 "Calls of tools that wait for somebody to decide.",
-                len(agent.confirmations()),
+                len(agent.turns.confirmations),
             ),
         }
         for name, (words, value) in gauges.items():

@@ -1,0 +1,122 @@
+"""The turns of all conversations: found, decided on, cancelled, waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Iterable, Iterator
+
+from ..events import turn_events as events
+from ..turn import outcomes
+from ..turn.turn import Turn
+from ..wording import failure
+from ..wording.failure import AgentError
+from ..wording.sentence import sentence
+from .conversation import Conversation
+
+# The usual time for a cancelled turn to end its commands, with some to spare; seconds.
+ENDING = 2.0
+# Seconds between two looks at whether turns still run.
+LOOKING = 0.05
+
+
+class Turns:
+    """The running or last turn of each of the conversations, whichever there are when somebody
+    asks. The loop owns it."""
+
+    def __init__(self, conversations: Iterable[Conversation]) -> None:
+        self._conversations = conversations
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter([it.turn for it in self._conversations if it.turn is not None])
+
+    @property
+    def are_busy(self) -> bool:
+        """Whether a message is being answered, or about to be."""
+        return any(each.is_busy for each in self._conversations)
+
+    @property
+    def confirmations(self) -> tuple[events.TurnEvent, ...]:
+        """The events of all calls that wait for a decision."""
+        return tuple(event for turn in self for event in turn.confirmations)
+
+    def by_id(self, turn_id: str) -> Turn | None:
+        """The turn with this id, as long as it is the newest of its conversation."""
+        return next((turn for turn in self if turn.id == turn_id), None)
+
+    def confirm(
+        self,
+        call_id: str,
+        outcome: str,
+        session_id: str | None = None,
+        new_text: str | None = None,
+    ) -> None:
+        """Decide on a call that waits, in the conversation `session_id` or in any. Only the first
+        decision counts. With the outcome "modify_with_editor", `new_text` is written instead of
+        the agent's own text. Raises AgentError.
+
+        Codes: VALIDATION_ERROR for an unknown outcome or one without its text; TOOL_CALL_NOT_FOUND;
+        TOOL_INVALID_OUTCOME for an outcome that this call does not allow. The call then continues
+        to wait.
+        """
+        if outcome not in outcomes.OUTCOMES:
+            raise failure.not_among(outcomes.OUTCOMES, outcome)
+        asking = [
+            turn
+            for turn in self
+            if session_id in (None, turn.session_id)
+            and any(_call_id(event) == call_id for event in turn.confirmations)
+        ]
+        if len(asking) != 1:
+            raise failure.no_call(call_id)
+        asking[0].confirm(call_id, outcome, new_text)
+
+    def cancel(self, session_id: str | None = None) -> int:
+        """End the turn of a conversation, or all turns; gives their number. A message that waits
+        for the agent's start counts as a turn and is never sent. Raises AgentError, code
+        SESSION_NOT_FOUND."""
+        wanted = [it for it in self._conversations if session_id in (None, it.id)]
+        if session_id is not None and not wanted:
+            raise failure.no_session(session_id)
+        busy = [each for each in wanted if each.is_busy]
+        for conversation in busy:
+            conversation.cancel()
+        return len(busy)
+
+    def cancel_those_of(self, agent: str) -> None:
+        """End all turns of the CLI with this id."""
+        for conversation in self._conversations:
+            if conversation.cli.id == agent:
+                conversation.cancel()
+
+    def refuse_if_busy(self, agent: str) -> None:
+        """Raises AgentError, code SESSION_BUSY, while the CLI with this id answers a message."""
+        if any(each.is_busy for each in self._conversations if each.cli.id == agent):
+            told = sentence("A message is being answered; cancel it first.")
+            raise AgentError(failure.SESSION_BUSY, told)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until no turn runs, for so long at most."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        while self.are_busy and loop.time() < ends:
+            await asyncio.sleep(LOOKING)
+
+    async def end(self) -> None:
+        """Cancel all turns and wait for their ends, for two seconds at most: upon a cancellation
+        the CLI ends the commands of its tools, also those that `end_tree` would not find."""
+        ends = [asyncio.ensure_future(end_of(turn)) for turn in self if not turn.is_over]
+        self.cancel()
+        if ends:
+            _done, late = await asyncio.wait(ends, timeout=ENDING)
+            for each in late:
+                each.cancel()
+
+
+async def end_of(turn: Turn) -> None:
+    """Wait until it is over."""
+    async for _event in turn.events(turn.last_number):
+        pass
+
+
+def _call_id(event: events.TurnEvent) -> str:
+    return event.body.call_id if isinstance(event.body, events.ToolConfirmation) else ""
